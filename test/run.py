@@ -322,6 +322,7 @@ SUITES = [
     ("oidc", False, script("test/oidc_test.py")),
     ("oidc-logout", False, script("test/oidc_logout_test.py")),
     ("rot", False, script("test/rot_test.py")),
+    ("upgrade", False, script("test/upgrade_test.py")),
     ("maps", False, script("test/maps_test.py")),
     ("containers", False, script("test/container_test.py")),
     ("snapshot-age", False, script("test/snapshot_age_test.py")),

@@ -89,9 +89,10 @@ static alm_status look_into(archiving *a, uint64_t table_id, uint64_t id, const 
     return ALM_OK;
 }
 
-static alm_status one_file(void *arg, uint64_t table_id, uint64_t id, int64_t bytes)
+static alm_status one_file(void *arg, const alm_part_claim *claim)
 {
     archiving *a = arg;
+    const uint64_t table_id = claim->table_id, id = claim->file_id;
     char from[ALM_PATH_MAX], to[ALM_PATH_MAX], name[ALM_NAME_MAX];
     alm_io_stat meta;
     const alm_file file = {.id = id, .table_id = table_id, .st = a->st};
@@ -99,7 +100,7 @@ static alm_status one_file(void *arg, uint64_t table_id, uint64_t id, int64_t by
     alm_file_id_name(id, name, sizeof name);
     (void)snprintf(to, sizeof to, "%.*s/files/%llu-%s", DIR_MAX, a->dir,
                    (unsigned long long)table_id, name);
-    if (a->io->stat(a->io, to, &meta) == 0 && meta.size_bytes == bytes)
+    if (a->io->stat(a->io, to, &meta) == 0 && meta.size_bytes == claim->bytes)
         return ALM_OK;
     if (a->io->stat(a->io, from, &meta) == -ENOENT) { /* gone before there was an archive */
         alm_log_warn("archive", "'%s' is gone and not in the archive", from);
@@ -121,18 +122,19 @@ static alm_status op_files(alm_reader *r, alm_record_file each, void *arg)
     const uint32_t removed = alm_get_u32(r), added = alm_get_u32(r);
     (void)alm_get_bytes(r, (uint64_t)removed * 8);
     for (uint32_t i = 0; i < added && !r->bad; i++) {
-        (void)alm_get_bytes(r, UINT64_C(6) * 8); /* id, seq, rows, times, bucket */
-        const uint64_t id = alm_get_u64(r);
-        const int64_t bytes = alm_get_i64(r);
+        alm_part_claim claim = {.table_id = table_id, .min_ts = INT64_MAX, .max_ts = INT64_MIN};
+        (void)alm_get_bytes(r, UINT64_C(2) * 8); /* id, seq */
+        claim.rows = alm_get_i64(r);
+        (void)alm_get_bytes(r, UINT64_C(3) * 8); /* times, bucket */
+        alm_get_file(r, &claim);
         const uint32_t overlays = alm_get_u32(r);
         if (!r->bad)
-            ALM_TRY(each(arg, table_id, id, bytes));
+            ALM_TRY(each(arg, &claim));
         for (uint32_t j = 0; j < overlays && !r->bad; j++) {
             (void)alm_get_u32(r);
-            const uint64_t over = alm_get_u64(r);
-            const int64_t over_bytes = alm_get_i64(r);
+            alm_get_file(r, &claim);
             if (!r->bad)
-                ALM_TRY(each(arg, table_id, over, over_bytes));
+                ALM_TRY(each(arg, &claim));
         }
     }
     return ALM_OK;

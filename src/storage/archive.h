@@ -26,7 +26,8 @@ bool alm_archive_catch_up(alm_storage *st, const atomic_bool *cancel);
 /* Begins a new segment, so that all of the log so far can be archived. */
 ALM_NODISCARD alm_status alm_archive_roll(alm_ctx *cx, alm_storage *st);
 /* Calls each for every part file that parts operations of a record add. */
-typedef alm_status (*alm_record_file)(void *arg, uint64_t table_id, uint64_t id, int64_t bytes);
+struct alm_part_claim;
+typedef alm_status (*alm_record_file)(void *arg, const struct alm_part_claim *file);
 ALM_NODISCARD alm_status alm_record_files(const char *payload, size_t bytes, alm_record_file each,
                                           void *arg);
 static inline bool alm_archive_is_on(const alm_storage *st)

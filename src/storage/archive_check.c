@@ -29,15 +29,15 @@ static alm_status settle(checking *c, alm_status st)
     return ALM_OK;
 }
 
-static alm_status one_part(void *arg, uint64_t table_id, uint64_t id, int64_t bytes)
+static alm_status one_part(void *arg, const alm_part_claim *claim)
 {
     checking *c = arg;
     char path[ALM_PATH_MAX], name[ALM_NAME_MAX], line[ALM_PATH_MAX + 128];
     alm_io_stat meta;
     alm_part_check_arg check = {.report = alm_findings_add, .arg = c};
-    alm_file_id_name(id, name, sizeof name);
+    alm_file_id_name(claim->file_id, name, sizeof name);
     (void)snprintf(path, sizeof path, "%.*s/files/%llu-%s", DIR_MAX, c->dir,
-                   (unsigned long long)table_id, name);
+                   (unsigned long long)claim->table_id, name);
     ALM_TRY(alm_check(c->cx));
     const int e = c->io->stat(c->io, path, &meta);
     if (e ==
@@ -48,13 +48,13 @@ static alm_status one_part(void *arg, uint64_t table_id, uint64_t id, int64_t by
     }
     if (e < 0)
         return settle(c, alm_io_fail(c->cx, e, path));
-    if (meta.size_bytes != bytes) {
+    if (meta.size_bytes != claim->bytes) {
         (void)snprintf(line, sizeof line, "'%s' has %lld bytes, not the %lld of the log", path,
-                       (long long)meta.size_bytes, (long long)bytes);
+                       (long long)meta.size_bytes, (long long)claim->bytes);
         alm_findings_add(c, line);
         return ALM_OK;
     }
-    return settle(c, alm_part_check(c->cx, c->io, path, table_id, &check));
+    return settle(c, alm_part_check(c->cx, c->io, path, claim->table_id, &check));
 }
 
 static alm_status one_record(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,

@@ -13,7 +13,12 @@
 #include "storage/records.h"
 #include "storage/view.h"
 
-enum { CATALOG_VERSION = 9, CATALOG_HEADER = 64, PIECE_BYTES = 1 << 20 };
+enum {
+    CATALOG_VERSION = 10,
+    CATALOG_IDENTIFIED = 10, /* database id, checksums of parts and dictionaries from here on */
+    CATALOG_HEADER = 64,
+    PIECE_BYTES = 1 << 20
+};
 
 typedef struct catalog_header {
     char magic[8];
@@ -70,11 +75,22 @@ static alm_status put_touched(catalog_out *o, const alm_touched *t)
     return ALM_OK;
 }
 
+/* A checksum of the values of each dictionary, by columns. */
+static alm_status put_dict_sums(catalog_out *o, const alm_schema *schema)
+{
+    for (uint32_t c = 0; c < schema->n_cols; c++)
+        if (schema->symbols[c] != NULL)
+            ALM_TRY(alm_put_u32(o->cx, &o->buf,
+                                alm_symbols_crc(schema->symbols[c], schema->dicts[c].count)));
+    return ALM_OK;
+}
+
 static alm_status put_version(catalog_out *o, const alm_version *v)
 {
     alm_ctx *cx = o->cx;
     alm_buf *buf = &o->buf;
     ALM_TRY(alm_put_table(cx, buf, v));
+    ALM_TRY(put_dict_sums(o, v->schema));
     ALM_TRY(alm_put_u64(cx, buf, v->flushed_lsn));
     ALM_TRY(alm_put_u64(cx, buf, v->frozen_lsn));
     ALM_TRY(alm_put_u32(cx, buf, v->table.hides));
@@ -105,9 +121,10 @@ static bool is_chosen(const alm_catalog_choice *only, uint64_t table_id)
     return only->ids == NULL;
 }
 
-static alm_status put_versions(catalog_out *o, const alm_catver *cat)
+static alm_status put_versions(catalog_out *o, uint64_t database_id, const alm_catver *cat)
 {
     uint64_t n = 0;
+    ALM_TRY(alm_put_u64(o->cx, &o->buf, database_id));
     for (size_t i = 0; i < cat->n; i++)
         n += is_chosen(o->only, alm_catver_at(cat, i)->table.id);
     ALM_TRY(alm_put_u64(o->cx, &o->buf, n));
@@ -120,6 +137,7 @@ static alm_status put_versions(catalog_out *o, const alm_catver *cat)
 
 static alm_status write_file(catalog_out *o, alm_storage *st, const alm_catver *cat)
 {
+    ALM_ASSERT(st->database_id != 0);
     catalog_header head = {.magic = {'A', 'L', 'M', 'C', 'A', 'T', '0', '1'},
                            .version = CATALOG_VERSION,
                            .lsn = cat->lsn};
@@ -128,7 +146,7 @@ static alm_status write_file(catalog_out *o, alm_storage *st, const alm_catver *
     head.next_file_id = atomic_load(&st->next_file_id);
     head.next_seq = atomic_load(&st->next_seq);
     o->at = CATALOG_HEADER;
-    ALM_TRY(put_versions(o, cat));
+    ALM_TRY(put_versions(o, st->database_id, cat));
     head.bytes = (uint64_t)o->at;
     head.crc = alm_crc32c(o->crc, (const char *)&head + 16, sizeof head - 16);
     ALM_TRY(
@@ -220,6 +238,8 @@ static alm_status read_file(alm_ctx *cx, alm_storage *st, alm_catalog_file *out,
         alm_catalog_unmap(st, out);
         return s;
     }
+    if (head.version >= CATALOG_IDENTIFIED && out->bytes >= CATALOG_HEADER + sizeof(uint64_t))
+        memcpy(&out->database_id, bytes + CATALOG_HEADER, sizeof out->database_id);
     *header = head;
     return ALM_OK;
 }
@@ -231,7 +251,13 @@ alm_status alm_catalog_compare(alm_ctx *cx, alm_storage *st, int64_t *bytes)
     *bytes = 0;
     ALM_TRY(read_file(cx, st, &file, &head));
     *bytes = (int64_t)file.bytes;
+    const uint64_t id = file.database_id;
     alm_catalog_unmap(st, &file);
+    if (id != 0 && id != st->database_id)
+        return alm_fail(cx, ALM_E_CORRUPT, -1,
+                        "'%s/catalog' is of another database: it has database id %016llx, this "
+                        "database %016llx",
+                        st->root, (unsigned long long)id, (unsigned long long)st->database_id);
     const uint64_t lsn = atomic_load(&st->checkpoint_lsn);
     if (*bytes == 0 && lsn > 0)
         return alm_fail(cx, ALM_E_CORRUPT, -1, "'%s/catalog' is damaged: it is missing", st->root);
@@ -272,18 +298,38 @@ bool alm_catalog_names_dict(alm_storage *st, uint64_t table_id, uint32_t col_id)
     return named;
 }
 
-static alm_status load_dicts(alm_ctx *cx, alm_storage *st, alm_version *v, const uint32_t *counts)
+/* Has the dictionary that was loaded the values that the catalogue says? */
+static alm_status check_dict(alm_ctx *cx, alm_symbols *symbols, const char *path, uint32_t count,
+                             uint32_t wanted)
+{
+    const uint32_t crc = alm_symbols_crc(symbols, count);
+    if (crc == wanted)
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_CORRUPT, -1,
+                    "dictionary file '%s' is another one than the catalogue says: the checksum of "
+                    "its first %u values is %08x, not %08x",
+                    path, count - 1, crc, wanted);
+}
+
+/* `sums`: where their checksums stand in the catalogue; older ones have none. */
+static alm_status load_dicts(alm_ctx *cx, alm_storage *st, alm_version *v, const uint32_t *counts,
+                             alm_reader *sums)
 {
     char dir[ALM_PATH_MAX - 64], path[ALM_PATH_MAX];
     alm_schema *schema = NULL;
     alm_storage_table_dir(st, v->table.id, dir, sizeof dir);
     for (uint32_t c = 0; c < v->schema->n_cols; c++) {
-        if (v->schema->symbols[c] == NULL || counts[c] <= 1)
+        if (v->schema->symbols[c] == NULL)
+            continue;
+        const uint32_t crc = sums != NULL ? alm_get_u32(sums) : 0;
+        if (counts[c] <= 1)
             continue;
         ALM_TRY(alm_dict_list_add(cx, &st->catalog_dicts,
                                   (alm_dict_id){v->table.id, v->schema->cols[c].id}));
         (void)snprintf(path, sizeof path, "%s/%u.dict", dir, v->schema->cols[c].id);
         ALM_TRY(alm_symbols_load(cx, v->schema->symbols[c], st->io, path, counts[c]));
+        if (sums != NULL)
+            ALM_TRY(check_dict(cx, v->schema->symbols[c], path, counts[c], crc));
     }
     ALM_TRY(alm_change_dicts(cx, st, v, NULL, &schema));
     if (schema != NULL) {
@@ -397,7 +443,8 @@ static alm_status load_table(alm_ctx *cx, alm_build *b, alm_reader *r, uint64_t 
     alm_version *v = NULL;
     uint32_t *counts = NULL;
     ALM_TRY(alm_get_table(cx, b->st, r, &v, &counts));
-    alm_status e = load_dicts(cx, b->st, v, counts);
+    alm_status e =
+        load_dicts(cx, b->st, v, counts, b->st->catalog_version >= CATALOG_IDENTIFIED ? r : NULL);
     free(counts);
     v->flushed_lsn = alm_get_u64(r);
     v->frozen_lsn = alm_get_u64(r);
@@ -433,7 +480,12 @@ alm_status alm_catalog_load(alm_ctx *cx, alm_build *b, const alm_catalog_file *f
     if (file->bytes == 0)
         return ALM_OK;
     const char *bytes = file->map;
-    alm_reader r = {.at = bytes + CATALOG_HEADER, .end = bytes + file->bytes};
+    const bool identified = b->st->catalog_version >= CATALOG_IDENTIFIED;
+    alm_reader r = {.at = bytes + CATALOG_HEADER,
+                    .end = bytes + file->bytes,
+                    .form = identified ? ALM_PARTS_FORM : 0};
+    if (identified)
+        (void)alm_get_u64(&r); /* alm_catalog_read has it */
     const uint64_t n = alm_get_u64(&r);
     b->lsn = file->lsn;
     for (uint64_t i = 0; i < n; i++)

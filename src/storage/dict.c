@@ -214,6 +214,11 @@ alm_status alm_symbols_new(alm_ctx *cx, uint32_t id, uint64_t table_id, uint32_t
     return ALM_OK;
 }
 
+void alm_symbols_identify(alm_symbols *sym, uint64_t database_id)
+{
+    sym->database_id = database_id;
+}
+
 void alm_symbols_free(alm_symbols *sym)
 {
     if (sym == NULL)

@@ -13,8 +13,8 @@
  * recovery gives them back with alm_symbols_put, in any order of files and log, twice if need be.
  *
  * File        append-only, one record per save (checkpoint), little-endian:
- *             "ALMDICT1", u32 version, u32 column id, u64 table id, u32 CRC32C of the bytes before,
- *             u32 0; then records: u32 magic, u32 first code, u32 n, u32 CRC32C of the rest,
+ *             "ALMDICT1", u32 version, u32 column id, u64 table id, u64 database id, u32 CRC32C of the bytes before,
+ *             u32 0 (version 1 has no database id); then records: u32 magic, u32 first code, u32 n, u32 CRC32C of the rest,
  *             u64 text bytes, u32 length x n, text bytes. What lies behind the records that make up
  *             the count of the checkpoint is cut off by the next save (a crash left it there).
  */
@@ -26,11 +26,13 @@
 
 typedef struct alm_symbols alm_symbols;
 
-enum { ALM_SYMBOLS_VERSION = 1 };
+enum { ALM_SYMBOLS_VERSION = 2 };
 
 /* `id` is alm_dict.id of all its views: unique in the process. */
 ALM_NODISCARD alm_status alm_symbols_new(alm_ctx *cx, uint32_t id, uint64_t table_id,
                                          uint32_t col_id, alm_symbols **out);
+/* The database that its file is of: before the first load or save. */
+void alm_symbols_identify(alm_symbols *sym, uint64_t database_id);
 /* Once no view is in use. */
 void alm_symbols_free(alm_symbols *sym);
 
@@ -58,6 +60,10 @@ ALM_NODISCARD alm_status alm_symbols_encode(alm_ctx *cx, alm_symbols *sym, const
  * ALM_E_CORRUPT). */
 ALM_NODISCARD alm_status alm_symbols_put(alm_ctx *cx, alm_symbols *sym, uint32_t code,
                                          alm_str text);
+
+/* CRC32C of the values of codes [1, count), however their file is cut into records: of each u32 length, text. Costs what came since the
+ * last call, or all of them where that was for more. */
+uint32_t alm_symbols_crc(alm_symbols *sym, uint32_t count);
 
 /* Codes below `count` that are not in the file yet, or there is no file. */
 bool alm_symbols_has_new(alm_symbols *sym, uint32_t count);

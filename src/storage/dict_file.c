@@ -17,10 +17,18 @@ enum { RECORD_MAGIC = 0x52434944 /* "DICR" */, RECORD_BYTES_MAX = 32 << 20 };
 typedef struct file_header {
     char magic[8];
     uint32_t version, col_id;
-    uint64_t table_id;
+    uint64_t table_id, database_id;
     uint32_t crc, zero;
 } file_header;
-_Static_assert(sizeof(file_header) == 32, "on disk");
+_Static_assert(sizeof(file_header) == 40, "on disk");
+
+typedef struct file_header_1 { /* of version 1 */
+    char magic[8];
+    uint32_t version, col_id;
+    uint64_t table_id;
+    uint32_t crc, zero;
+} file_header_1;
+_Static_assert(sizeof(file_header_1) == 32, "on disk");
 
 typedef struct record_header {
     uint32_t magic, first, n;
@@ -79,8 +87,10 @@ static uint32_t record_fill(const alm_symbols *sym, uint32_t first, uint32_t cou
 static alm_status write_header(alm_ctx *cx, const alm_symbols *sym, const alm_io *io, int handle,
                                const char *path)
 {
-    file_header head = {
-        .version = ALM_SYMBOLS_VERSION, .col_id = sym->col_id, .table_id = sym->table_id};
+    file_header head = {.version = ALM_SYMBOLS_VERSION,
+                        .col_id = sym->col_id,
+                        .table_id = sym->table_id,
+                        .database_id = sym->database_id};
     memcpy(head.magic, FILE_MAGIC, sizeof(head.magic));
     head.crc = alm_crc32c(0, &head, offsetof(file_header, crc));
     return alm_io_write_all(cx, io, handle, &head, sizeof(head), 0, path);
@@ -151,6 +161,30 @@ static alm_status write_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, 
     return ALM_OK;
 }
 
+uint32_t alm_symbols_crc(alm_symbols *sym, uint32_t count)
+{
+    ALM_ASSERT(count >= 1 && count <= alm_symbols_count(sym));
+    (void)pthread_mutex_lock(&sym->lock);
+    uint32_t from = ALM_MAX(sym->summed, 1u), crc = sym->crc;
+    (void)pthread_mutex_unlock(&sym->lock);
+    if (from > count) {
+        from = 1;
+        crc = 0;
+    }
+    for (uint32_t code = from; code < count; code++) {
+        const alm_str text = alm_symbols_text(sym, code);
+        const uint32_t len = (uint32_t)text.len;
+        crc = alm_crc32c(alm_crc32c(crc, &len, sizeof(len)), text.ptr, len);
+    }
+    (void)pthread_mutex_lock(&sym->lock);
+    if (count > sym->summed) {
+        sym->summed = count;
+        sym->crc = crc;
+    }
+    (void)pthread_mutex_unlock(&sym->lock);
+    return crc;
+}
+
 bool alm_symbols_has_new(alm_symbols *sym, uint32_t count)
 {
     ALM_ASSERT(count >= 1 && count <= alm_symbols_count(sym));
@@ -189,23 +223,53 @@ static alm_status corrupt(alm_ctx *cx, const char *path, int64_t offset, const c
                     (long long)offset, what);
 }
 
-static alm_status check_header(alm_ctx *cx, const alm_symbols *sym, const char *path,
-                               const char *map, size_t size)
+/* The header in the form of today, and its length in the file. */
+static alm_status read_header(alm_ctx *cx, const char *path, const char *map, size_t size,
+                              file_header *head, size_t *bytes)
 {
-    file_header head;
-    if (size < sizeof(head))
+    file_header_1 first;
+    if (size < sizeof(first))
         return corrupt(cx, path, 0, "too short");
-    memcpy(&head, map, sizeof(head));
-    if (memcmp(head.magic, FILE_MAGIC, sizeof(head.magic)) != 0)
+    memcpy(&first, map, sizeof(first));
+    if (memcmp(first.magic, FILE_MAGIC, sizeof(first.magic)) != 0)
         return corrupt(cx, path, 0, "not a dictionary");
-    if (head.version > ALM_SYMBOLS_VERSION)
+    if (first.version > ALM_SYMBOLS_VERSION)
         return alm_fail(cx, ALM_E_UNSUPPORTED, -1,
                         "dictionary file '%s' has version %u, newer than %u: use a newer server",
-                        path, head.version, ALM_SYMBOLS_VERSION);
-    if (head.crc != alm_crc32c(0, &head, offsetof(file_header, crc)))
-        return corrupt(cx, path, 0, "header fails its checksum");
+                        path, first.version, ALM_SYMBOLS_VERSION);
+    *head =
+        (file_header){.version = first.version, .col_id = first.col_id, .table_id = first.table_id};
+    *bytes = first.version == 1 ? sizeof(first) : sizeof(*head);
+    if (size < *bytes)
+        return corrupt(cx, path, 0, "too short");
+    uint32_t crc = alm_crc32c(0, &first, offsetof(file_header_1, crc));
+    head->crc = first.crc;
+    if (first.version != 1) {
+        memcpy(head, map, sizeof(*head));
+        crc = alm_crc32c(0, head, offsetof(file_header, crc));
+    }
+    return head->crc == crc ? ALM_OK : corrupt(cx, path, 0, "header fails its checksum");
+}
+
+/* *bytes: where the first record stands. */
+static alm_status check_header(alm_ctx *cx, const alm_symbols *sym, const char *path,
+                               const char *map, size_t size, size_t *bytes)
+{
+    file_header head;
+    ALM_TRY(read_header(cx, path, map, size, &head, bytes));
+    if (head.database_id != 0 && sym->database_id != 0 && head.database_id != sym->database_id)
+        return alm_fail(cx, ALM_E_CORRUPT, -1,
+                        "dictionary file '%s' is of another database: it has database id %016llx, "
+                        "this database %016llx",
+                        path, (unsigned long long)head.database_id,
+                        (unsigned long long)sym->database_id);
     if (head.table_id != sym->table_id || head.col_id != sym->col_id)
-        return corrupt(cx, path, 0, "belongs to another column");
+        return alm_fail(
+            cx, ALM_E_CORRUPT, -1,
+            "dictionary file '%s' belongs to another column: it is of column %u of table "
+            "%llu, not of column %u of table %llu",
+            path, head.col_id, (unsigned long long)head.table_id, sym->col_id,
+            (unsigned long long)sym->table_id);
     return ALM_OK;
 }
 
@@ -264,8 +328,8 @@ static alm_status load_record(alm_ctx *cx, alm_symbols *sym, const char *path, c
 static alm_status load_map(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
                            size_t size, uint32_t count)
 {
-    ALM_TRY(check_header(cx, sym, path, map, size));
-    size_t offset = sizeof(file_header);
+    size_t offset = 0;
+    ALM_TRY(check_header(cx, sym, path, map, size, &offset));
     while (alm_symbols_count(sym) < count)
         ALM_TRY(load_record(cx, sym, path, map, size, &offset));
     if (alm_symbols_count(sym) != count)
@@ -312,9 +376,9 @@ static alm_status same_value(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_s
 static alm_status compare_map(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
                               size_t size, uint32_t count)
 {
-    size_t offset = sizeof(file_header);
+    size_t offset = 0;
     uint32_t first = 1, n = 0;
-    ALM_TRY(check_header(cx, sym, path, map, size));
+    ALM_TRY(check_header(cx, sym, path, map, size, &offset));
     for (; offset < size; first += n) {
         ALM_TRY(alm_check(cx));
         ALM_TRY(walk_record(cx, sym, path, map, size, first, same_value, &offset, &n));

@@ -22,7 +22,7 @@ typedef struct symbols_heap {
 
 struct alm_symbols {
     uint32_t id, col_id;
-    uint64_t table_id;
+    uint64_t table_id, database_id;
     _Atomic(alm_view *) views; /* address form */
     _Atomic uint32_t count;
     _Atomic(symbols_table *) table;
@@ -34,6 +34,7 @@ struct alm_symbols {
     size_t n_retired;
     uint32_t saved_count; /* codes the file holds + 1 */
     int64_t saved_bytes;  /* length of the file up to there */
+    uint32_t summed, crc; /* alm_symbols_crc of the first `summed` codes; 0: of none */
 };
 
 #endif

@@ -63,13 +63,22 @@ void alm_storage_table_dir(const alm_storage *st, uint64_t table_id, char *dir, 
     (void)snprintf(dir, dir_size, "%s/tables/%llu", st->root, (unsigned long long)table_id);
 }
 
-static alm_status file_make(alm_ctx *cx, alm_storage *st, uint64_t table_id, uint64_t id,
-                            int64_t bytes, alm_file **out)
+static alm_status file_make(alm_ctx *cx, alm_storage *st, const alm_part_claim *claim,
+                            alm_file **out)
 {
+    const uint64_t id = claim->file_id;
     alm_file *f = NULL;
     ALM_TRY(alm_heap_bytes(cx, sizeof *f, "a file", &f));
-    *f = (alm_file){
-        .refs = 1, .id = id, .table_id = table_id, .bytes = bytes, .st = st, .unsynced.handle = -1};
+    *f = (alm_file){.refs = 1,
+                    .id = id,
+                    .table_id = claim->table_id,
+                    .bytes = claim->bytes,
+                    .rows = claim->rows,
+                    .min_ts = claim->min_ts,
+                    .max_ts = claim->max_ts,
+                    .footer_crc = claim->footer_crc,
+                    .st = st,
+                    .unsynced.handle = -1};
     (void)pthread_mutex_lock(&st->file_lock);
     const alm_status e = registry_room(cx, st);
     if (e == ALM_OK) {
@@ -93,7 +102,9 @@ alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool pa
     alm_unsynced fresh;
     ALM_TRY(alm_unsynced_begin(cx, st, table_id, &fresh));
     const uint64_t id = atomic_fetch_add(&st->next_file_id, 1);
-    ALM_TRY(file_make(cx, st, table_id, parquet ? id | ALM_FILE_PARQUET : id, 0, out));
+    const alm_part_claim claim = {.table_id = table_id,
+                                  .file_id = parquet ? id | ALM_FILE_PARQUET : id};
+    ALM_TRY(file_make(cx, st, &claim, out));
     (*out)->unsynced = fresh;
     return ALM_OK;
 }
@@ -104,10 +115,16 @@ alm_status alm_file_write(alm_ctx *cx, alm_file *file, const alm_part_spec *spec
     char dir[ALM_PATH_MAX], name[ALM_NAME_MAX];
     alm_part_spec later = *spec;
     later.later = true;
+    later.database_id = file->st->database_id;
+    later.file_id = file->id;
     alm_file_dir(file, dir, sizeof dir);
     alm_file_name(file, name, sizeof name);
     ALM_TRY(alm_part_write(cx, file->st->io, dir, name, &later, out));
     file->bytes = out->bytes;
+    file->rows = out->rows;
+    file->min_ts = out->min_ts;
+    file->max_ts = out->max_ts;
+    atomic_store(&file->footer_crc, out->footer_crc);
     return alm_unsynced_written(cx, file->st, &file->unsynced, out->handle, out->bytes, name);
 }
 
@@ -121,21 +138,46 @@ alm_file *alm_file_find(alm_storage *st, uint64_t id)
     return f;
 }
 
-alm_status alm_file_known(alm_ctx *cx, alm_storage *st, uint64_t table_id, uint64_t id,
-                          int64_t bytes, alm_file **out)
+/* Several descriptions of one file must agree. */
+static alm_status settle_claims(alm_ctx *cx, alm_file *f, const alm_part_claim *claim)
 {
-    alm_file *f = alm_file_find(st, id);
-    if (f == NULL)
-        return file_make(cx, st, table_id, id, bytes, out);
-    if (f->table_id != table_id) {
-        const uint64_t other = f->table_id;
-        alm_file_release(f);
+    const uint32_t known = atomic_load(&f->footer_crc);
+    if (f->table_id != claim->table_id)
         return alm_fail(cx, ALM_E_CORRUPT, -1, "file %016llx belongs to tables %llu and %llu",
-                        (unsigned long long)id, (unsigned long long)other,
-                        (unsigned long long)table_id);
-    }
-    *out = f;
+                        (unsigned long long)f->id, (unsigned long long)f->table_id,
+                        (unsigned long long)claim->table_id);
+    if (known != 0 && claim->footer_crc != 0 && known != claim->footer_crc)
+        return alm_fail(
+            cx, ALM_E_CORRUPT, -1, "file %016llx of table %llu has two checksums: %08x and %08x",
+            (unsigned long long)f->id, (unsigned long long)f->table_id, known, claim->footer_crc);
+    if (known == 0)
+        atomic_store(&f->footer_crc, claim->footer_crc);
     return ALM_OK;
+}
+
+alm_status alm_file_known(alm_ctx *cx, alm_storage *st, const alm_part_claim *claim, alm_file **out)
+{
+    alm_file *f = alm_file_find(st, claim->file_id);
+    if (f == NULL)
+        return file_make(cx, st, claim, out);
+    const alm_status e = settle_claims(cx, f, claim);
+    if (e == ALM_OK)
+        *out = f;
+    else
+        alm_file_release(f);
+    return e;
+}
+
+void alm_file_claim(const alm_file *file, alm_part_claim *out)
+{
+    *out = (alm_part_claim){.table_id = file->table_id,
+                            .database_id = file->st->database_id,
+                            .file_id = file->id,
+                            .bytes = file->bytes,
+                            .rows = file->rows,
+                            .min_ts = file->min_ts,
+                            .max_ts = file->max_ts,
+                            .footer_crc = atomic_load(&file->footer_crc)};
 }
 
 bool alm_file_is_registered(alm_storage *st, uint64_t id)

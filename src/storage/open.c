@@ -266,6 +266,25 @@ static alm_status check_not_lost(alm_ctx *cx, const alm_storage *st, const alm_c
                      st->root);
 }
 
+/*
+ * The catalogue says which database it is; without one, or with that of an older program, segments of the log do. Where neither does,
+ * the database is new, or gets its id now: whatever has that id is written behind a segment of the log that has it, or with a catalogue.
+ */
+static alm_status identify(alm_ctx *cx, alm_storage *st, uint64_t of_catalogue)
+{
+    uint64_t id = of_catalogue;
+    const alm_status e = alm_wal_identify(cx, &st->wal, "the catalogue", &id);
+    st->foreign = e == ALM_E_CORRUPT;
+    ALM_TRY(e);
+    while (id == 0) {
+        const int failed = st->io->random(st->io, &id, sizeof id);
+        if (failed < 0)
+            return alm_io_fail(cx, failed, "a random number for the id of the database");
+    }
+    st->database_id = st->wal.database_id = id;
+    return ALM_OK;
+}
+
 /* `log` false: the catalogue alone counts; what there is of a log is left out of the chain. */
 static alm_status recover_once(alm_ctx *cx, alm_storage *st, bool log, alm_wal_scan *scan)
 {
@@ -285,6 +304,8 @@ static alm_status recover_once(alm_ctx *cx, alm_storage *st, bool log, alm_wal_s
     *scan = (alm_wal_scan){.last_lsn = file.lsn, .segment = st->wal.n_segments};
     if (e == ALM_OK)
         e = check_not_lost(cx, st, &file);
+    if (e == ALM_OK)
+        e = identify(cx, st, file.database_id);
     if (e == ALM_OK && log)
         e = alm_wal_read(cx, &st->wal, file.lsn, first_pass, &rec, scan);
     if (e == ALM_OK)
@@ -321,7 +342,7 @@ alm_status alm_storage_recover(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan)
 {
     ALM_TRY(alm_hold_read(cx, st));
     const alm_status e = recover_once(cx, st, true, scan);
-    if (e != ALM_E_CORRUPT || !alm_hold_is_copy(st) || st->conf.whole_log)
+    if (e != ALM_E_CORRUPT || !alm_hold_is_copy(st) || st->conf.whole_log || st->foreign)
         return e;
     if (st->hold.since_us != 0) /* a backup has no log */
         alm_log_warn("storage",

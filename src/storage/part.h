@@ -91,8 +91,9 @@ typedef struct alm_part_footer {
     int32_t ts_entry;       /* its index among the columns, -1: none here */
     uint32_t n_cols;
     uint32_t n_blocks;
-    uint32_t block_rows; /* ALM_STATS_BLOCK_ROWS */
-    uint64_t reserved[2];
+    uint32_t block_rows;  /* ALM_STATS_BLOCK_ROWS */
+    uint64_t database_id; /* 0: not recorded, as in files of older programs */
+    uint64_t file_id;     /* with ALM_FILE_PARQUET; 0: not recorded */
 } alm_part_footer;
 _Static_assert(sizeof(alm_part_footer) == 64, "on disk");
 
@@ -113,7 +114,8 @@ typedef struct alm_part_chunk {
 
 typedef struct alm_part_spec {
     uint64_t table_id;
-    const alm_part_coldef *cols; /* any order of ids, none twice */
+    uint64_t database_id, file_id; /* 0: not recorded */
+    const alm_part_coldef *cols;   /* any order of ids, none twice */
     uint32_t n_cols;
     int32_t ts_col; /* index in cols, -1: none */
     const alm_part_chunk *chunks;
@@ -130,7 +132,8 @@ typedef struct alm_part_spec {
 typedef struct alm_part_written {
     int64_t rows, bytes;
     int64_t min_ts, max_ts;
-    int handle; /* open, if `later`; else -1 */
+    uint32_t footer_crc; /* alm_part_footer_crc */
+    int handle;          /* open, if `later`; else -1 */
 } alm_part_written;
 
 /* Writes and syncs the file `dir`/`name`. Memory: a few blocks, and 24 bytes per row while rows out
@@ -146,6 +149,14 @@ ALM_NODISCARD alm_status alm_part_sort(alm_ctx *cx, const alm_part_chunk *chunks
 /* ------------------------------------------------------------------- reading */
 
 typedef struct alm_part alm_part;
+
+/* What a catalogue, a log record or a manifest says of a part file; 0: it does not say. */
+typedef struct alm_part_claim {
+    uint64_t table_id, database_id, file_id;
+    int64_t bytes, rows;
+    int64_t min_ts, max_ts; /* min > max: it does not say */
+    uint32_t footer_crc;
+} alm_part_claim;
 
 /* Maps the file and checks header and footer. The part has one reference. Columns of a Parquet file are
  * decoded to memory of `decoded`, or without a bound (NULL): for programs that check one part. */
@@ -165,6 +176,9 @@ void alm_part_release(alm_part *part);
 const char *alm_part_path(const alm_part *part);
 const alm_part_footer *alm_part_info(const alm_part *part);
 int64_t alm_part_bytes(const alm_part *part); /* of the file */
+/* CRC32C of the footer, or of the description of a Parquet part: it has the checksums of all blocks, so that it tells a part from
+ * every other. */
+uint32_t alm_part_footer_crc(const alm_part *part);
 
 /* Checksum of the footer of a Parquet part, which has those of all blocks: it stands for all bytes. */
 uint32_t alm_part_footer_sum(const alm_part *part);

@@ -27,6 +27,7 @@ struct alm_part {
     const alm_part_footer *footer;
     const alm_part_col *cols;
     const alm_part_block *blocks;
+    uint32_t footer_crc; /* as it was when the part was opened */
     /* One bit per entry and block found good, then one per entry for its last rows. */
     _Atomic uint64_t *verified;
     /* For each of these bits the newest rewrite (alm_ctx.rewrite) that its block was compared for; NULL: none yet. */

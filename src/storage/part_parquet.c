@@ -576,6 +576,7 @@ static alm_status describe(alm_ctx *cx, alm_part_parquet *q, uint64_t table_id)
     ALM_TRY(find_blob(cx, q, &bytes));
     memcpy(&h, q->blob, sizeof h);
     ALM_TRY(check_head(cx, q, &h, bytes, table_id));
+    part->footer_crc = h.crc;
     const uint32_t *field = (const uint32_t *)(const void *)(q->blob + sizeof h);
     const uint8_t *footer = q->blob + sizeof h + ((size_t)h.n_cols + 1) / 2 * 8;
     if (h.image_bytes % ALM_PART_PAGE != 0)

@@ -30,6 +30,7 @@ typedef struct pq_part_writer {
     int handle;
     int64_t at; /* bytes written */
     int64_t group_rows;
+    uint32_t crc; /* of the description */
     alm_buf codes;
     alm_pq_writer *w;
     alm_pq_column *cols;
@@ -143,7 +144,7 @@ static alm_status pad8(alm_ctx *cx, alm_buf *buf)
     return n > 0 ? alm_buf_append(cx, buf, zeros, n) : ALM_OK;
 }
 
-static alm_status describe(alm_ctx *cx, const pq_part_writer *p, alm_buf *out)
+static alm_status describe(alm_ctx *cx, pq_part_writer *p, alm_buf *out)
 {
     const alm_part_plan *plan = p->plan;
     const alm_part_footer *f = &plan->footer;
@@ -171,8 +172,8 @@ static alm_status describe(alm_ctx *cx, const pq_part_writer *p, alm_buf *out)
     if (p->codes.len > 0)
         ALM_TRY(alm_buf_append(cx, out, p->codes.ptr, p->codes.len));
     const size_t from = offsetof(alm_part_pq_head, crc) + sizeof head.crc;
-    const uint32_t crc = alm_crc32c(0, out->ptr + from, out->len - from);
-    memcpy(out->ptr + offsetof(alm_part_pq_head, crc), &crc, sizeof crc);
+    p->crc = alm_crc32c(0, out->ptr + from, out->len - from);
+    memcpy(out->ptr + offsetof(alm_part_pq_head, crc), &p->crc, sizeof p->crc);
     return ALM_OK;
 }
 
@@ -326,6 +327,7 @@ alm_status alm_part_parquet_write(alm_ctx *cx, const alm_io *io, const char *dir
                                   .bytes = p.at,
                                   .min_ts = plan.footer.min_ts,
                                   .max_ts = plan.footer.max_ts,
+                                  .footer_crc = p.crc,
                                   .handle = p.handle};
     free(p.cols);
     free(p.raw);

@@ -64,6 +64,8 @@ static alm_status compare_footer(alm_ctx *cx, const alm_part *part)
     if (memcmp(tail.magic, ALM_PART_END_MAGIC, sizeof tail.magic) != 0 || tail.footer_off != off ||
         tail.footer_bytes != at - off || tail.crc != alm_crc32c(0, part->footer, at - off))
         return alm_part_corrupt(cx, part->path, off, "the footer fails its checksum");
+    if (tail.crc != part->footer_crc)
+        return alm_part_corrupt(cx, part->path, off, "another part was written over it");
     return ALM_OK;
 }
 
@@ -162,6 +164,7 @@ static alm_status find_footer(alm_ctx *cx, alm_part *part)
     const void *footer = part->map + tail.footer_off;
     if (tail.crc != alm_crc32c(0, footer, tail.footer_bytes))
         return alm_part_corrupt(cx, part->path, tail.footer_off, "the footer fails its checksum");
+    part->footer_crc = tail.crc;
     return alm_part_set_footer(cx, part, footer, tail.footer_bytes, tail.footer_off);
 }
 
@@ -307,6 +310,10 @@ const alm_part_footer *alm_part_info(const alm_part *part)
 int64_t alm_part_bytes(const alm_part *part)
 {
     return (int64_t)part->bytes;
+}
+uint32_t alm_part_footer_crc(const alm_part *part)
+{
+    return part->footer_crc;
 }
 
 int32_t alm_part_find(const alm_part *part, uint32_t id, uint32_t hint)

@@ -37,6 +37,7 @@ typedef struct part_writer {
     alm_part_col *cols;
     alm_part_block *blocks;
     alm_part_footer footer;
+    uint32_t footer_crc;
 } part_writer;
 
 /* Where a column without order stands: row `row` of chunk `chunk` comes next. */
@@ -451,6 +452,7 @@ static alm_status write_footer(alm_ctx *cx, part_writer *w, int64_t *file_bytes)
     const alm_status st = write_at(cx, w, buf, footer + sizeof(tail), w->offset);
     free(buf);
     *file_bytes = (int64_t)(w->offset + footer + sizeof(tail));
+    w->footer_crc = tail.crc;
     return st;
 }
 
@@ -479,6 +481,8 @@ static void set_times(part_writer *w)
 static alm_status write_columns(alm_ctx *cx, part_writer *w, const uint32_t *by_id)
 {
     w->footer = (alm_part_footer){.table_id = w->spec->table_id,
+                                  .database_id = w->spec->database_id,
+                                  .file_id = w->spec->file_id,
                                   .rows = w->rows,
                                   .ts_entry = -1,
                                   .n_cols = w->spec->n_cols,
@@ -589,6 +593,7 @@ alm_status alm_part_write(alm_ctx *cx, const alm_io *io, const char *dir, const 
                                   .bytes = bytes,
                                   .min_ts = w.footer.min_ts,
                                   .max_ts = w.footer.max_ts,
+                                  .footer_crc = w.footer_crc,
                                   .handle = w.handle};
     free(w.block);
     free(w.heap);

@@ -30,6 +30,12 @@ typedef enum alm_op_kind {
     ALM_OP_LAST = ALM_OP_RECORDS
 } alm_op_kind;
 
+/*
+ * Descriptions of parts have two forms: 0 without checksums of footers, 1 with them. An operation says in its head which it has;
+ * the catalogue file by its version.
+ */
+enum { ALM_PARTS_FORM = 1 };
+
 /* ------------------------------------------------------------------- writing */
 
 ALM_NODISCARD alm_status alm_put_u32(alm_ctx *cx, alm_buf *buf, uint32_t v);
@@ -58,6 +64,7 @@ ALM_NODISCARD alm_status alm_op_symbols(alm_ctx *cx, alm_buf *buf, uint64_t tabl
 typedef struct alm_reader {
     const char *at, *end;
     bool bad;
+    uint32_t form; /* of what is described: ALM_PARTS_FORM or before */
 } alm_reader;
 
 uint8_t alm_get_u8(alm_reader *r);
@@ -90,6 +97,9 @@ void alm_description_free(alm_description *d);
  * codes the dictionaries must get before the version is used. */
 ALM_NODISCARD alm_status alm_get_table(alm_ctx *cx, alm_storage *st, alm_reader *r,
                                        alm_version **out, uint32_t **counts);
+/* The file of a part or overlay, as it stands within a description. */
+struct alm_part_claim;
+void alm_get_file(alm_reader *r, struct alm_part_claim *claim);
 ALM_NODISCARD alm_status alm_get_part(alm_ctx *cx, alm_storage *st, uint64_t table_id,
                                       alm_reader *r, alm_part_ref **out);
 /* The body of a rows operation behind its table id, as a chunk of `schema`. */

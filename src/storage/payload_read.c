@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "storage/head.h"
+#include "storage/part.h"
 #include "storage/payload.h"
 #include "storage/view.h"
 
@@ -71,15 +72,16 @@ bool alm_get_op(alm_reader *r, alm_op_kind *kind, alm_reader *body)
     if (r->bad || r->at == r->end)
         return false;
     const uint32_t k = alm_get_u32(r);
-    (void)alm_get_u32(r);
+    const uint32_t form = alm_get_u32(r);
     const uint64_t n = alm_get_u64(r);
     const char *at = n > (uint64_t)1 << 62 ? NULL : alm_get_bytes(r, padded(n));
-    if (at == NULL || k < ALM_OP_ROWS || k > ALM_OP_LAST) {
+    if (at == NULL || k < ALM_OP_ROWS || k > ALM_OP_LAST ||
+        form > (k == ALM_OP_PARTS ? ALM_PARTS_FORM : 0)) {
         r->bad = true;
         return false;
     }
     *kind = (alm_op_kind)k;
-    *body = (alm_reader){.at = at, .end = at + n};
+    *body = (alm_reader){.at = at, .end = at + n, .form = form};
     return true;
 }
 
@@ -242,6 +244,27 @@ static void see_number(_Atomic uint64_t *next, uint64_t seen)
         atomic_store(next, seen + 1);
 }
 
+void alm_get_file(alm_reader *r, alm_part_claim *claim)
+{
+    claim->file_id = alm_get_u64(r);
+    claim->bytes = alm_get_i64(r);
+    claim->footer_crc = r->form >= 1 ? alm_get_u32(r) : 0;
+}
+
+/* An overlay of a part of `rows` rows. */
+static alm_status get_overlay(alm_ctx *cx, alm_storage *st, uint64_t table_id, alm_reader *r,
+                              int64_t rows, alm_overlay *out)
+{
+    alm_part_claim claim = {
+        .table_id = table_id, .rows = rows, .min_ts = INT64_MAX, .max_ts = INT64_MIN};
+    out->col_id = alm_get_u32(r);
+    alm_get_file(r, &claim);
+    if (r->bad || claim.file_id == 0 || alm_file_id_is_parquet(claim.file_id))
+        return corrupt(cx, "a part");
+    see_number(&st->next_file_id, claim.file_id);
+    return alm_file_known(cx, st, &claim, &out->file);
+}
+
 alm_status alm_get_part(alm_ctx *cx, alm_storage *st, uint64_t table_id, alm_reader *r,
                         alm_part_ref **out)
 {
@@ -250,25 +273,20 @@ alm_status alm_get_part(alm_ctx *cx, alm_storage *st, uint64_t table_id, alm_rea
     p.min_ts = alm_get_i64(r);
     p.max_ts = alm_get_i64(r);
     p.bucket = alm_get_i64(r);
-    const uint64_t file_id = alm_get_u64(r);
-    const int64_t bytes = alm_get_i64(r);
+    alm_part_claim claim = {
+        .table_id = table_id, .rows = p.rows, .min_ts = p.min_ts, .max_ts = p.max_ts};
+    alm_get_file(r, &claim);
+    const uint64_t number = claim.file_id & ~ALM_FILE_PARQUET;
     const uint32_t n = alm_get_u32(r);
-    if (r->bad || p.rows <= 0 || p.id == 0 || p.seq == 0 || (file_id & ~ALM_FILE_PARQUET) == 0 ||
-        n > COLUMNS_MAX)
+    if (r->bad || p.rows <= 0 || p.id == 0 || p.seq == 0 || number == 0 || n > COLUMNS_MAX)
         return corrupt(cx, "a part");
     see_number(&st->next_part_id, p.id);
     see_number(&st->next_seq, p.seq);
-    see_number(&st->next_file_id, file_id & ~ALM_FILE_PARQUET);
+    see_number(&st->next_file_id, number);
     ALM_TRY(alm_heap_bytes(cx, n * sizeof *p.overlays, "a part", &p.overlays));
-    alm_status e = alm_file_known(cx, st, table_id, file_id, bytes, &p.file);
+    alm_status e = alm_file_known(cx, st, &claim, &p.file);
     for (uint32_t i = 0; i < n && e == ALM_OK; i++) {
-        p.overlays[i].col_id = alm_get_u32(r);
-        const uint64_t over_id = alm_get_u64(r);
-        const int64_t over_bytes = alm_get_i64(r);
-        see_number(&st->next_file_id, over_id & ~ALM_FILE_PARQUET);
-        e = r->bad || over_id == 0 || alm_file_id_is_parquet(over_id)
-                ? corrupt(cx, "a part")
-                : alm_file_known(cx, st, table_id, over_id, over_bytes, &p.overlays[i].file);
+        e = get_overlay(cx, st, table_id, r, p.rows, &p.overlays[i]);
         p.n_overlays += e == ALM_OK;
     }
     if (e == ALM_OK)

@@ -44,7 +44,7 @@ alm_status alm_op_begin(alm_ctx *cx, alm_buf *buf, alm_op_kind kind, size_t *mar
     *mark = buf->len;
     ALM_ASSERT(buf->len % 8 == 0);
     ALM_TRY(alm_put_u32(cx, buf, (uint32_t)kind));
-    ALM_TRY(alm_put_u32(cx, buf, 0));
+    ALM_TRY(alm_put_u32(cx, buf, kind == ALM_OP_PARTS ? ALM_PARTS_FORM : 0));
     return alm_put_u64(cx, buf, 0);
 }
 
@@ -91,24 +91,27 @@ alm_status alm_put_table(alm_ctx *cx, alm_buf *buf, const alm_version *v)
     return t->kind == ALM_TABLE_BASE ? ALM_OK : alm_put_view(cx, buf, t->view);
 }
 
+static alm_status put_file(alm_ctx *cx, alm_buf *buf, const alm_file *file)
+{
+    ALM_ASSERT(file->unsynced.state == ALM_SYNC_DONE);
+    ALM_TRY(alm_put_u64(cx, buf, file->id));
+    ALM_TRY(alm_put_i64(cx, buf, file->bytes));
+    return alm_put_u32(cx, buf, atomic_load(&file->footer_crc));
+}
+
 alm_status alm_put_part(alm_ctx *cx, alm_buf *buf, const alm_part_ref *part)
 {
-    ALM_ASSERT(part->file->unsynced.state == ALM_SYNC_DONE);
-    for (uint32_t i = 0; i < part->n_overlays; i++)
-        ALM_ASSERT(part->overlays[i].file->unsynced.state == ALM_SYNC_DONE);
     ALM_TRY(alm_put_u64(cx, buf, part->id));
     ALM_TRY(alm_put_u64(cx, buf, part->seq));
     ALM_TRY(alm_put_i64(cx, buf, part->rows));
     ALM_TRY(alm_put_i64(cx, buf, part->min_ts));
     ALM_TRY(alm_put_i64(cx, buf, part->max_ts));
     ALM_TRY(alm_put_i64(cx, buf, part->bucket));
-    ALM_TRY(alm_put_u64(cx, buf, part->file->id));
-    ALM_TRY(alm_put_i64(cx, buf, part->file->bytes));
+    ALM_TRY(put_file(cx, buf, part->file));
     ALM_TRY(alm_put_u32(cx, buf, part->n_overlays));
     for (uint32_t i = 0; i < part->n_overlays; i++) {
         ALM_TRY(alm_put_u32(cx, buf, part->overlays[i].col_id));
-        ALM_TRY(alm_put_u64(cx, buf, part->overlays[i].file->id));
-        ALM_TRY(alm_put_i64(cx, buf, part->overlays[i].file->bytes));
+        ALM_TRY(put_file(cx, buf, part->overlays[i].file));
     }
     return ALM_OK;
 }

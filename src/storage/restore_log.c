@@ -10,6 +10,7 @@
 
 #include "storage/archive.h"
 #include "storage/backup.h"
+#include "storage/part.h"
 #include "storage/payload.h"
 
 enum { DIR_MAX = ALM_PATH_MAX - 256 };
@@ -51,14 +52,15 @@ static alm_status find_end(alm_ctx *cx, void *arg, uint64_t lsn, const char *pay
     return ALM_OK;
 }
 
-static alm_status copy_file(void *arg, uint64_t table_id, uint64_t id, int64_t bytes)
+static alm_status copy_file(void *arg, const alm_part_claim *claim)
 {
     replay *r = arg;
+    const uint64_t table_id = claim->table_id;
     char from[ALM_PATH_MAX], to[ALM_PATH_MAX], dir[ALM_PATH_MAX], name[ALM_NAME_MAX];
     alm_io_stat meta;
     int64_t got = 0;
     uint32_t crc = 0;
-    alm_file_id_name(id, name, sizeof name);
+    alm_file_id_name(claim->file_id, name, sizeof name);
     (void)snprintf(from, sizeof from, "%.*s/files/%llu-%s", DIR_MAX, r->log,
                    (unsigned long long)table_id, name);
     (void)snprintf(dir, sizeof dir, "%.*s/tables/%llu", DIR_MAX, r->db,
@@ -66,7 +68,7 @@ static alm_status copy_file(void *arg, uint64_t table_id, uint64_t id, int64_t b
     (void)snprintf(to, sizeof to, "%.*s/tables/%llu/%s", DIR_MAX, r->db,
                    (unsigned long long)table_id, name);
     if (r->io->stat(r->io, to, &meta) == 0 || r->io->stat(r->io, from, &meta) < 0 ||
-        meta.size_bytes != bytes)
+        meta.size_bytes != claim->bytes)
         return ALM_OK; /* there; or missed when the directory is opened, if it is needed then */
     const int e = r->io->mkdir(r->io, dir);
     if (e < 0)

@@ -178,8 +178,10 @@ struct alm_storage {
     const alm_io *io;
     char root[ALM_PATH_MAX - 128]; /* .../db */
     alm_storage_conf conf;
-    alm_owner owner; /* of the directory; of an open storage always */
-    bool closing;    /* no more unlinking of files whose references go */
+    alm_owner owner;      /* of the directory; of an open storage always */
+    bool closing;         /* no more unlinking of files whose references go */
+    bool foreign;         /* recovery found a file of another database */
+    uint64_t database_id; /* random, not 0; known from recovery on */
 
     alm_wal wal;
     pthread_mutex_t queue_lock;
@@ -282,8 +284,8 @@ ALM_NODISCARD alm_status alm_part_set_new(alm_ctx *cx, alm_part_ref *const *part
                                           bool by_time, alm_part_set **out);
 
 /* Used by recovery: a file with a known id. */
-ALM_NODISCARD alm_status alm_file_known(alm_ctx *cx, alm_storage *st, uint64_t table_id,
-                                        uint64_t id, int64_t bytes, alm_file **out);
+ALM_NODISCARD alm_status alm_file_known(alm_ctx *cx, alm_storage *st,
+                                        const struct alm_part_claim *claim, alm_file **out);
 bool alm_file_is_registered(alm_storage *st, uint64_t id);
 /* With a reference of its own; NULL: there is none with this number any more. */
 alm_file *alm_file_find(alm_storage *st, uint64_t id);
@@ -324,6 +326,7 @@ typedef struct alm_catalog_file {
     const void *map;
     size_t bytes;
     uint64_t lsn;
+    uint64_t database_id; /* 0: older catalogues do not say */
 } alm_catalog_file;
 ALM_NODISCARD alm_status alm_catalog_write(alm_ctx *cx, alm_storage *st, const alm_catver *cat);
 /* The same as another file, synced: of the tables with these ids (NULL: all). */

@@ -89,6 +89,7 @@ static alm_status tab_symbols(alm_ctx *cx, alm_storage *st, alm_tab *tab, uint32
     tab->symbols = bigger;
     const uint32_t id = atomic_fetch_add(&st->next_dict_id, 1);
     ALM_TRY(alm_symbols_new(cx, id, tab->id, col_id, out));
+    alm_symbols_identify(*out, st->database_id);
     tab->symbols[tab->n_symbols++] = *out;
     return ALM_OK;
 }

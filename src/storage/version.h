@@ -54,9 +54,13 @@ bool alm_file_id_of_name(const char *name, uint64_t *id);
 
 typedef struct alm_file {
     _Atomic uint32_t refs;
-    uint64_t id;       /* never reused while the file may exist; name: alm_file_id_name */
-    uint64_t table_id; /* directory: tables/<table id as decimal>/ */
-    int64_t bytes;     /* size, set by the writer before commit; known to the catalogue */
+    uint64_t id;            /* never reused while the file may exist; name: alm_file_id_name */
+    uint64_t table_id;      /* directory: tables/<table id as decimal>/ */
+    int64_t bytes;          /* size, set by the writer before commit; known to the catalogue */
+    int64_t rows;           /* as is all up to here */
+    int64_t min_ts, max_ts; /* min > max: of an overlay, which has no times */
+    _Atomic uint32_t
+        footer_crc; /* alm_part_footer_crc; 0: an older catalogue did not say, until the file is opened */
     alm_storage *st;
     alm_unsynced unsynced;           /* the writer's, until a record names the file */
     _Atomic(struct alm_part *) part; /* opened on first use: alm_file_part */
@@ -78,6 +82,8 @@ enum { ALM_PATH_MAX = 4096 };
 void alm_file_dir(const alm_file *file, char *dir, size_t dir_size);
 void alm_file_name(const alm_file *file, char *name, size_t name_size);
 void alm_file_path(const alm_file *file, char *path, size_t path_size);
+struct alm_part_claim;
+void alm_file_claim(const alm_file *file, struct alm_part_claim *out);
 /* The open part of the file, opened on first use; borrowed, lives as long as the file. */
 ALM_NODISCARD alm_status alm_file_part(alm_ctx *cx, alm_file *file, struct alm_part **out);
 

@@ -102,7 +102,8 @@ static alm_status segment_new(alm_ctx *cx, alm_wal *wal, int64_t bytes, uint64_t
     alm_wal_header head = {.magic = {'A', 'L', 'M', 'W', 'A', 'L', '0', '1'},
                            .version = ALM_WAL_VERSION,
                            .number = number,
-                           .prev_lsn = prev_lsn};
+                           .prev_lsn = prev_lsn,
+                           .database_id = wal->database_id};
     int e = io->random(io, &head.salt, sizeof head.salt);
     if (e < 0)
         return alm_io_fail(cx, e, "random salt of a log segment");
@@ -181,6 +182,7 @@ alm_status alm_wal_start(alm_ctx *cx, alm_wal *wal, const alm_wal_scan *scan)
     if (failed < 0)
         return alm_io_fail(cx, failed, "sync the last log segment");
     wal->salt = head.salt;
+    wal->outdated = head.version < ALM_WAL_VERSION;
     wal->at = scan->at;
     wal->room = seg->bytes;
     seg->last_lsn = scan->last_lsn;
@@ -326,7 +328,8 @@ alm_status alm_wal_append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *recor
     ALM_ASSERT(n > 0 && wal->handle >= 0);
     if (wal->stage == NULL && (wal->stage = malloc(STAGE_BYTES)) == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to write the log");
-    const bool roll = atomic_exchange(&wal->roll, false) && wal->at > ALM_WAL_HEADER;
+    const bool roll =
+        (atomic_exchange(&wal->roll, false) && wal->at > ALM_WAL_HEADER) || wal->outdated;
     const int64_t room = roll ? 0 : wal->room - ALM_REC_HEADER; /* for the mark */
     int64_t here = wal->at, rest = 0;
     size_t n_here = 0;
@@ -371,6 +374,7 @@ alm_status alm_wal_append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *recor
         (void)wal->io->close(wal->io, wal->handle); /* synced */
         wal->handle = next;
         wal->salt = next_salt;
+        wal->outdated = false;
         wal->segments[wal->n_segments++] = next_seg;
         wal->room = next_seg.bytes;
     }

@@ -13,7 +13,12 @@
 #include "base/counter.h"
 #include "io/io.h"
 
-enum { ALM_WAL_VERSION = 10, ALM_WAL_HEADER = 64, ALM_REC_HEADER = 48 };
+enum {
+    ALM_WAL_VERSION = 11,
+    ALM_WAL_IDENTIFIED = 11, /* segments say of which database they are from here on */
+    ALM_WAL_HEADER = 64,
+    ALM_REC_HEADER = 48
+};
 
 typedef struct alm_wal_header {
     char magic[8];
@@ -21,7 +26,8 @@ typedef struct alm_wal_header {
     uint64_t number;
     uint64_t prev_lsn; /* of the last record before this segment */
     uint64_t salt;     /* random; every record of the segment repeats it */
-    uint64_t zero[3];
+    uint64_t database_id;
+    uint64_t zero[2];
 } alm_wal_header;
 _Static_assert(sizeof(alm_wal_header) == ALM_WAL_HEADER, "on disk");
 
@@ -63,6 +69,7 @@ typedef struct alm_wal {
     const alm_io *io;
     char dir[4096 - 64];
     int64_t segment_bytes;
+    uint64_t database_id; /* that its segments must have; 0: not known */
     pthread_mutex_t lock; /* of segments[], spares and handles */
     alm_wal_segment *segments;
     size_t n_segments, cap_segments;
@@ -76,9 +83,11 @@ typedef struct alm_wal {
     int64_t room; /* bytes of the current segment; the leader's, as `at` */
     _Atomic uint64_t last_lsn;
     _Atomic uint64_t synced_lsn;
-    _Atomic uint64_t keep_lsn;     /* segments with later records are not given up */
-    uint64_t reading, scrubbed;    /* segments that other threads copy, compare: not used again */
-    atomic_bool roll;              /* the next group begins a new segment */
+    _Atomic uint64_t keep_lsn;  /* segments with later records are not given up */
+    uint64_t reading, scrubbed; /* segments that other threads copy, compare: not used again */
+    atomic_bool roll;           /* the next group begins a new segment */
+    bool
+        outdated; /* it does, because the current one has an older version, which may not describe what comes */
     uint64_t limit_lsn;            /* reading: the log ends before a later record; 0: none */
     uint64_t next_lsn;             /* never used before, not even by a group that failed */
     _Atomic int64_t bytes_written; /* since open */
@@ -108,6 +117,12 @@ ALM_NODISCARD alm_status alm_wal_init(alm_ctx *cx, alm_wal *wal, const alm_io *i
 void alm_wal_deinit(alm_wal *wal);
 /* Lists the segments. Reads only. */
 ALM_NODISCARD alm_status alm_wal_list(alm_ctx *cx, alm_wal *wal);
+/*
+ * The database that the listed segments are of. *id: as it is known, 0: not yet; `from` says where from. ALM_E_CORRUPT: a segment is
+ * of another one. Afterwards no other segment of another one is read. Reads only.
+ */
+ALM_NODISCARD alm_status alm_wal_identify(alm_ctx *cx, alm_wal *wal, const char *from,
+                                          uint64_t *id);
 /* Forgets what was listed. */
 void alm_wal_forget(alm_wal *wal);
 /* Walks the chain; calls `each` for records with lsn > after. ALM_E_CORRUPT for a log damaged in the

@@ -101,12 +101,57 @@ typedef struct segment_view {
     alm_wal_header head;
 } segment_view;
 
+static void segment_path(const alm_wal *wal, uint64_t number, char *path)
+{
+    (void)snprintf(path, PATH_BYTES, "%s/%016llx.wal", wal->dir, (unsigned long long)number);
+}
+
+static alm_status other_database(alm_ctx *cx, const char *path, uint64_t has, const char *from,
+                                 uint64_t expected)
+{
+    return alm_fail(cx, ALM_E_CORRUPT, -1,
+                    "'%s' is of another database: it has database id %016llx, %s has %016llx", path,
+                    (unsigned long long)has, from, (unsigned long long)expected);
+}
+
+static bool has_id(const alm_wal_header *head)
+{
+    return head->version >= ALM_WAL_IDENTIFIED && head->version <= ALM_WAL_VERSION &&
+           head->database_id != 0;
+}
+
+static bool is_header(const alm_wal_header *head, uint64_t number)
+{
+    const char *bytes = (const char *)head;
+    const uint32_t crc = alm_crc32c(alm_crc32c(0, bytes, 12), bytes + 16, ALM_WAL_HEADER - 16);
+    return memcmp(head->magic, MAGIC, 8) == 0 && crc == head->crc && head->number == number;
+}
+
+static void view_close(const alm_wal *wal, segment_view *v)
+{
+    if (v->bytes != NULL)
+        (void)wal->io->unmap(wal->io, v->bytes, (size_t)v->n);
+    v->bytes = NULL;
+}
+
+static alm_status check_version(alm_ctx *cx, const alm_wal *wal, const char *path,
+                                const alm_wal_header *head)
+{
+    if (head->version > ALM_WAL_VERSION)
+        return alm_fail(cx, ALM_E_UNSUPPORTED, -1,
+                        "'%s' has format version %u, this program reads up to %d", path,
+                        head->version, ALM_WAL_VERSION);
+    if (wal->database_id == 0 || !has_id(head) || head->database_id == wal->database_id)
+        return ALM_OK;
+    return other_database(cx, path, head->database_id, "this database", wal->database_id);
+}
+
 static alm_status view_open(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
                             segment_view *out)
 {
     const alm_io *io = wal->io;
     char path[PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s/%016llx.wal", wal->dir, (unsigned long long)seg->number);
+    segment_path(wal, seg->number, path);
     *out = (segment_view){.n = seg->bytes};
     if (seg->bytes < ALM_WAL_HEADER)
         return ALM_OK;
@@ -120,22 +165,48 @@ static alm_status view_open(alm_ctx *cx, const alm_wal *wal, const alm_wal_segme
         return alm_io_fail(cx, e, path);
     out->bytes = map;
     memcpy(&out->head, map, sizeof out->head);
-    const char *head = map;
-    const uint32_t crc = alm_crc32c(alm_crc32c(0, head, 12), head + 16, ALM_WAL_HEADER - 16);
-    out->valid = memcmp(out->head.magic, MAGIC, 8) == 0 && crc == out->head.crc &&
-                 out->head.number == seg->number;
-    if (out->valid && out->head.version > ALM_WAL_VERSION)
-        return alm_fail(cx, ALM_E_UNSUPPORTED, -1,
-                        "'%s' has format version %u, this program reads up to %d", path,
-                        out->head.version, ALM_WAL_VERSION);
-    return ALM_OK;
+    out->valid = is_header(&out->head, seg->number);
+    const alm_status st = out->valid ? check_version(cx, wal, path, &out->head) : ALM_OK;
+    if (st != ALM_OK)
+        view_close(wal, out);
+    return st;
 }
 
-static void view_close(const alm_wal *wal, segment_view *v)
+/* Its header, or one of version 0 where that is not sound. */
+static alm_status read_header(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
+                              const char *path, alm_wal_header *out)
 {
-    if (v->bytes != NULL)
-        (void)wal->io->unmap(wal->io, v->bytes, (size_t)v->n);
-    v->bytes = NULL;
+    *out = (alm_wal_header){.version = 0};
+    if (seg->bytes < ALM_WAL_HEADER)
+        return ALM_OK;
+    const int h = wal->io->open(wal->io, path, ALM_IO_READ);
+    if (h < 0)
+        return alm_io_fail(cx, h, path);
+    const alm_status st = alm_io_read_all(cx, wal->io, h, out, sizeof *out, 0, path);
+    (void)wal->io->close(wal->io, h); /* read-only */
+    if (st == ALM_OK && !is_header(out, seg->number))
+        *out = (alm_wal_header){.version = 0};
+    return st;
+}
+
+alm_status alm_wal_identify(alm_ctx *cx, alm_wal *wal, const char *from, uint64_t *id)
+{
+    char known[PATH_BYTES + 2], path[PATH_BYTES];
+    (void)snprintf(known, sizeof known, "%s", from);
+    for (size_t i = 0; i < wal->n_segments; i++) {
+        alm_wal_header head;
+        segment_path(wal, wal->segments[i].number, path);
+        ALM_TRY(read_header(cx, wal, &wal->segments[i], path, &head));
+        if (!has_id(&head))
+            continue;
+        if (*id != 0 && head.database_id != *id)
+            return other_database(cx, path, head.database_id, known, *id);
+        if (*id == 0)
+            (void)snprintf(known, sizeof known, "'%s'", path);
+        *id = head.database_id;
+    }
+    wal->database_id = *id;
+    return ALM_OK;
 }
 
 /* A whole record of this life of the segment (any, if its header is no good) at `at`. */

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Upgrades: a directory that an older program wrote opens, has all rows, and is written in the formats of today from then on.
+
+data/database-9.tar.xz is of the last program with catalogue version 9 and log version 10, killed: two tables with partitions, symbols, an overlay, a Parquet
+part and rows behind the checkpoint, and a backup from before these.
+
+    upgrade_test.py [--binary FILE] [NAME...]
+"""
+import argparse, pathlib, shutil, struct, subprocess, sys, tarfile, tempfile, traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE)]
+from server import Server  # noqa: E402
+
+CHECKS, BINARY = [], None
+
+
+def check(f):
+    CHECKS.append(f)
+    return f
+
+
+def expect(good, why):
+    if not good:
+        raise AssertionError(why)
+
+
+def program(*args):
+    """(exit code, output) of the program."""
+    r = subprocess.run([BINARY or HERE.parent / "build/release/almanac", *map(str, args)], capture_output=True, text=True, timeout=120)
+    return r.returncode, r.stdout + r.stderr
+
+
+class Old:
+    """The directory, in a place that goes away."""
+
+    def __enter__(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="almanac-test-"))
+        with tarfile.open(HERE / "data" / "database-9.tar.xz") as t:
+            t.extractall(self.root)
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def server(self, **env):
+        return Server(binary=BINARY, root=self.root, env={"ALMANAC_WAL_SEGMENT_SIZE": "1m", **env})
+
+
+def rows_of(table, late):
+    """What the table has by its making: 300 rows, of t 100 with an UPDATE, and one of behind the checkpoint."""
+    d = [x / 4 + (table == "t" and x <= 100) for x in range(1, 301)] + [7.5] * late
+    symbols = sorted([f"s{x % 5}" for x in range(1, 301)] + [{"t": "s9", "u": "s8"}[table]] * late)
+    return [300 + late, sum(range(1, 301)) + 301 * late, sum(d)], [[s, symbols.count(s)] for s in sorted(set(symbols))]
+
+
+def answers(s, table, more=0):
+    where = f"where id < {302 + more}"
+    return s.rows(f"select count(), sum(id), sum(d) from {table} {where}")[0], s.rows(f"select s, count() from {table} {where} order by s")
+
+
+def version_of(path):
+    return struct.unpack_from("<I", path.read_bytes(), 8)[0]
+
+
+def id_of_catalogue(root):
+    return struct.unpack_from("<Q", (root / "db" / "catalog").read_bytes(), 64)[0]
+
+
+def segments(root):
+    return sorted((root / "db" / "wal").glob("[0-9a-f]*.wal"))
+
+
+def id_of_segment(path):
+    return struct.unpack_from("<Q", path.read_bytes(), 40)[0]
+
+
+def are_right(s, late=1):
+    for table in ("t", "u"):
+        found = answers(s, table)
+        expect(found == rows_of(table, late), f"{table}: {found}, not {rows_of(table, late)}")
+
+
+@check
+def an_older_directory_is_sound():
+    with Old() as old:
+        code, said = program("check", old.root)
+        expect(code == 0, f"check: {code} {said}")
+        with old.server() as s:
+            are_right(s)
+
+
+@check
+def it_gets_an_id_with_the_log_and_with_the_catalogue():
+    """What is written in the log of today stands in a segment of today, so that an older program refuses it."""
+    with Old() as old:
+        expect((version_of(old.root / "db" / "catalog"), [version_of(p) for p in segments(old.root)]) == (9, [10]), "not a directory of before")
+        with old.server() as s:
+            s.exec("insert into t values ('1970-01-05', 1000, 's10', 'new', 1.0)")
+            are_right(s)
+            s.kill()
+        found = segments(old.root)
+        expect([version_of(p) for p in found] == [10, 11], f"{[version_of(p) for p in found]}")
+        number = id_of_segment(found[1])
+        expect(number != 0 and version_of(old.root / "db" / "catalog") == 9, "no id in the log")
+        with old.server() as s:
+            are_right(s)
+            expect(s.rows("select s, v from t where id = 1000") == [["s10", "new"]], "a row of the log of today")
+            s.exec("checkpoint create")
+            s.exec("checkpoint release")
+        expect((version_of(old.root / "db" / "catalog"), id_of_catalogue(old.root)) == (10, number), "the id of the catalogue")
+        with old.server() as s:
+            are_right(s)
+        code, said = program("check", old.root)
+        expect(code == 0, f"check: {code} {said}")
+
+
+@check
+def it_gets_an_id_with_a_checkpoint_alone():
+    with Old() as old:
+        with old.server() as s:
+            are_right(s)
+            s.exec("checkpoint create")
+            s.exec("checkpoint release")
+            s.kill()
+        number = id_of_catalogue(old.root)
+        expect(version_of(old.root / "db" / "catalog") == 10 and number != 0, "no id")
+        with old.server() as s:
+            are_right(s)
+            for table in ("t", "u"):  # parts, dictionaries of before and the Parquet file are written anew
+                s.exec(f"insert into {table} select ts, id + 1000, s || 'x', v, d from {table}")
+                s.exec(f"alter table {table} squash partitions")
+            s.exec("alter table t convert partition to parquet where ts > 0")
+            are_right(s)
+            s.kill()
+        expect(id_of_catalogue(old.root) == number, "the id is another")
+        with old.server() as s:
+            are_right(s)
+            expect(s.rows("select count(), count_distinct(s) from u where id >= 1000") == [[301, 6]], "new rows")
+
+
+@check
+def an_older_backup_is_restored():
+    with Old() as old:
+        code, said = program("check", old.root / "backups")
+        expect(code == 0, f"check: {code} {said}")
+        target = old.root / "restored"
+        code, said = program("restore", old.root / "backups", "TO", target)
+        expect(code == 0, f"restore: {code} {said}")
+        with Server(binary=BINARY, root=target) as s:
+            are_right(s, late=0)
+
+
+def main():
+    global BINARY
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--nightly", action="store_true")
+    ap.add_argument("--binary")
+    ap.add_argument("names", nargs="*")
+    o = ap.parse_args()
+    BINARY = o.binary
+    passed = failed = 0
+    for f in CHECKS:
+        if o.names and f.__name__ not in o.names:
+            continue
+        try:
+            f()
+            passed += 1
+        except Exception as e:
+            failed += 1
+            where = "" if isinstance(e, AssertionError) else traceback.format_exc()[-1500:]
+            print(f"{f.__name__}: {e}\n{where}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
