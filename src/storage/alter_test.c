@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "io/sim.h"
-#include "storage/storage.h"
+#include "storage/compact.h"
 
 typedef struct fixture {
     alm_ctx cx;
@@ -289,6 +289,50 @@ static void all_tables_go_at_once(void **state)
     assert_int_equal(alm_snapshot_count(f->snap), 1);
 }
 
+/* What changes rows puts those in memory into parts first. */
+static void to_parts(fixture *f)
+{
+    alm_update *up = NULL;
+    assert_int_equal(alm_delete_begin(&f->cx, f->st, NULL, ALM_STR("t"), &up), ALM_OK);
+    alm_update_rollback(up);
+}
+
+static alm_status merge(fixture *f, bool *did)
+{
+    alm_tab *tab = alm_version_of(look(f))->tab;
+    assert_int_equal(alm_tab_lock(&f->cx, f->st, tab, ALM_TAB_MAINT), ALM_OK);
+    const alm_status st = alm_compact_table(&f->cx, f->st, f->t->id, did);
+    alm_tab_unlock(f->st, tab, ALM_TAB_MAINT);
+    return st;
+}
+
+/* Every column that the parts hold was dropped: their rows are null, and still there. */
+static void rows_without_any_column_are_merged(void **state)
+{
+    enum { PARTS = 5 };
+    fixture *f = *state;
+    bool did = false;
+    const alm_column key = {.name = "key", .type = {.id = ALM_T_INT}};
+    const alm_column val = {.name = "val", .type = {.id = ALM_T_INT}};
+    const alm_table_spec spec = {.name = ALM_STR("t"), .cols = &key, .n_cols = 1, .ts_col = -1};
+    assert_int_equal(alm_tables_drop_all(&f->cx, f->st), ALM_OK);
+    assert_int_equal(alm_table_create(&f->cx, f->st, &spec, NULL), ALM_OK);
+    for (int32_t i = 0; i < PARTS; i++) {
+        put(f, 0, i, 0);
+        to_parts(f);
+    }
+    assert_int_equal(alm_table_add_column(&f->cx, f->st, ALM_STR("t"), &val), ALM_OK);
+    assert_int_equal(drop_column(f, look(f), 0), ALM_OK);
+    assert_int_equal(alm_version_of(look(f))->parts->n, PARTS);
+    assert_int_equal(merge(f, &did), ALM_OK);
+    assert_true(did);
+    assert_int_equal(alm_version_of(look(f))->parts->n, 1);
+    column_is(f, "val", "-1 -1 -1 -1 -1");
+    put(f, 0, 0, 7);
+    restart(f);
+    column_is(f, "val", "-1 -1 -1 -1 -1 7");
+}
+
 int main(void)
 {
     alm_log_set_level(ALM_LOG_OFF);
@@ -299,6 +343,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(dedup_touches_newer_rows_only, setup, teardown),
         cmocka_unit_test_setup_teardown(all_tables_go_at_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(rows_without_any_column_are_merged, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

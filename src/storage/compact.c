@@ -40,7 +40,17 @@ typedef struct compaction {
     uint32_t n_out, cap_out;
 } compaction;
 
-/* Columns of the table that at least one part of the group holds; or all. */
+static void add_column(compaction *c, uint32_t col)
+{
+    const alm_column *def = &c->v->table.cols[col];
+    if ((int32_t)col == c->v->table.ts_col)
+        c->ts_col = (int32_t)c->n_cols;
+    c->cols[c->n_cols] = col;
+    c->defs[c->n_cols++] = (alm_part_coldef){def->id, def->type, def->name};
+}
+
+/* Columns of the table that at least one part of the group holds; or all. One at least: what the parts hold may have been
+ * dropped, and the rows are null then. */
 static alm_status find_columns(alm_ctx *cx, compaction *c)
 {
     ALM_TRY(ALM_NEWN(cx, &c->arena, c->v->table.n_cols, &c->defs));
@@ -52,13 +62,11 @@ static alm_status find_columns(alm_ctx *cx, compaction *c)
         alm_part *part = NULL;
         for (uint32_t i = 0; i < c->n && entry < 0; i++)
             ALM_TRY(alm_scan_part_col(cx, c->v, c->group[i], def->id, col, &part, &entry));
-        if (entry < 0 && !c->parquet)
-            continue;
-        if ((int32_t)col == c->v->table.ts_col)
-            c->ts_col = (int32_t)c->n_cols;
-        c->cols[c->n_cols] = col;
-        c->defs[c->n_cols++] = (alm_part_coldef){def->id, def->type, def->name};
+        if (entry >= 0 || c->parquet)
+            add_column(c, col);
     }
+    if (c->n_cols == 0)
+        add_column(c, 0);
     return ALM_OK;
 }
 

@@ -21,7 +21,9 @@ alm_status alm_update_map(alm_ctx *cx, alm_update *up, const alm_part_ref *ref, 
         int32_t entry = -1;
         ALM_TRY(alm_check(cx));
         ALM_TRY(alm_scan_part_col(cx, v, ref, v->table.cols[c].id, c, &part, &entry));
-        if (entry < 0 && !spec->parquet)
+        /* All that the part holds may have been dropped: its rows are null then. */
+        const bool one_at_least = spec->n_cols == 0 && c + 1 == v->table.n_cols;
+        if (entry < 0 && !spec->parquet && !one_at_least)
             continue;
         if ((int32_t)c == v->table.ts_col)
             spec->ts_col = (int32_t)spec->n_cols;
