@@ -324,6 +324,7 @@ SUITES = [
     ("rot", False, script("test/rot_test.py")),
     ("upgrade", False, script("test/upgrade_test.py")),
     ("maps", False, script("test/maps_test.py")),
+    ("space", False, script("test/space_test.py")),
     ("containers", False, script("test/container_test.py")),
     ("snapshot-age", False, script("test/snapshot_age_test.py")),
     ("owner", False, script("test/owner_test.py")),

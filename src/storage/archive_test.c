@@ -347,7 +347,7 @@ static void damage_of_a_part_is_told(void **state)
     const alm_part_set *set = alm_version_of(fix_table(snap))->parts;
     alm_file_path(set->parts[set->n - 1]->file, path, sizeof path);
     alm_snapshot_release(snap);
-    assert_true(alm_sim_flip(f->sim, path, ALM_PART_PAGE, 0));
+    assert_true(alm_sim_flip(f->sim, path, ALM_PART_HEADER, 0));
     const moment m = now(f);
     assert_true(alm_archive_catch_up(f->st, NULL));
     assert_true(alm_storage_is_damaged(f->st));

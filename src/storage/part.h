@@ -5,9 +5,9 @@
  *             are in order of the designated timestamp (stable). An overlay is a part file too: it
  *             holds only the columns an UPDATE touched, for all rows of the part it lies over.
  *
- * Format      version 1, little-endian; segments start at multiples of ALM_PART_PAGE
+ * Format      version 2, little-endian; segments begin at multiples of ALM_PART_ALIGN
  *
- *   header    one page: "ALMPART1", u32 version, u32 page bytes, u64 table id, u32 CRC32C of the
+ *   header    64 bytes: "ALMPART1", u32 version, u32 ALM_PART_ALIGN, u64 table id, u32 CRC32C of the
  *             bytes before it, zeros
  *   segments  per column: data (rows x width), then its heap (text) or its last rows (SYMBOL)
  *   footer    alm_part_footer, alm_part_col x n_cols (ascending ids), alm_part_block x n_cols x
@@ -21,6 +21,12 @@
  *             its heap_end
  *   last rows int32 per code 0..n_last-1: last row of the part with it, -1 none; kept for
  *             dictionaries of at most ALM_PART_LAST_MAX codes
+ *
+ *   A column that is null in all rows (0, for the types without null) has no entry: a part that lacks a column
+ *   reads so. The designated timestamp always has one, and there is one column at least.
+ *   Segments of ALM_PART_LARGE bytes begin at pages, those of 64 bytes at cache lines, smaller ones at
+ *   ALM_PART_ALIGN, so that a part of few rows has little padding, and a large one its pages to itself.
+ *   Version 1 has a header of one page, and all its segments begin at pages.
  *
  * Checks      Header, footer and trailer when opened. A block (65,536 rows of one column and their
  *             heap bytes) the first time it is touched; what was found good is remembered. For a
@@ -40,8 +46,11 @@
 #include "storage/storage.h"
 
 enum {
-    ALM_PART_VERSION = 1,
+    ALM_PART_VERSION = 2,
     ALM_PART_PAGE = 4096,
+    ALM_PART_HEADER = 64,
+    ALM_PART_ALIGN = 16,       /* what the widest element needs */
+    ALM_PART_LARGE = 64 << 10, /* padding to a page is a sixteenth of it at the most */
     ALM_PART_TRAILER = 32,
     ALM_PART_LAST_MAX = 65536
 };
@@ -145,6 +154,9 @@ ALM_NODISCARD alm_status alm_part_write(alm_ctx *cx, const alm_io *io, const cha
  * in order. The caller frees it. */
 ALM_NODISCARD alm_status alm_part_sort(alm_ctx *cx, const alm_part_chunk *chunks, size_t n_chunks,
                                        uint32_t ts_col, uint64_t **order, int64_t *rows);
+
+/* Does each of the rows have the value that a source without the column reads as? SYMBOL: as in alm_part_chunk. */
+bool alm_values_are_missing(alm_type type, const alm_vec *v, uint32_t rows);
 
 /* ------------------------------------------------------------------- reading */
 

@@ -6,12 +6,12 @@
 
 #include "storage/part.h"
 
-#define ALM_PART_MAGIC     "ALMPART1" /* 8 bytes, no terminator on disk */
+#define ALM_PART_MAGIC     "ALMPART1" /* 8 bytes, no terminator on disk; of all versions */
 #define ALM_PART_END_MAGIC "ALMPEND1"
 
 typedef struct alm_part_header {
     char magic[8];
-    uint32_t version, page_bytes;
+    uint32_t version, align; /* segments begin at multiples of it */
     uint64_t table_id;
     uint32_t crc, zero;
 } alm_part_header;

@@ -24,6 +24,7 @@ struct alm_part {
     int64_t copy_bytes;
     _Atomic int64_t *copies; /* where they are counted */
     const uint8_t *image;    /* the map, or the memory of `parquet` */
+    uint32_t align;          /* of its segments */
     const alm_part_footer *footer;
     const alm_part_col *cols;
     const alm_part_block *blocks;
@@ -84,6 +85,13 @@ void alm_part_plan_free(alm_part_plan *plan);
 /* Rows order[0..n) of a column: fixed-width values, or codes of 4 bytes. */
 void alm_part_gather(const alm_part_spec *spec, uint32_t col, const uint64_t *order, uint32_t n,
                      void *out);
+
+/* --------------------------------------------------------------- part_null.c */
+
+/* Does each row of a column have the value that a part without the column reads as? `order`, of `rows` rows, may be
+ * NULL: all rows of the chunks. */
+ALM_NODISCARD alm_status alm_part_is_missing(alm_ctx *cx, const alm_part_spec *spec, uint32_t col,
+                                             const uint64_t *order, int64_t rows, bool *out);
 
 /* ------------------------------------------------------- part_parquet_write.c */
 

@@ -581,6 +581,7 @@ static alm_status describe(alm_ctx *cx, alm_part_parquet *q, uint64_t table_id)
     const uint8_t *footer = q->blob + sizeof h + ((size_t)h.n_cols + 1) / 2 * 8;
     if (h.image_bytes % ALM_PART_PAGE != 0)
         return alm_part_corrupt(cx, part->path, 0, "its description contradicts itself");
+    part->align = ALM_PART_PAGE;
     ALM_TRY(alm_part_set_footer(cx, part, footer, h.footer_bytes, h.image_bytes));
     if (part->footer->n_cols != h.n_cols)
         return alm_part_corrupt(cx, part->path, 0, "its description contradicts itself");

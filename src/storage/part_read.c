@@ -53,7 +53,7 @@ static alm_status compare_footer(alm_ctx *cx, const alm_part *part)
     alm_part_trailer tail;
     const uint64_t at = part->bytes - sizeof tail;
     const uint64_t off = (uint64_t)((const uint8_t *)part->footer - part->map);
-    ALM_ASSERT(off >= ALM_PART_PAGE && off < at);
+    ALM_ASSERT(off >= sizeof head && off < at);
     ALM_TRY(fetch(cx, part, 0, sizeof head));
     ALM_TRY(fetch(cx, part, off, part->bytes - off));
     memcpy(&head, part->map, sizeof head);
@@ -126,10 +126,10 @@ alm_status alm_part_usable(alm_ctx *cx, const alm_part *part)
 
 /* ------------------------------------------------------------------ opening */
 
-static alm_status check_header(alm_ctx *cx, const alm_part *part, uint64_t table_id)
+static alm_status check_header(alm_ctx *cx, alm_part *part, uint64_t table_id, uint32_t *version)
 {
     alm_part_header head;
-    if (part->bytes < ALM_PART_PAGE + sizeof(alm_part_footer) + ALM_PART_TRAILER)
+    if (part->bytes < ALM_PART_HEADER + sizeof(alm_part_footer) + ALM_PART_TRAILER)
         return alm_part_corrupt(cx, part->path, 0, "the file is too short");
     ALM_TRY(fetch(cx, part, 0, sizeof head));
     ALM_TRY(fetch(cx, part, part->bytes - sizeof(alm_part_trailer), sizeof(alm_part_trailer)));
@@ -140,14 +140,16 @@ static alm_status check_header(alm_ctx *cx, const alm_part *part, uint64_t table
         return newer(cx, part->path, head.version);
     if (head.crc != alm_crc32c(0, &head, offsetof(alm_part_header, crc)))
         return alm_part_corrupt(cx, part->path, 0, "the header fails its checksum");
-    if (head.page_bytes != ALM_PART_PAGE)
-        return alm_part_corrupt(cx, part->path, 0, "unknown page size");
+    if (head.align != (head.version == 1 ? ALM_PART_PAGE : ALM_PART_ALIGN))
+        return alm_part_corrupt(cx, part->path, 0, "unknown alignment");
+    part->align = head.align;
+    *version = head.version;
     if (head.table_id != table_id)
         return alm_part_corrupt(cx, part->path, 0, "the file belongs to another table");
     return ALM_OK;
 }
 
-static alm_status find_footer(alm_ctx *cx, alm_part *part)
+static alm_status find_footer(alm_ctx *cx, alm_part *part, uint32_t version)
 {
     alm_part_trailer tail;
     const size_t at = part->bytes - sizeof(tail);
@@ -156,7 +158,9 @@ static alm_status find_footer(alm_ctx *cx, alm_part *part)
         return alm_part_corrupt(cx, part->path, at, "the end of the file is missing");
     if (tail.version > ALM_PART_VERSION)
         return newer(cx, part->path, tail.version);
-    if (tail.footer_off < ALM_PART_PAGE || tail.footer_off % ALM_PART_PAGE != 0 ||
+    if (tail.version != version)
+        return alm_part_corrupt(cx, part->path, at, "header and end are of different versions");
+    if (tail.footer_off < ALM_PART_HEADER || tail.footer_off % part->align != 0 ||
         tail.footer_off > at || tail.footer_bytes != at - tail.footer_off ||
         tail.footer_bytes < sizeof(alm_part_footer))
         return alm_part_corrupt(cx, part->path, at, "the footer lies outside of the file");
@@ -175,9 +179,9 @@ static bool width_fits(const alm_part_col *col)
     return alm_type_is_valid(col->type) && col->width == alm_type_width(col->type);
 }
 
-static bool segment_fits(uint64_t end, uint64_t off, uint64_t bytes)
+static bool segment_fits(const alm_part *part, uint64_t end, uint64_t off, uint64_t bytes)
 {
-    return off % ALM_PART_PAGE == 0 && off <= end && bytes <= end - off;
+    return off % part->align == 0 && off <= end && bytes <= end - off;
 }
 
 static alm_status check_columns(alm_ctx *cx, const alm_part *part, uint64_t end)
@@ -187,9 +191,9 @@ static alm_status check_columns(alm_ctx *cx, const alm_part *part, uint64_t end)
         const alm_part_col *col = &part->cols[c];
         const uint64_t at = col->data_off;
         if (!width_fits(col) || (c > 0 && col->id <= part->cols[c - 1].id) ||
-            !segment_fits(end, col->data_off, (uint64_t)f->rows * col->width) ||
-            !segment_fits(end, col->heap_off, col->heap_bytes) ||
-            !segment_fits(end, col->last_off, (uint64_t)col->n_last * sizeof(int32_t)))
+            !segment_fits(part, end, col->data_off, (uint64_t)f->rows * col->width) ||
+            !segment_fits(part, end, col->heap_off, col->heap_bytes) ||
+            !segment_fits(part, end, col->last_off, (uint64_t)col->n_last * sizeof(int32_t)))
             return alm_part_corrupt(cx, part->path, at, "a column lies outside of the file");
         const alm_part_block *blocks = alm_part_blocks(part, c);
         uint64_t heap_end = 0;
@@ -244,9 +248,10 @@ static alm_status open_part(alm_ctx *cx, alm_part *part, uint64_t table_id, alm_
     if (alm_part_is_parquet(part->map, part->bytes)) {
         ALM_TRY(alm_part_parquet_open(cx, part, table_id, decoded));
     } else {
+        uint32_t version = 0;
         part->image = part->map;
-        ALM_TRY(check_header(cx, part, table_id));
-        ALM_TRY(find_footer(cx, part));
+        ALM_TRY(check_header(cx, part, table_id, &version));
+        ALM_TRY(find_footer(cx, part, version));
     }
     part->n_bits = (uint64_t)part->footer->n_cols * part->footer->n_blocks + part->footer->n_cols;
     part->verified = calloc(part->n_bits / 64 + 1, sizeof(*part->verified));

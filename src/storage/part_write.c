@@ -3,7 +3,8 @@
  *
  * Cost        A block whose rows lie together in one chunk in the form of the file is written from
  *             where it lies; others are gathered into one block buffer. Bytes are read once for the
- *             gather, once for checksum and statistics while they are in the cache.
+ *             gather, once for checksum and statistics while they are in the cache. What is small and follows each
+ *             other in the file is written with one call.
  * Memory      one block of 16-byte values, one heap buffer, footer; see alm_part_sort for the order.
  */
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include "type/int256.h"
 #include "type/value.h"
 
-enum { HEAP_BUFFER = 1 << 20 };
+enum { HEAP_BUFFER = 1 << 20, SMALL_BUFFER = 64 << 10, CACHE_LINE = 64 };
 
 typedef struct part_writer {
     const alm_io *io;
@@ -28,9 +29,14 @@ typedef struct part_writer {
     const uint64_t *order; /* NULL: rows as the chunks come */
     int64_t rows;
     uint32_t n_blocks;
-    uint64_t offset; /* end of what is written; a multiple of the page */
-    uint8_t *block;  /* ALM_STATS_BLOCK_ROWS of the widest values */
-    char *heap;      /* long texts that are not written yet */
+    uint32_t n_cols; /* that have an entry */
+    uint64_t offset; /* end of what is written */
+    uint8_t
+        *small; /* bytes [small_at, small_at + small_len) of the file that are not written yet */
+    uint64_t small_at;
+    size_t small_len;
+    uint8_t *block; /* ALM_STATS_BLOCK_ROWS of the widest values */
+    char *heap;     /* long texts that are not written yet */
     size_t heap_len;
     uint64_t heap_at; /* bytes of the heap segment written */
     int32_t *last;    /* ALM_PART_LAST_MAX entries */
@@ -46,17 +52,56 @@ typedef struct chunk_at {
     uint32_t row;
 } chunk_at;
 
+static alm_status write_small(alm_ctx *cx, part_writer *w)
+{
+    const size_t n = w->small_len;
+    w->small_len = 0;
+    return n == 0
+               ? ALM_OK
+               : alm_io_write_all(cx, w->io, w->handle, w->small, n, (int64_t)w->small_at, w->path);
+}
+
+/* Does it go on where the small buffer ends, but for padding? A gap below a cache line is nothing else. What is written out
+ * of turn is the heap of a text column that is flushed before the last values: if that is less than a cache line, the rest
+ * of it does not fit here. */
+_Static_assert(HEAP_BUFFER - CACHE_LINE > SMALL_BUFFER, "the rest of a heap that was flushed");
+static bool follows_small(const part_writer *w, size_t n, uint64_t offset)
+{
+    const uint64_t end = w->small_at + w->small_len;
+    return w->small_len > 0 && offset >= end && offset - end < CACHE_LINE &&
+           offset + n - w->small_at <= SMALL_BUFFER;
+}
+
 static alm_status write_at(alm_ctx *cx, part_writer *w, const void *bytes, size_t n,
                            uint64_t offset)
 {
-    if (w->plan != NULL)
+    if (w->plan != NULL || n == 0)
         return ALM_OK;
-    return alm_io_write_all(cx, w->io, w->handle, bytes, n, (int64_t)offset, w->path);
+    if (!follows_small(w, n, offset)) {
+        ALM_TRY(write_small(cx, w));
+        if (n > SMALL_BUFFER / 2)
+            return alm_io_write_all(cx, w->io, w->handle, bytes, n, (int64_t)offset, w->path);
+        w->small_at = offset;
+    }
+    const size_t at = (size_t)(offset - w->small_at);
+    memset(w->small + w->small_len, 0, at - w->small_len);
+    memcpy(w->small + at, bytes, n);
+    w->small_len = at + n;
+    return ALM_OK;
 }
 
-static uint64_t page_up(uint64_t offset)
+static uint64_t align_up(uint64_t offset, uint64_t align)
 {
-    return (offset + ALM_PART_PAGE - 1) / ALM_PART_PAGE * ALM_PART_PAGE;
+    return (offset + align - 1) / align * align;
+}
+
+/* What a segment of so many bytes is aligned to. The image of a Parquet part has whole pages: its columns are given back
+ * one by one. */
+static uint64_t align_of(const part_writer *w, uint64_t bytes)
+{
+    if (w->plan != NULL || bytes >= ALM_PART_LARGE)
+        return ALM_PART_PAGE;
+    return bytes >= CACHE_LINE ? CACHE_LINE : ALM_PART_ALIGN;
 }
 
 /* ------------------------------------------------------- gathering a block */
@@ -334,10 +379,12 @@ static alm_status open_column(alm_ctx *cx, part_writer *w, uint32_t col, alm_par
             memset(w->last, 0xff, entry->n_last * sizeof(*w->last));
         }
     }
-    entry->data_off = w->offset;
-    w->offset = page_up(w->offset + (uint64_t)w->rows * entry->width);
-    if (alm_part_has_heap(def->type))
-        entry->heap_off = w->offset;
+    const uint64_t bytes = (uint64_t)w->rows * entry->width;
+    const uint64_t align = align_of(w, bytes);
+    entry->data_off = align_up(w->offset, align);
+    w->offset = entry->data_off + bytes;
+    if (alm_part_has_heap(def->type)) /* its length is not known yet, but it is of the same order */
+        w->offset = entry->heap_off = align_up(w->offset, align);
     w->heap_len = 0;
     w->heap_at = 0;
     return ALM_OK;
@@ -349,16 +396,16 @@ static alm_status close_column(alm_ctx *cx, part_writer *w, alm_part_col *entry)
     if (alm_part_has_heap(entry->type)) {
         ALM_TRY(heap_flush(cx, w, entry));
         entry->heap_bytes = w->heap_at;
-        w->offset = page_up(entry->heap_off + entry->heap_bytes);
+        w->offset = entry->heap_off + entry->heap_bytes;
     }
     if (entry->n_last > 0) {
         const size_t bytes = entry->n_last * sizeof(*w->last);
-        entry->last_off = w->offset;
+        entry->last_off = align_up(w->offset, align_of(w, bytes));
         entry->last_crc = alm_crc32c(0, w->last, bytes);
         ALM_TRY(write_at(cx, w, w->last, bytes, entry->last_off));
         if (w->plan != NULL)
             ALM_TRY(alm_buf_append(cx, &w->plan->last, w->last, bytes));
-        w->offset = page_up(w->offset + bytes);
+        w->offset = entry->last_off + bytes;
     }
     return ALM_OK;
 }
@@ -422,20 +469,20 @@ static alm_status write_column(alm_ctx *cx, part_writer *w, uint32_t col, alm_pa
 static alm_status write_header(alm_ctx *cx, part_writer *w)
 {
     alm_part_header head = {
-        .version = ALM_PART_VERSION, .page_bytes = ALM_PART_PAGE, .table_id = w->spec->table_id};
+        .version = ALM_PART_VERSION, .align = ALM_PART_ALIGN, .table_id = w->spec->table_id};
     memcpy(head.magic, ALM_PART_MAGIC, sizeof(head.magic));
     head.crc = alm_crc32c(0, &head, offsetof(alm_part_header, crc));
-    uint8_t page[ALM_PART_PAGE] = {0};
-    memcpy(page, &head, sizeof(head));
-    w->offset = ALM_PART_PAGE;
-    return write_at(cx, w, page, sizeof(page), 0);
+    uint8_t bytes[ALM_PART_HEADER] = {0};
+    memcpy(bytes, &head, sizeof(head));
+    w->offset = sizeof(bytes);
+    return write_at(cx, w, bytes, sizeof(bytes), 0);
 }
 
 /* Footer and trailer in one write. */
 static alm_status write_footer(alm_ctx *cx, part_writer *w, int64_t *file_bytes)
 {
-    const size_t cols = w->spec->n_cols * sizeof(alm_part_col);
-    const size_t blocks = (size_t)w->spec->n_cols * w->n_blocks * sizeof(alm_part_block);
+    const size_t cols = w->n_cols * sizeof(alm_part_col);
+    const size_t blocks = (size_t)w->n_cols * w->n_blocks * sizeof(alm_part_block);
     const size_t footer = sizeof(alm_part_footer) + cols + blocks;
     char *buf = malloc(footer + ALM_PART_TRAILER);
     if (buf == NULL)
@@ -443,14 +490,17 @@ static alm_status write_footer(alm_ctx *cx, part_writer *w, int64_t *file_bytes)
     memcpy(buf, &w->footer, sizeof(w->footer));
     memcpy(buf + sizeof(w->footer), w->cols, cols);
     memcpy(buf + sizeof(w->footer) + cols, w->blocks, blocks);
+    w->offset = align_up(w->offset, ALM_PART_ALIGN);
     alm_part_trailer tail = {.footer_off = w->offset,
                              .footer_bytes = footer,
                              .crc = alm_crc32c(0, buf, footer),
                              .version = ALM_PART_VERSION};
     memcpy(tail.magic, ALM_PART_END_MAGIC, sizeof(tail.magic));
     memcpy(buf + footer, &tail, sizeof(tail));
-    const alm_status st = write_at(cx, w, buf, footer + sizeof(tail), w->offset);
+    alm_status st = write_at(cx, w, buf, footer + sizeof(tail), w->offset);
     free(buf);
+    if (st == ALM_OK)
+        st = write_small(cx, w);
     *file_bytes = (int64_t)(w->offset + footer + sizeof(tail));
     w->footer_crc = tail.crc;
     return st;
@@ -465,6 +515,24 @@ static void order_columns(const alm_part_spec *spec, uint32_t *by_id)
             by_id[at] = by_id[at - 1];
         by_id[at] = i;
     }
+}
+
+/* Leaves out of by_id, which is in order of ids, the columns that need no bytes. A Parquet file has them all. */
+static alm_status leave_out(alm_ctx *cx, part_writer *w, uint32_t *by_id)
+{
+    const uint32_t n = w->spec->n_cols;
+    w->n_cols = w->plan != NULL ? n : 0;
+    for (uint32_t i = 0; w->plan == NULL && i < n; i++) {
+        const uint32_t col = by_id[i];
+        bool missing = false;
+        if ((int32_t)col != w->spec->ts_col)
+            ALM_TRY(alm_part_is_missing(cx, w->spec, col, w->order, w->rows, &missing));
+        if (!missing)
+            by_id[w->n_cols++] = col;
+    }
+    if (w->n_cols == 0) /* by_id[0] was not written over */
+        w->n_cols = 1;
+    return ALM_OK;
 }
 
 static void set_times(part_writer *w)
@@ -485,10 +553,10 @@ static alm_status write_columns(alm_ctx *cx, part_writer *w, const uint32_t *by_
                                   .file_id = w->spec->file_id,
                                   .rows = w->rows,
                                   .ts_entry = -1,
-                                  .n_cols = w->spec->n_cols,
+                                  .n_cols = w->n_cols,
                                   .n_blocks = w->n_blocks,
                                   .block_rows = ALM_STATS_BLOCK_ROWS};
-    for (uint32_t i = 0; i < w->spec->n_cols; i++) {
+    for (uint32_t i = 0; i < w->n_cols; i++) {
         if ((int32_t)by_id[i] == w->spec->ts_col)
             w->footer.ts_entry = (int32_t)i;
         ALM_TRY(write_column(cx, w, by_id[i], &w->cols[i], w->blocks + (size_t)i * w->n_blocks));
@@ -553,19 +621,38 @@ static alm_status settle_order(alm_ctx *cx, part_writer *w, uint64_t **sorted)
     return ALM_OK;
 }
 
+static alm_status no_memory(alm_ctx *cx, const part_writer *w)
+{
+    return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to write part '%s'", w->path);
+}
+
+/* The columns that are written, by ascending id, and room for them. */
 static alm_status allocate(alm_ctx *cx, part_writer *w, uint32_t **by_id)
 {
-    const size_t n_cols = w->spec->n_cols;
+    *by_id = calloc(w->spec->n_cols, sizeof(**by_id));
+    if (*by_id == NULL)
+        return no_memory(cx, w);
+    order_columns(w->spec, *by_id);
+    ALM_TRY(leave_out(cx, w, *by_id));
+    const size_t n_cols = w->n_cols;
     w->block = malloc((size_t)ALM_STATS_BLOCK_ROWS * sizeof(alm_i256));
     w->heap = malloc(HEAP_BUFFER);
+    w->small = malloc(SMALL_BUFFER);
     w->last = malloc(ALM_PART_LAST_MAX * sizeof(*w->last));
     w->cols = calloc(n_cols, sizeof(*w->cols));
     w->blocks = calloc(n_cols * w->n_blocks, sizeof(*w->blocks));
-    *by_id = calloc(n_cols, sizeof(**by_id));
-    if (w->block == NULL || w->heap == NULL || w->last == NULL || w->cols == NULL ||
-        w->blocks == NULL || *by_id == NULL)
-        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to write part '%s'", w->path);
+    if (w->block == NULL || w->heap == NULL || w->small == NULL || w->last == NULL ||
+        w->cols == NULL || w->blocks == NULL)
+        return no_memory(cx, w);
     return ALM_OK;
+}
+
+static void free_buffers(part_writer *w)
+{
+    free(w->block);
+    free(w->heap);
+    free(w->small);
+    free(w->last);
 }
 
 alm_status alm_part_write(alm_ctx *cx, const alm_io *io, const char *dir, const char *name,
@@ -584,10 +671,8 @@ alm_status alm_part_write(alm_ctx *cx, const alm_io *io, const char *dir, const 
     alm_status st = settle_order(cx, &w, &sorted);
     if (st == ALM_OK)
         st = allocate(cx, &w, &by_id);
-    if (st == ALM_OK) {
-        order_columns(spec, by_id);
+    if (st == ALM_OK)
         st = create_file(cx, &w, dir, by_id, &bytes);
-    }
     if (st == ALM_OK)
         *out = (alm_part_written){.rows = w.rows,
                                   .bytes = bytes,
@@ -595,9 +680,7 @@ alm_status alm_part_write(alm_ctx *cx, const alm_io *io, const char *dir, const 
                                   .max_ts = w.footer.max_ts,
                                   .footer_crc = w.footer_crc,
                                   .handle = w.handle};
-    free(w.block);
-    free(w.heap);
-    free(w.last);
+    free_buffers(&w);
     free(w.cols);
     free(w.blocks);
     free(by_id);
@@ -617,18 +700,14 @@ alm_status alm_part_plan_make(alm_ctx *cx, const char *path, const alm_part_spec
     alm_status st = settle_order(cx, &w, &out->sorted);
     if (st == ALM_OK)
         st = allocate(cx, &w, &out->by_id);
-    if (st == ALM_OK) {
-        order_columns(spec, out->by_id);
+    if (st == ALM_OK)
         st = write_columns(cx, &w, out->by_id);
-    }
     out->order = w.order;
     out->footer = w.footer;
     out->cols = w.cols;
     out->blocks = w.blocks;
-    out->image_bytes = w.offset;
-    free(w.block);
-    free(w.heap);
-    free(w.last);
+    out->image_bytes = align_up(w.offset, ALM_PART_PAGE);
+    free_buffers(&w);
     return st;
 }
 

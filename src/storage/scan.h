@@ -22,6 +22,7 @@ typedef struct alm_scan_piece {
     uint64_t rank; /* order of insertion: parts by seq, then lane << 32 | chunk with the top bit */
     int64_t lo, hi;
     int64_t min_ts, max_ts; /* bounds of these rows */
+    int32_t last;           /* hi - 1: the last row of code 0 where a column is missing */
 } alm_scan_piece;
 
 typedef struct alm_scan_span {

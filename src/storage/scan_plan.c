@@ -54,7 +54,8 @@ static alm_status piece_push(planner *p, const alm_scan_piece *piece)
 {
     alm_scan *s = p->scan;
     ALM_TRY(grow(p, &s->pieces, &s->cap_pieces, s->n_pieces, sizeof(*s->pieces)));
-    s->pieces[s->n_pieces++] = *piece;
+    s->pieces[s->n_pieces] = *piece;
+    s->pieces[s->n_pieces++].last = (int32_t)(piece->hi - 1);
     return ALM_OK;
 }
 

@@ -90,8 +90,11 @@ const int32_t *alm_scan_last_rows(const alm_scan *scan, size_t i, uint32_t col, 
     const int32_t *rows = NULL;
     if (def->type.id != ALM_T_SYMBOL ||
         alm_scan_part_col(&quiet, scan->version, piece->part, def->id, scan->cols[col], &part,
-                          &entry) != ALM_OK ||
-        entry < 0 || alm_part_last(&quiet, part, (uint32_t)entry, &rows, n) != ALM_OK)
+                          &entry) != ALM_OK)
         return NULL;
-    return rows;
+    if (entry < 0) { /* null in all rows */
+        *n = 1;
+        return &piece->last;
+    }
+    return alm_part_last(&quiet, part, (uint32_t)entry, &rows, n) == ALM_OK ? rows : NULL;
 }
