@@ -3,6 +3,7 @@
  */
 #include "storage/dict.h"
 #include "storage/head.h"
+#include "storage/part.h"
 #include "storage/payload.h"
 
 alm_status alm_put_u32(alm_ctx *cx, alm_buf *buf, uint32_t v)
@@ -140,26 +141,46 @@ static alm_status put_views(alm_ctx *cx, alm_buf *buf, const alm_view *views, ui
     return pad(cx, buf, heap);
 }
 
+static alm_status put_values(alm_ctx *cx, alm_buf *buf, const alm_chunk *chunk, uint32_t c,
+                             uint32_t rows)
+{
+    const alm_column *col = &chunk->schema->cols[c];
+    const size_t bytes = (size_t)alm_type_width(col->type) * rows;
+    ALM_TRY(alm_put_u32(cx, buf, col->id));
+    ALM_TRY(alm_buf_append(cx, buf, &col->type, sizeof col->type));
+    if (alm_type_holds_views(col->type))
+        return put_views(cx, buf, chunk->cols[c], rows);
+    ALM_TRY(alm_put_u64(cx, buf, 0));
+    ALM_TRY(alm_buf_append(cx, buf, chunk->cols[c], bytes));
+    return pad(cx, buf, bytes);
+}
+
+/* Lines of a wide table name few of its columns: what is null in all rows is left out. The reader takes rows to have a byte
+ * at least, so one column stays. */
+static bool is_left_out(const alm_chunk *chunk, uint32_t c, uint32_t rows, uint32_t put)
+{
+    const alm_type type = chunk->schema->cols[c].type;
+    const alm_vec v = {
+        .type = type, .width = (uint8_t)alm_type_width(type), .data = chunk->cols[c]};
+    return (put > 0 || c + 1 < chunk->n_cols) && alm_values_are_missing(type, &v, rows);
+}
+
 alm_status alm_put_rows(alm_ctx *cx, alm_buf *buf, uint64_t table_id, const alm_chunk *chunk,
                         uint32_t rows)
 {
+    uint32_t put = 0;
     ALM_TRY(alm_put_u64(cx, buf, table_id));
     ALM_TRY(alm_put_u64(cx, buf, rows));
-    ALM_TRY(alm_put_u32(cx, buf, chunk->n_cols));
+    const size_t count_at = buf->len;
+    ALM_TRY(alm_put_u32(cx, buf, 0));
     ALM_TRY(alm_put_u32(cx, buf, 0));
     for (uint32_t c = 0; c < chunk->n_cols; c++) {
-        const alm_column *col = &chunk->schema->cols[c];
-        const size_t bytes = (size_t)alm_type_width(col->type) * rows;
-        ALM_TRY(alm_put_u32(cx, buf, col->id));
-        ALM_TRY(alm_buf_append(cx, buf, &col->type, sizeof col->type));
-        if (alm_type_holds_views(col->type)) {
-            ALM_TRY(put_views(cx, buf, chunk->cols[c], rows));
+        if (is_left_out(chunk, c, rows, put))
             continue;
-        }
-        ALM_TRY(alm_put_u64(cx, buf, 0));
-        ALM_TRY(alm_buf_append(cx, buf, chunk->cols[c], bytes));
-        ALM_TRY(pad(cx, buf, bytes));
+        ALM_TRY(put_values(cx, buf, chunk, c, rows));
+        put++;
     }
+    memcpy(buf->ptr + count_at, &put, sizeof put);
     return ALM_OK;
 }
 
