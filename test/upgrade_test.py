@@ -139,6 +139,52 @@ def it_gets_an_id_with_a_checkpoint_alone():
             expect(s.rows("select count(), count_distinct(s) from u where id >= 1000") == [[301, 6]], "new rows")
 
 
+def parts(root, table):
+    """Native parts with their checksum in the trailer, as it stands in the catalogue."""
+    return {p: p.read_bytes()[-16:-12] for p in sorted((root / "db" / "tables" / table).glob("*.part"))}
+
+
+@check
+def checksums_are_filled_in():
+    """The catalogue of before has none of parts: that of today has those of the files that were read since."""
+    with Old() as old:
+        found = {**parts(old.root, "1"), **parts(old.root, "2")}
+        expect(len(found) == 6, f"{found}")
+        with old.server() as s:
+            expect(s.rows("select sum(id) from u")[0][0] > 0, "a read")
+            s.exec("checkpoint create")
+            s.exec("checkpoint release")
+            catalogue = (old.root / "db" / "catalog").read_bytes()
+            told = sorted(p.parent.name for p, crc in found.items() if crc in catalogue)
+            expect(told == ["2", "2", "2"], f"of the table that was read, and no other: {told}")
+            s.exec("scrub table t")
+            s.exec("insert into t values ('1970-01-05', 1000, 's10', 'new', 1.0)")
+            s.exec("checkpoint create")
+            s.exec("checkpoint release")
+            catalogue = (old.root / "db" / "catalog").read_bytes()
+            expect(all(crc in catalogue for crc in found.values()), "those that a scrub looked at")
+
+
+@check
+def parts_of_before_that_are_exchanged_are_noticed():
+    """By their times, which the catalogue of before has."""
+    with Old() as old:
+        first, second, _ = parts(old.root, "2")
+        expect(first.stat().st_size == second.stat().st_size, "no pair")
+        third = first.with_suffix(".third")
+        first.rename(third)
+        second.rename(first)
+        third.rename(second)
+        code, said = program("check", old.root)
+        expect(code == 1 and first.name in said and second.name in said, f"check: {code} {said}")
+        with old.server() as s:
+            try:
+                expect(False, f"a wrong answer: {answers(s, 'u')}")
+            except RuntimeError as e:
+                expect("table 'u'" in str(e) and first.name in str(e), str(e))
+            expect(answers(s, "t") == rows_of("t", 1), "another table")
+
+
 @check
 def an_older_backup_is_restored():
     with Old() as old:

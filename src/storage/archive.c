@@ -67,20 +67,20 @@ static alm_status name_copy(archiving *a, const char *from, const char *tmp, con
 }
 
 /* A part that was copied: damage is told, and remembered while the server has the file. */
-static alm_status look_into(archiving *a, uint64_t table_id, uint64_t id, const char *from,
+static alm_status look_into(archiving *a, const alm_part_claim *claim, const char *from,
                             const char *tmp)
 {
-    if (alm_part_verify(a->cx, a->io, tmp, table_id) != ALM_E_CORRUPT)
+    if (alm_part_verify(a->cx, a->io, tmp, claim) != ALM_E_CORRUPT)
         return a->cx->err.code;
     alm_error_clear(a->cx);
-    const alm_status st = alm_part_verify(a->cx, a->io, from, table_id);
+    const alm_status st = alm_part_verify(a->cx, a->io, from, claim);
     if (st == ALM_OK)
         return alm_fail(a->cx, ALM_E_IO, -1, "'%s' was copied badly", from);
     if (st != ALM_E_CORRUPT)
         return st;
     alm_log_error("archive", "damage goes into the archive as it is: %s", a->cx->err.msg);
-    alm_version *v = alm_storage_version(a->st, table_id);
-    alm_file *file = alm_file_find(a->st, id);
+    alm_version *v = alm_storage_version(a->st, claim->table_id);
+    alm_file *file = alm_file_find(a->st, claim->file_id);
     if (v != NULL && file != NULL)
         (void)alm_damage_of_table(a->cx, v->table.name, file, st);
     alm_file_release(file);
@@ -89,10 +89,23 @@ static alm_status look_into(archiving *a, uint64_t table_id, uint64_t id, const 
     return ALM_OK;
 }
 
-static alm_status one_file(void *arg, const alm_part_claim *claim)
+/* Another file of that name is replaced. */
+static alm_status is_archived(archiving *a, const alm_part_claim *claim, const char *path,
+                              bool *there)
+{
+    const alm_status st = alm_part_is(a->cx, a->io, path, claim);
+    *there = st == ALM_OK;
+    if (st != ALM_E_CORRUPT && st != ALM_E_UNSUPPORTED)
+        return st;
+    alm_log_warn("archive", "a part of the archive is copied again: %s", a->cx->err.msg);
+    alm_error_clear(a->cx);
+    return ALM_OK;
+}
+
+static alm_status one_file(void *arg, const alm_part_claim *said)
 {
     archiving *a = arg;
-    const uint64_t table_id = claim->table_id, id = claim->file_id;
+    const uint64_t table_id = said->table_id, id = said->file_id;
     char from[ALM_PATH_MAX], to[ALM_PATH_MAX], name[ALM_NAME_MAX];
     alm_io_stat meta;
     const alm_file file = {.id = id, .table_id = table_id, .st = a->st};
@@ -100,7 +113,12 @@ static alm_status one_file(void *arg, const alm_part_claim *claim)
     alm_file_id_name(id, name, sizeof name);
     (void)snprintf(to, sizeof to, "%.*s/files/%llu-%s", DIR_MAX, a->dir,
                    (unsigned long long)table_id, name);
-    if (a->io->stat(a->io, to, &meta) == 0 && meta.size_bytes == claim->bytes)
+    bool there = false;
+    alm_part_claim claim = *said;
+    claim.database_id = a->st->database_id;
+    if (a->io->stat(a->io, to, &meta) == 0)
+        ALM_TRY(is_archived(a, &claim, to, &there));
+    if (there)
         return ALM_OK;
     if (a->io->stat(a->io, from, &meta) == -ENOENT) { /* gone before there was an archive */
         alm_log_warn("archive", "'%s' is gone and not in the archive", from);
@@ -111,7 +129,7 @@ static alm_status one_file(void *arg, const alm_part_claim *claim)
     uint32_t crc = 0;
     tmp_of(to, tmp);
     ALM_TRY(alm_backup_copy(a->cx, a->io, from, tmp, INT64_MAX, &copied, &crc));
-    ALM_TRY(look_into(a, table_id, id, from, tmp));
+    ALM_TRY(look_into(a, &claim, from, tmp));
     return name_copy(a, from, tmp, to);
 }
 

@@ -15,6 +15,7 @@ typedef struct checking {
     alm_ctx *cx;
     const alm_io *io;
     const char *dir;
+    uint64_t database_id; /* of its first segment that says it */
 } checking;
 
 enum { DIR_MAX = ALM_PATH_MAX - 256 };
@@ -29,15 +30,17 @@ static alm_status settle(checking *c, alm_status st)
     return ALM_OK;
 }
 
-static alm_status one_part(void *arg, const alm_part_claim *claim)
+static alm_status one_part(void *arg, const alm_part_claim *said)
 {
     checking *c = arg;
+    alm_part_claim claim = *said;
+    claim.database_id = c->database_id;
     char path[ALM_PATH_MAX], name[ALM_NAME_MAX], line[ALM_PATH_MAX + 128];
     alm_io_stat meta;
     alm_part_check_arg check = {.report = alm_findings_add, .arg = c};
-    alm_file_id_name(claim->file_id, name, sizeof name);
+    alm_file_id_name(claim.file_id, name, sizeof name);
     (void)snprintf(path, sizeof path, "%.*s/files/%llu-%s", DIR_MAX, c->dir,
-                   (unsigned long long)claim->table_id, name);
+                   (unsigned long long)claim.table_id, name);
     ALM_TRY(alm_check(c->cx));
     const int e = c->io->stat(c->io, path, &meta);
     if (e ==
@@ -48,13 +51,13 @@ static alm_status one_part(void *arg, const alm_part_claim *claim)
     }
     if (e < 0)
         return settle(c, alm_io_fail(c->cx, e, path));
-    if (meta.size_bytes != claim->bytes) {
+    if (meta.size_bytes != claim.bytes) {
         (void)snprintf(line, sizeof line, "'%s' has %lld bytes, not the %lld of the log", path,
-                       (long long)meta.size_bytes, (long long)claim->bytes);
+                       (long long)meta.size_bytes, (long long)claim.bytes);
         alm_findings_add(c, line);
         return ALM_OK;
     }
-    return settle(c, alm_part_check(c->cx, c->io, path, claim->table_id, &check));
+    return settle(c, alm_part_check(c->cx, c->io, path, &claim, &check));
 }
 
 static alm_status one_record(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
@@ -76,6 +79,7 @@ static alm_status segments(checking *c, alm_wal *wal)
 {
     uint64_t reached = 0;
     ALM_TRY(alm_wal_list(c->cx, wal));
+    ALM_TRY(settle(c, alm_wal_identify(c->cx, wal, "the archive", &c->database_id)));
     for (size_t i = 0; i < wal->n_segments; i++) {
         alm_wal_scan scan = {.last_lsn = reached};
         const int64_t before = c->found.n;

@@ -15,9 +15,9 @@
 #include "storage/archive.h"
 #include "storage/commit.h"
 #include "storage/dict.h"
-#include "storage/part.h"
+#include "storage/part_format.h"
 
-enum { DIR_MAX = ALM_PATH_MAX - 256, TRAILER_BYTES = 32 };
+enum { DIR_MAX = ALM_PATH_MAX - 256 };
 
 typedef struct backup {
     alm_ctx *cx;
@@ -140,43 +140,56 @@ static alm_status name_file(backup *b, alm_backup_file *f)
     return alm_manifest_add(b->cx, &b->now, f);
 }
 
+static alm_status read_trailer(backup *b, const char *path, int64_t bytes, alm_part_trailer *out)
+{
+    const int h = b->io->open(b->io, path, ALM_IO_READ);
+    if (h < 0)
+        return alm_io_fail(b->cx, h, path);
+    const alm_status st = bytes < (int64_t)sizeof *out
+                              ? alm_fail(b->cx, ALM_E_CORRUPT, -1, "part file '%s' has %lld bytes",
+                                         path, (long long)bytes)
+                              : alm_io_read_all(b->cx, b->io, h, out, sizeof *out,
+                                                bytes - (int64_t)sizeof *out, path);
+    (void)b->io->close(b->io, h);
+    return st;
+}
+
 /* The checksum of the footer stands for all bytes: it has the checksums of all blocks. Of a Parquet file all of
  * the footer is read, of a native one the trailer with its checksum. */
 static alm_status sum_of_footer(backup *b, const alm_file *file, const char *path, uint32_t *sum)
 {
     alm_part *part = NULL;
+    alm_part_claim claim;
+    alm_part_trailer trailer;
+    alm_file_claim(file, &claim);
     if (alm_file_id_is_parquet(file->id)) {
         ALM_TRY(alm_part_open(b->cx, b->io, path, file->table_id, NULL, &part));
         *sum = alm_part_footer_sum(part);
+        const alm_status st = alm_part_match(b->cx, part, &claim);
         alm_part_release(part);
-        return ALM_OK;
+        return st;
     }
-    char trailer[TRAILER_BYTES];
-    const int64_t bytes = file->bytes;
-    const int h = b->io->open(b->io, path, ALM_IO_READ);
-    if (h < 0)
-        return alm_io_fail(b->cx, h, path);
-    const alm_status st =
-        bytes < TRAILER_BYTES
-            ? alm_fail(b->cx, ALM_E_CORRUPT, -1, "part file '%s' has %lld bytes", path,
-                       (long long)bytes)
-            : alm_io_read_all(b->cx, b->io, h, trailer, TRAILER_BYTES, bytes - TRAILER_BYTES, path);
-    (void)b->io->close(b->io, h);
-    *sum = alm_crc32c(0, trailer, sizeof trailer);
-    return st;
+    ALM_TRY(read_trailer(b, path, file->bytes, &trailer));
+    *sum = alm_crc32c(0, &trailer, sizeof trailer);
+    /* Says what is wrong, where an earlier backup may have the same wrong bytes. */
+    return claim.footer_crc == 0 || trailer.crc == claim.footer_crc
+               ? ALM_OK
+               : alm_part_verify(b->cx, b->io, path, &claim);
 }
 
 /* Damage must not spread: the copy is verified, so that nothing can come between. What is wrong with it is wrong with the
  * file that it is a copy of, or it was copied badly. */
 static alm_status verify_copy(backup *b, const alm_file *file, const char *from, const char *tmp)
 {
-    alm_status st = alm_part_verify(b->cx, b->io, tmp, file->table_id);
+    alm_part_claim claim;
+    alm_file_claim(file, &claim);
+    alm_status st = alm_part_verify(b->cx, b->io, tmp, &claim);
     if (st != ALM_E_CORRUPT)
         return st;
     const alm_error was = b->cx->err;
     alm_error_clear(b->cx);
     ALM_TRY(alm_damage_of_table(b->cx, b->v->table.name, file,
-                                alm_part_verify(b->cx, b->io, from, file->table_id)));
+                                alm_part_verify(b->cx, b->io, from, &claim)));
     return alm_fail(b->cx, ALM_E_CORRUPT, -1, "'%s' was copied badly: %s", from, was.msg);
 }
 
@@ -202,6 +215,8 @@ static alm_status is_sound(backup *b, const alm_file *file, const char *stored, 
 {
     const alm_backup_file *old = alm_manifest_find(&b->before, f->name);
     int64_t bytes = 0;
+    alm_part_claim claim;
+    alm_file_claim(file, &claim);
     *sound = true;
     if (old != NULL && old->bytes == f->bytes)
         f->crc = old->crc;
@@ -214,7 +229,7 @@ static alm_status is_sound(backup *b, const alm_file *file, const char *stored, 
     if (st == ALM_OK && old != NULL && (bytes != f->bytes || crc != f->crc))
         st = alm_fail(b->cx, ALM_E_CORRUPT, -1, "'%s': its checksum does not match", stored);
     else if (st == ALM_OK && old == NULL)
-        st = alm_part_verify(b->cx, b->io, stored, file->table_id);
+        st = alm_part_verify(b->cx, b->io, stored, &claim);
     if (st != ALM_E_CORRUPT && st != ALM_E_IO && st != ALM_E_UNSUPPORTED) {
         f->crc = crc;
         return st;
@@ -333,6 +348,18 @@ alm_status alm_backup_dir(alm_ctx *cx, const alm_io *io, const char *dir)
     return e < 0 ? alm_io_fail(cx, e, dir) : ALM_OK;
 }
 
+/* A restore takes the newest backup, whichever database it is of. */
+static alm_status check_database(const backup *b)
+{
+    const uint64_t has = b->before.database_id, id = b->st->database_id;
+    if (has == 0 || has == id)
+        return ALM_OK;
+    return alm_fail(b->cx, ALM_E_EXISTS, -1,
+                    "'%s' has backups of another database, with database id %016llx; this one has "
+                    "%016llx and needs a directory of its own",
+                    b->dir, (unsigned long long)has, (unsigned long long)id);
+}
+
 static alm_status open_dir(backup *b)
 {
     ALM_TRY(alm_backup_dir(b->cx, b->io, b->dir));
@@ -352,7 +379,7 @@ static alm_status open_dir(backup *b)
         alm_error_clear(b->cx);
     }
     free(all);
-    return ALM_OK;
+    return check_database(b);
 }
 
 static alm_status choose(backup *b)
@@ -388,6 +415,7 @@ static alm_status run(backup *b)
     atomic_store(&b->st->backup.done, 0);
     atomic_store(&b->st->backup.total, bytes_of(b));
     b->now.lsn = b->cat->lsn;
+    b->now.database_id = b->st->database_id;
     if (b->st->conf.archive_dir != NULL)
         (void)snprintf(b->now.archive, sizeof b->now.archive, "%s", b->st->conf.archive_dir);
     b->now.time_us = b->io->wall_ns(b->io) / 1000;

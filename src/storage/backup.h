@@ -22,6 +22,7 @@ typedef struct alm_backup_file {
 
 typedef struct alm_manifest {
     uint32_t generation;
+    uint64_t database_id; /* 0: an older program did not say */
     uint64_t lsn;
     int64_t time_us;
     char archive[1024];     /* where the log of the database was archived, "": nowhere */
@@ -54,13 +55,15 @@ ALM_NODISCARD alm_status alm_backup_dir(alm_ctx *cx, const alm_io *io, const cha
 ALM_NODISCARD alm_status alm_backup_sum(alm_ctx *cx, const alm_io *io, const char *path,
                                         int64_t *bytes, uint32_t *crc);
 
-/* Where what the archived log `log` has behind LSN `after` ends, by the spec. *until: LSN of the last record, 0: there is
- * none. Reads only. */
+/* Where what the archived log `log` has behind the backup ends, by the spec. *until: LSN of the last record, 0: there is
+ * none. ALM_E_CORRUPT, too, where a segment is of another database. Reads only. */
 ALM_NODISCARD alm_status alm_restore_log_find(alm_ctx *cx, const alm_io *io,
                                               const alm_restore_spec *spec, const char *log,
-                                              uint64_t after, uint64_t *until, int64_t *last_us);
+                                              const alm_manifest *backup, uint64_t *until,
+                                              int64_t *last_us);
 /* It goes to `db`, up to that record. */
 ALM_NODISCARD alm_status alm_restore_log_copy(alm_ctx *cx, const alm_io *io, const char *log,
-                                              const char *db, uint64_t after, uint64_t until);
+                                              const char *db, const alm_manifest *backup,
+                                              uint64_t until);
 
 #endif

@@ -16,6 +16,7 @@ typedef struct checking {
     alm_ctx *cx;
     const alm_io *io;
     const char *dir;
+    uint64_t database_id; /* of the first manifest that says it */
     alm_manifest all; /* files of the manifests so far, sorted by name; then a place for `last` */
     bool repair;
 } checking;
@@ -36,6 +37,17 @@ static bool is_part(const char *name)
     return dot != NULL && (strcmp(dot, ".part") == 0 || strcmp(dot, ".parquet") == 0);
 }
 
+/* What the name and the path of a part say. */
+static bool is_claim(const checking *c, const alm_backup_file *f, alm_part_claim *out)
+{
+    const char *name = strrchr(f->path, '/');
+    *out = (alm_part_claim){
+        .database_id = c->database_id, .bytes = f->bytes, .min_ts = INT64_MAX, .max_ts = INT64_MIN};
+    return is_part(f->name) && name != NULL &&
+           sscanf(f->path, "tables/%" SCNu64, &out->table_id) == 1 &&
+           alm_file_id_of_name(name + 1, &out->file_id);
+}
+
 static alm_status file(checking *c, const alm_backup_file *f)
 {
     char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 256];
@@ -45,11 +57,11 @@ static alm_status file(checking *c, const alm_backup_file *f)
     const alm_status st = alm_backup_sum(c->cx, c->io, path, &bytes, &crc);
     if (st != ALM_OK)
         return settle(c, st);
-    uint64_t table_id = 0;
+    alm_part_claim claim;
     /* Also where the manifest agrees: it may have been made of what was damaged already. And a part can say where. */
-    if (is_part(f->name) && sscanf(f->path, "tables/%" SCNu64, &table_id) == 1) {
+    if (is_claim(c, f, &claim)) {
         alm_part_check_arg arg = {.report = alm_findings_add, .arg = c};
-        ALM_TRY(settle(c, alm_part_check(c->cx, c->io, path, table_id, &arg)));
+        ALM_TRY(settle(c, alm_part_check(c->cx, c->io, path, &claim, &arg)));
     }
     if (bytes != f->bytes)
         (void)snprintf(line, sizeof line, "'%s' ends at offset %lld, %lld bytes expected", path,
@@ -67,6 +79,21 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+/* All backups of a directory are of one database: a restore takes the newest. */
+static void check_database(checking *c, const alm_manifest *m)
+{
+    char line[ALM_PATH_MAX + 128];
+    if (c->database_id == 0)
+        c->database_id = m->database_id;
+    if (m->database_id == 0 || m->database_id == c->database_id)
+        return;
+    (void)snprintf(line, sizeof line,
+                   "'%.*s/%08" PRIu32 ".manifest' is of another database: it has database id "
+                   "%016" PRIx64 ", those before have %016" PRIx64,
+                   ALM_PATH_MAX - 256, c->dir, m->generation, m->database_id, c->database_id);
+    alm_findings_add(c, line);
+}
+
 /* Files that several generations name are read once. */
 static alm_status generation(checking *c, uint32_t number)
 {
@@ -74,6 +101,7 @@ static alm_status generation(checking *c, uint32_t number)
     const alm_status st = alm_manifest_read(c->cx, c->io, c->dir, number, &m);
     if (st != ALM_OK)
         return settle(c, st);
+    check_database(c, &m);
     const size_t known = c->all.n;
     alm_status e = ALM_OK;
     for (size_t i = 0; i < m.n && e == ALM_OK; i++) {

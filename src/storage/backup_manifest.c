@@ -8,7 +8,7 @@
 #include "base/crc32c.h"
 #include "storage/backup.h"
 
-enum { MANIFEST_VERSION = 1, MANIFEST_BYTES_MAX = 1 << 30 };
+enum { MANIFEST_VERSION = 2, MANIFEST_BYTES_MAX = 1 << 30 };
 
 static void manifest_name(uint32_t generation, char *name, size_t size)
 {
@@ -54,8 +54,9 @@ static alm_status put_text(alm_ctx *cx, alm_buf *buf, const alm_manifest *m)
 {
     ALM_TRY(alm_buf_printf(cx, buf,
                            "almanac backup %d\ngeneration %" PRIu32 "\nlsn %" PRIu64
-                           "\ntime %" PRId64 "\narchive %s\nfiles %zu\n",
-                           MANIFEST_VERSION, m->generation, m->lsn, m->time_us, m->archive, m->n));
+                           "\ntime %" PRId64 "\ndatabase %016" PRIx64 "\narchive %s\nfiles %zu\n",
+                           MANIFEST_VERSION, m->generation, m->lsn, m->time_us, m->database_id,
+                           m->archive, m->n));
     for (size_t i = 0; i < m->n; i++)
         ALM_TRY(alm_buf_printf(cx, buf, "%s %s %" PRId64 " %08" PRIx32 "\n", m->files[i].name,
                                m->files[i].path, m->files[i].bytes, m->files[i].crc));
@@ -157,6 +158,9 @@ static alm_status parse(alm_ctx *cx, const char *path, const alm_buf *text, alm_
     if (sscanf(text->ptr,
                "almanac backup %*d\ngeneration %" SCNu32 "\nlsn %" SCNu64 "\ntime %" SCNd64,
                &m->generation, &m->lsn, &m->time_us) != 3)
+        return damaged(cx, path, "its header");
+    const char *database = strstr(text->ptr, "\ndatabase "); /* not in version 1 */
+    if (database != NULL && sscanf(database, "\ndatabase %" SCNx64, &m->database_id) != 1)
         return damaged(cx, path, "its header");
     const char *archive = strstr(text->ptr, "\narchive ");
     const char *files = archive == NULL ? NULL : strchr(archive + 1, '\n');

@@ -40,7 +40,9 @@ static alm_status part_file(checking *c, const alm_part_ref *part, const alm_fil
 {
     char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 256];
     alm_io_stat meta;
+    alm_part_claim claim;
     alm_file_path(file, path, sizeof path);
+    alm_file_claim(file, &claim);
     ALM_TRY(alm_check(c->cx));
     const int e = c->st->io->stat(c->st->io, path, &meta);
     if (e < 0 || meta.size_bytes != file->bytes) {
@@ -51,7 +53,7 @@ static alm_status part_file(checking *c, const alm_part_ref *part, const alm_fil
         return ALM_OK;
     }
     alm_part_check_arg arg = {.report = alm_findings_add, .arg = c, .dict_count = dict_count};
-    const alm_status s = alm_part_check(c->cx, c->st->io, path, file->table_id, &arg);
+    const alm_status s = alm_part_check(c->cx, c->st->io, path, &claim, &arg);
     if (s == ALM_E_CORRUPT || s == ALM_E_UNSUPPORTED || s == ALM_E_IO) {
         (void)snprintf(line, sizeof line, "table '%s': %s", c->v->table.name, c->cx->err.msg);
         alm_findings_add(c, line);

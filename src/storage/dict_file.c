@@ -9,10 +9,11 @@
 #include <stdlib.h>
 
 #include "base/crc32c.h"
+#include "base/log.h"
 #include "storage/dict_impl.h"
 
 static const char FILE_MAGIC[8] = {'A', 'L', 'M', 'D', 'I', 'C', 'T', '1'};
-enum { RECORD_MAGIC = 0x52434944 /* "DICR" */, RECORD_BYTES_MAX = 32 << 20 };
+enum { RECORD_MAGIC = 0x52434944 /* "DICR" */, RECORD_BYTES_MAX = 32 << 20, PATH_BYTES = 1024 };
 
 typedef struct file_header {
     char magic[8];
@@ -132,91 +133,6 @@ alm_status alm_symbols_export(alm_ctx *cx, const alm_symbols *sym, const alm_io 
     return st;
 }
 
-static alm_status write_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *path,
-                               uint32_t count, alm_symbols_saving *out)
-{
-    const bool fresh = sym->saved_bytes == 0;
-    const int handle = io->open(
-        io, path, ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE | (fresh ? ALM_IO_TRUNCATE : 0u));
-    if (handle < 0)
-        return alm_io_fail(cx, handle, path);
-    alm_status st = ALM_OK;
-    int64_t offset = sym->saved_bytes;
-    if (fresh) {
-        st = write_header(cx, sym, io, handle, path);
-        offset = (int64_t)sizeof(file_header);
-    } else {
-        const int rc = io->truncate(io, handle, offset); /* what a crash left behind the count */
-        if (rc < 0)
-            st = alm_io_fail(cx, rc, path);
-    }
-    if (st == ALM_OK)
-        st = write_codes(cx, sym, io, handle, path, sym->saved_count, count, &offset);
-    if (st != ALM_OK) {
-        (void)io->close(io, handle);
-        return st;
-    }
-    *out = (alm_symbols_saving){
-        .sym = sym, .handle = handle, .fresh = fresh, .count = count, .bytes = offset};
-    return ALM_OK;
-}
-
-uint32_t alm_symbols_crc(alm_symbols *sym, uint32_t count)
-{
-    ALM_ASSERT(count >= 1 && count <= alm_symbols_count(sym));
-    (void)pthread_mutex_lock(&sym->lock);
-    uint32_t from = ALM_MAX(sym->summed, 1u), crc = sym->crc;
-    (void)pthread_mutex_unlock(&sym->lock);
-    if (from > count) {
-        from = 1;
-        crc = 0;
-    }
-    for (uint32_t code = from; code < count; code++) {
-        const alm_str text = alm_symbols_text(sym, code);
-        const uint32_t len = (uint32_t)text.len;
-        crc = alm_crc32c(alm_crc32c(crc, &len, sizeof(len)), text.ptr, len);
-    }
-    (void)pthread_mutex_lock(&sym->lock);
-    if (count > sym->summed) {
-        sym->summed = count;
-        sym->crc = crc;
-    }
-    (void)pthread_mutex_unlock(&sym->lock);
-    return crc;
-}
-
-bool alm_symbols_has_new(alm_symbols *sym, uint32_t count)
-{
-    ALM_ASSERT(count >= 1 && count <= alm_symbols_count(sym));
-    (void)pthread_mutex_lock(&sym->lock);
-    const bool has = count > sym->saved_count || sym->saved_bytes == 0;
-    (void)pthread_mutex_unlock(&sym->lock);
-    return has;
-}
-
-alm_status alm_symbols_write(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
-                             const char *name, uint32_t count, alm_symbols_saving *out)
-{
-    ALM_ASSERT(alm_symbols_has_new(sym, count));
-    char path[1024];
-    if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
-        return alm_fail(cx, ALM_E_LIMIT, -1, "path '%s/%s' is too long", dir, name);
-    (void)pthread_mutex_lock(&sym->lock);
-    const alm_status st = write_locked(cx, sym, io, path, count, out);
-    (void)pthread_mutex_unlock(&sym->lock);
-    return st;
-}
-
-void alm_symbols_saved(const alm_symbols_saving *saving)
-{
-    alm_symbols *sym = saving->sym;
-    (void)pthread_mutex_lock(&sym->lock);
-    ALM_ASSERT(saving->count >= sym->saved_count && saving->bytes >= sym->saved_bytes);
-    sym->saved_bytes = saving->bytes;
-    sym->saved_count = saving->count;
-    (void)pthread_mutex_unlock(&sym->lock);
-}
-
 static alm_status corrupt(alm_ctx *cx, const char *path, int64_t offset, const char *what)
 {
     return alm_fail(cx, ALM_E_CORRUPT, -1, "dictionary file '%s', offset %lld: %s", path,
@@ -271,6 +187,139 @@ static alm_status check_header(alm_ctx *cx, const alm_symbols *sym, const char *
             path, head.col_id, (unsigned long long)head.table_id, sym->col_id,
             (unsigned long long)sym->table_id);
     return ALM_OK;
+}
+
+/* Is the file that is appended to still the one that was written, by its header and its length? A scrub compares all of it. */
+static alm_status check_file(alm_ctx *cx, const alm_symbols *sym, const alm_io *io, int handle,
+                             const char *path)
+{
+    char head[sizeof(file_header)];
+    alm_io_stat meta = {0};
+    size_t bytes = 0;
+    const int rc = io->stat(io, path, &meta);
+    if (rc < 0)
+        return alm_io_fail(cx, rc, path);
+    if (meta.size_bytes < sym->saved_bytes)
+        return corrupt(cx, path, meta.size_bytes, "it was cut, or is an older copy");
+    const size_t n = (size_t)ALM_MIN(meta.size_bytes, (int64_t)sizeof(head));
+    ALM_TRY(alm_io_read_all(cx, io, handle, head, n, 0, path));
+    return check_header(cx, sym, path, head, n, &bytes);
+}
+
+static alm_status write_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *path,
+                               uint32_t count, alm_symbols_saving *out)
+{
+    const bool fresh = sym->saved_bytes == 0;
+    const int handle = io->open(
+        io, path, ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE | (fresh ? ALM_IO_TRUNCATE : 0u));
+    if (handle < 0)
+        return alm_io_fail(cx, handle, path);
+    alm_status st = ALM_OK;
+    int64_t offset = sym->saved_bytes;
+    if (fresh) {
+        st = write_header(cx, sym, io, handle, path);
+        offset = (int64_t)sizeof(file_header);
+    } else {
+        st = check_file(cx, sym, io, handle, path);
+        const int rc =
+            st == ALM_OK ? io->truncate(io, handle, offset) : 0; /* what a crash left behind */
+        if (rc < 0)
+            st = alm_io_fail(cx, rc, path);
+    }
+    if (st == ALM_OK)
+        st = write_codes(cx, sym, io, handle, path, sym->saved_count, count, &offset);
+    if (st != ALM_OK) {
+        (void)io->close(io, handle);
+        return st;
+    }
+    *out = (alm_symbols_saving){
+        .sym = sym, .handle = handle, .fresh = fresh, .count = count, .bytes = offset};
+    return ALM_OK;
+}
+
+/* No save comes between. */
+static alm_status rewrite_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
+                                 const char *path)
+{
+    char tmp[PATH_BYTES + 8];
+    alm_io_stat meta;
+    (void)snprintf(tmp, sizeof(tmp), "%s.tmp", path);
+    alm_status st = alm_symbols_export(cx, sym, io, tmp, sym->saved_count);
+    int rc = st == ALM_OK ? io->stat(io, tmp, &meta) : 0;
+    if (st == ALM_OK && rc >= 0)
+        rc = io->rename(io, tmp, path);
+    if (st == ALM_OK && rc >= 0) {
+        sym->saved_bytes = meta.size_bytes;
+        rc = io->sync_dir(io, dir);
+    }
+    if (st == ALM_OK && rc < 0)
+        st = alm_io_fail(cx, rc, path);
+    if (st != ALM_OK)
+        (void)io->unlink(io, tmp); /* not there any more, if it has its name */
+    return st;
+}
+
+uint32_t alm_symbols_crc(alm_symbols *sym, uint32_t count)
+{
+    ALM_ASSERT(count >= 1 && count <= alm_symbols_count(sym));
+    (void)pthread_mutex_lock(&sym->lock);
+    uint32_t from = ALM_MAX(sym->summed, 1u), crc = sym->crc;
+    (void)pthread_mutex_unlock(&sym->lock);
+    if (from > count) {
+        from = 1;
+        crc = 0;
+    }
+    for (uint32_t code = from; code < count; code++) {
+        const alm_str text = alm_symbols_text(sym, code);
+        const uint32_t len = (uint32_t)text.len;
+        crc = alm_crc32c(alm_crc32c(crc, &len, sizeof(len)), text.ptr, len);
+    }
+    (void)pthread_mutex_lock(&sym->lock);
+    if (count > sym->summed) {
+        sym->summed = count;
+        sym->crc = crc;
+    }
+    (void)pthread_mutex_unlock(&sym->lock);
+    return crc;
+}
+
+bool alm_symbols_has_new(alm_symbols *sym, uint32_t count)
+{
+    ALM_ASSERT(count >= 1 && count <= alm_symbols_count(sym));
+    (void)pthread_mutex_lock(&sym->lock);
+    const bool has = count > sym->saved_count || sym->saved_bytes == 0;
+    (void)pthread_mutex_unlock(&sym->lock);
+    return has;
+}
+
+alm_status alm_symbols_write(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
+                             const char *name, uint32_t count, alm_symbols_saving *out)
+{
+    ALM_ASSERT(alm_symbols_has_new(sym, count));
+    char path[PATH_BYTES];
+    if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
+        return alm_fail(cx, ALM_E_LIMIT, -1, "path '%s/%s' is too long", dir, name);
+    (void)pthread_mutex_lock(&sym->lock);
+    alm_status st = write_locked(cx, sym, io, path, count, out);
+    if (st == ALM_E_CORRUPT) { /* memory has all values: whatever has its name is replaced */
+        alm_log_warn("storage", "a dictionary is written anew: %s", cx->err.msg);
+        alm_error_clear(cx);
+        st = rewrite_locked(cx, sym, io, dir, path);
+        if (st == ALM_OK)
+            st = write_locked(cx, sym, io, path, count, out);
+    }
+    (void)pthread_mutex_unlock(&sym->lock);
+    return st;
+}
+
+void alm_symbols_saved(const alm_symbols_saving *saving)
+{
+    alm_symbols *sym = saving->sym;
+    (void)pthread_mutex_lock(&sym->lock);
+    ALM_ASSERT(saving->count >= sym->saved_count && saving->bytes >= sym->saved_bytes);
+    sym->saved_bytes = saving->bytes;
+    sym->saved_count = saving->count;
+    (void)pthread_mutex_unlock(&sym->lock);
 }
 
 /* The record at *offset, whose checksum fits; *lens: its lengths, behind which its text stands. */
@@ -413,7 +462,7 @@ static alm_status compare_file(alm_ctx *cx, alm_symbols *sym, const alm_io *io, 
 alm_status alm_symbols_compare(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
                                const char *name, int64_t *bytes)
 {
-    char path[1024];
+    char path[PATH_BYTES];
     if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
         return alm_fail(cx, ALM_E_LIMIT, -1, "path '%s/%s' is too long", dir, name);
     (void)pthread_mutex_lock(&sym->lock);
@@ -426,24 +475,11 @@ alm_status alm_symbols_compare(alm_ctx *cx, alm_symbols *sym, const alm_io *io, 
 alm_status alm_symbols_rewrite(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
                                const char *name)
 {
-    char path[1024], tmp[1024 + 8];
-    alm_io_stat meta;
+    char path[PATH_BYTES];
     if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
         return alm_fail(cx, ALM_E_LIMIT, -1, "path '%s/%s' is too long", dir, name);
-    (void)snprintf(tmp, sizeof(tmp), "%s.tmp", path);
-    (void)pthread_mutex_lock(&sym->lock); /* no save comes between */
-    alm_status st = alm_symbols_export(cx, sym, io, tmp, sym->saved_count);
-    int rc = st == ALM_OK ? io->stat(io, tmp, &meta) : 0;
-    if (st == ALM_OK && rc >= 0)
-        rc = io->rename(io, tmp, path);
-    if (st == ALM_OK && rc >= 0) {
-        sym->saved_bytes = meta.size_bytes;
-        rc = io->sync_dir(io, dir);
-    }
-    if (st == ALM_OK && rc < 0)
-        st = alm_io_fail(cx, rc, path);
-    if (st != ALM_OK)
-        (void)io->unlink(io, tmp); /* not there any more, if it has its name */
+    (void)pthread_mutex_lock(&sym->lock);
+    const alm_status st = rewrite_locked(cx, sym, io, dir, path);
     (void)pthread_mutex_unlock(&sym->lock);
     return st;
 }

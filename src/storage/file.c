@@ -261,6 +261,24 @@ void alm_file_path(const alm_file *file, char *path, size_t path_size)
     (void)snprintf(path, path_size, "%s/%s", dir, name);
 }
 
+/* The part that the catalogue means, and no other of that name. What an older catalogue did not say is known from then on. */
+static alm_status open_meant(alm_ctx *cx, alm_file *file, const char *path, alm_part **out)
+{
+    alm_part_claim claim;
+    alm_part *part = NULL;
+    alm_file_claim(file, &claim);
+    ALM_TRY(alm_part_open(cx, file->st->io, path, file->table_id, &file->st->decoded, &part));
+    const alm_status st = alm_part_match(cx, part, &claim);
+    if (st != ALM_OK) {
+        alm_part_release(part);
+        return st;
+    }
+    if (claim.footer_crc == 0)
+        atomic_store(&file->footer_crc, alm_part_footer_crc(part));
+    *out = part;
+    return ALM_OK;
+}
+
 alm_status alm_file_part(alm_ctx *cx, alm_file *file, struct alm_part **out)
 {
     alm_part *part = atomic_load_explicit(&file->part, memory_order_acquire);
@@ -268,7 +286,7 @@ alm_status alm_file_part(alm_ctx *cx, alm_file *file, struct alm_part **out)
         char path[ALM_PATH_MAX];
         alm_part *fresh = NULL;
         alm_file_path(file, path, sizeof path);
-        ALM_TRY(alm_part_open(cx, file->st->io, path, file->table_id, &file->st->decoded, &fresh));
+        ALM_TRY(open_meant(cx, file, path, &fresh));
         if (atomic_compare_exchange_strong(&file->part, &part, fresh))
             part = fresh;
         else

@@ -176,6 +176,12 @@ struct alm_decoded;
 ALM_NODISCARD alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char *path,
                                        uint64_t table_id, struct alm_decoded *decoded,
                                        alm_part **out);
+/* Is the open part the one that is meant? ALM_E_CORRUPT says what it has and what was expected. */
+ALM_NODISCARD alm_status alm_part_match(alm_ctx *cx, const alm_part *part,
+                                        const alm_part_claim *claim);
+/* Opens the file of a claim to see whether it is the one. */
+ALM_NODISCARD alm_status alm_part_is(alm_ctx *cx, const alm_io *io, const char *path,
+                                     const alm_part_claim *claim);
 /* ALM_E_CORRUPT: its bytes could not be read any more at some time since it was opened. What stands in the
  * footer may be zeros then: scans ask before they look there. */
 ALM_NODISCARD alm_status alm_part_usable(alm_ctx *cx, const alm_part *part);
@@ -227,7 +233,7 @@ int64_t alm_times_lower_bound(const int64_t *ts, int64_t n, int64_t bound);
 
 /* Compares every checksum of the file as it is on disk now: header, footer, blocks, last rows. */
 ALM_NODISCARD alm_status alm_part_verify(alm_ctx *cx, const alm_io *io, const char *path,
-                                         uint64_t table_id);
+                                         const alm_part_claim *claim);
 
 /* Every checksum of every block, the order of the timestamps, codes within `dict_count` of the
  * column (callback; may be NULL), views within their heap. Calls report for each finding. */
@@ -237,10 +243,11 @@ typedef struct alm_part_check_arg {
     /* Codes in use of the dictionary of a SYMBOL column, 0: there is none. */
     uint32_t (*dict_count)(void *arg, uint32_t col_id);
     int64_t n_findings;
+    uint32_t footer_crc; /* of the part, once it was opened */
     /* Called behind each block with its bytes; may be NULL. What it returns ends the check. */
     alm_status (*pace)(alm_ctx *cx, void *arg, int64_t bytes);
 } alm_part_check_arg;
 ALM_NODISCARD alm_status alm_part_check(alm_ctx *cx, const alm_io *io, const char *path,
-                                        uint64_t table_id, alm_part_check_arg *arg);
+                                        const alm_part_claim *claim, alm_part_check_arg *arg);
 
 #endif

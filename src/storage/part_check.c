@@ -150,26 +150,28 @@ static alm_status verify_column(alm_ctx *cx, alm_part *part, uint32_t entry)
     return ALM_OK;
 }
 
-alm_status alm_part_verify(alm_ctx *cx, const alm_io *io, const char *path, uint64_t table_id)
+alm_status alm_part_verify(alm_ctx *cx, const alm_io *io, const char *path,
+                           const alm_part_claim *claim)
 {
     alm_part *part = NULL;
-    ALM_TRY(alm_part_open(cx, io, path, table_id, NULL, &part));
-    alm_status st = ALM_OK;
+    ALM_TRY(alm_part_open(cx, io, path, claim->table_id, NULL, &part));
+    alm_status st = alm_part_match(cx, part, claim);
     for (uint32_t c = 0; c < alm_part_info(part)->n_cols && st == ALM_OK; c++)
         st = verify_column(cx, part, c);
     alm_part_release(part);
     return st;
 }
 
-alm_status alm_part_check(alm_ctx *cx, const alm_io *io, const char *path, uint64_t table_id,
-                          alm_part_check_arg *arg)
+alm_status alm_part_check(alm_ctx *cx, const alm_io *io, const char *path,
+                          const alm_part_claim *claim, alm_part_check_arg *arg)
 {
     alm_part *part = NULL;
     bool good = true;
-    ALM_TRY(settle(cx, alm_part_open(cx, io, path, table_id, NULL, &part), arg, &good));
+    ALM_TRY(settle(cx, alm_part_open(cx, io, path, claim->table_id, NULL, &part), arg, &good));
     if (!good)
         return ALM_OK;
-    alm_status st = ALM_OK;
+    arg->footer_crc = alm_part_footer_crc(part);
+    alm_status st = settle(cx, alm_part_match(cx, part, claim), arg, &good);
     for (uint32_t c = 0; c < alm_part_info(part)->n_cols && st == ALM_OK; c++)
         st = check_column(cx, part, c, arg);
     alm_part_release(part);

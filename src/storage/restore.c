@@ -229,7 +229,7 @@ static alm_status run(restore *r)
     r->result->time_us = r->m.time_us;
     const char *log = r->spec->log != NULL ? r->spec->log : r->m.archive;
     if (r->spec->until_lsn > 0 || r->spec->until_us > 0)
-        ALM_TRY(alm_restore_log_find(r->cx, r->io, r->spec, log, r->m.lsn, &r->until,
+        ALM_TRY(alm_restore_log_find(r->cx, r->io, r->spec, log, &r->m, &r->until,
                                      &r->result->time_us));
     ALM_TRY(make_root(r));
     for (size_t i = 0; i < r->m.n; i++) { /* the catalogue is the last */
@@ -238,7 +238,7 @@ static alm_status run(restore *r)
     }
     r->result->generation = r->m.generation;
     if (r->until > 0)
-        ALM_TRY(alm_restore_log_copy(r->cx, r->io, log, r->db, r->m.lsn, r->until));
+        ALM_TRY(alm_restore_log_copy(r->cx, r->io, log, r->db, &r->m, r->until));
     ALM_TRY(open_once(r));
     return take_marker(r);
 }

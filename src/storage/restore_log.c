@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "storage/archive.h"
 #include "storage/backup.h"
 #include "storage/part.h"
@@ -20,6 +21,7 @@ typedef struct replay {
     const alm_io *io;
     const char *log, *db;
     const alm_restore_spec *spec;
+    uint64_t database_id;
     uint64_t after, until; /* LSN of the backup; of the last record that counts, 0: not known yet */
     int64_t last_us;       /* time of that record */
     bool beyond;           /* a record came that is too late */
@@ -52,6 +54,20 @@ static alm_status find_end(alm_ctx *cx, void *arg, uint64_t lsn, const char *pay
     return ALM_OK;
 }
 
+/* Is the part in the archive the one of the record? */
+static alm_status is_meant(replay *r, const alm_part_claim *said, const char *path, bool *meant)
+{
+    alm_part_claim claim = *said;
+    claim.database_id = r->database_id;
+    const alm_status st = alm_part_is(r->cx, r->io, path, &claim);
+    *meant = st == ALM_OK;
+    if (st != ALM_E_CORRUPT)
+        return st;
+    alm_log_warn("restore", "a part of the archive is left out: %s", r->cx->err.msg);
+    alm_error_clear(r->cx);
+    return ALM_OK;
+}
+
 static alm_status copy_file(void *arg, const alm_part_claim *claim)
 {
     replay *r = arg;
@@ -70,6 +86,10 @@ static alm_status copy_file(void *arg, const alm_part_claim *claim)
     if (r->io->stat(r->io, to, &meta) == 0 || r->io->stat(r->io, from, &meta) < 0 ||
         meta.size_bytes != claim->bytes)
         return ALM_OK; /* there; or missed when the directory is opened, if it is needed then */
+    bool meant = false;
+    ALM_TRY(is_meant(r, claim, from, &meant));
+    if (!meant)
+        return ALM_OK; /* as if it were not there */
     const int e = r->io->mkdir(r->io, dir);
     if (e < 0)
         return alm_io_fail(r->cx, e, dir);
@@ -136,6 +156,7 @@ static alm_status find_in(replay *r, alm_wal *wal)
 {
     uint64_t reached = r->after;
     ALM_TRY(alm_wal_list(r->cx, wal));
+    ALM_TRY(alm_wal_identify(r->cx, wal, "the backup", &r->database_id));
     for (size_t i = 0; i < wal->n_segments && !r->beyond; i++) {
         alm_wal_scan scan;
         bool old = false;
@@ -159,9 +180,15 @@ static alm_status find_in(replay *r, alm_wal *wal)
 }
 
 alm_status alm_restore_log_find(alm_ctx *cx, const alm_io *io, const alm_restore_spec *spec,
-                                const char *log, uint64_t after, uint64_t *until, int64_t *last_us)
+                                const char *log, const alm_manifest *backup, uint64_t *until,
+                                int64_t *last_us)
 {
-    replay r = {.cx = cx, .io = io, .log = log, .spec = spec, .after = after};
+    replay r = {.cx = cx,
+                .io = io,
+                .log = log,
+                .spec = spec,
+                .database_id = backup->database_id,
+                .after = backup->lsn};
     alm_wal wal;
     *until = 0;
     if (log[0] == 0)
@@ -170,7 +197,7 @@ alm_status alm_restore_log_find(alm_ctx *cx, const alm_io *io, const alm_restore
     ALM_TRY(alm_wal_init(cx, &wal, io, log, 0));
     const alm_status st = find_in(&r, &wal);
     alm_wal_deinit(&wal);
-    if (st == ALM_OK && r.until > after) {
+    if (st == ALM_OK && r.until > r.after) {
         *until = r.until;
         *last_us = r.last_us;
     }
@@ -182,6 +209,7 @@ static alm_status copy_from(replay *r, alm_wal *wal)
     char dir[ALM_PATH_MAX];
     alm_wal_scan scan;
     ALM_TRY(alm_wal_list(r->cx, wal));
+    ALM_TRY(alm_wal_identify(r->cx, wal, "the backup", &r->database_id));
     wal->limit_lsn = r->until;
     for (size_t i = 0; i < wal->n_segments; i++) {
         bool old = false;
@@ -201,11 +229,17 @@ static alm_status copy_from(replay *r, alm_wal *wal)
 }
 
 alm_status alm_restore_log_copy(alm_ctx *cx, const alm_io *io, const char *log, const char *db,
-                                uint64_t after, uint64_t until)
+                                const alm_manifest *backup, uint64_t until)
 {
-    replay r = {.cx = cx, .io = io, .log = log, .db = db, .after = after, .until = until};
+    replay r = {.cx = cx,
+                .io = io,
+                .log = log,
+                .db = db,
+                .database_id = backup->database_id,
+                .after = backup->lsn,
+                .until = until};
     alm_wal wal;
-    ALM_ASSERT(until > after);
+    ALM_ASSERT(until > r.after);
     ALM_TRY(alm_wal_init(cx, &wal, io, log, 0));
     const alm_status st = copy_from(&r, &wal);
     alm_wal_deinit(&wal);

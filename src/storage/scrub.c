@@ -129,20 +129,25 @@ static alm_status look(scrubbing *s, const alm_file *file, const char *path, boo
     return ALM_OK;
 }
 
-static alm_status one_file(scrubbing *s, const alm_file *file)
+static alm_status one_file(scrubbing *s, alm_file *file)
 {
     char path[ALM_PATH_MAX];
     bool there = false;
+    alm_part_claim claim;
     alm_part_check_arg arg = {.report = part_finding, .arg = s, .pace = pace};
     alm_file_path(file, path, sizeof path);
+    alm_file_claim(file, &claim);
     s->file = file;
     s->before = s->result->findings;
     s->result->files++;
     ALM_TRY(look(s, file, path, &there));
     if (there)
-        ALM_TRY(alm_part_check(s->cx, s->st->io, path, file->table_id, &arg));
-    if (s->result->findings == s->before)
-        alm_damage_end(s->st, (alm_damage_key){ALM_DAMAGE_PART, file->table_id, file->id});
+        ALM_TRY(alm_part_check(s->cx, s->st->io, path, &claim, &arg));
+    if (s->result->findings > s->before)
+        return ALM_OK;
+    if (claim.footer_crc == 0) /* an older catalogue did not say it */
+        atomic_store(&file->footer_crc, arg.footer_crc);
+    alm_damage_end(s->st, (alm_damage_key){ALM_DAMAGE_PART, file->table_id, file->id});
     return ALM_OK;
 }
 

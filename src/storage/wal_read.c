@@ -202,7 +202,7 @@ alm_status alm_wal_identify(alm_ctx *cx, alm_wal *wal, const char *from, uint64_
         if (*id != 0 && head.database_id != *id)
             return other_database(cx, path, head.database_id, known, *id);
         if (*id == 0)
-            (void)snprintf(known, sizeof known, "'%s'", path);
+            (void)snprintf(known, sizeof known, "'%.*s'", PATH_BYTES - 1, path);
         *id = head.database_id;
     }
     wal->database_id = *id;
@@ -366,6 +366,12 @@ alm_status alm_wal_verify(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment
 {
     alm_wal_scan scan;
     ALM_TRY(alm_wal_walk(cx, wal, seg, pass_over, NULL, &scan));
+    if (scan.prev_lsn != seg->prev_lsn)
+        return alm_fail(cx, ALM_E_CORRUPT, -1,
+                        "the log is damaged: segment '%s/%016llx.wal' is another one than was "
+                        "written: it follows lsn %llu, not %llu",
+                        wal->dir, (unsigned long long)seg->number,
+                        (unsigned long long)scan.prev_lsn, (unsigned long long)seg->prev_lsn);
     return alm_wal_whole(cx, wal, seg, &scan);
 }
 
