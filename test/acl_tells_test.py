@@ -548,8 +548,8 @@ def scram_first(s, user):
 def texts_of_views(check, s):
     """The query of a view is for who may read all of it, in all lists."""
     rest = s.rest
-    for one in (f"create user vic with password '{PW}'", "grant http to vic", "create table behind (ts timestamp, word int) timestamp(ts) partition by day", "create view shown as (select word from behind where word != 77)",
-                "create materialized view stored as (select ts, max(word) w from behind where word != 77 sample by 1d) partition by day", "grant set table param on shown to vic", "grant set table param on stored to vic"):
+    for one in (f"create user vic with password '{PW}'", "grant http to vic", "create table behind (ts timestamp, wisdom9 int) timestamp(ts) partition by day", "create view shown as (select wisdom9 from behind where wisdom9 != 77)",
+                "create materialized view stored as (select ts, max(wisdom9) w from behind where wisdom9 != 77 sample by 1d) partition by day", "grant set table param on shown to vic", "grant set table param on stored to vic"):
         rest.must(one)
     vic = ("vic", PW)
     asked = ["select * from views()", "select * from materialized_views()", "select * from pg_catalog.pg_views", "select * from pg_catalog.pg_matviews", "select * from information_schema.views",
@@ -561,7 +561,18 @@ def texts_of_views(check, s):
     rest.must("grant select on stored to vic")
     seen = [sql for sql in asked if "behind" in rest.sql(sql, vic)[1]]
     check.that(seen == asked, f"who may read it is shown it: {seen}")
-    for one in ("drop view shown", "drop materialized view stored", "drop table behind", "drop user vic"):
+    for one in ("revoke select on shown from vic", "revoke select on stored from vic", "grant refresh materialized view on stored to vic", "alter table behind drop column wisdom9", "insert into behind values (1)"):
+        rest.must(one)
+    rest.sql("refresh materialized view stored full")
+    for sql in asked + ["refresh materialized view stored full", "refresh materialized view stored incremental", "tables()", "compile view shown", "select * from shown"]:
+        got = rest.sql(sql, vic)
+        check.that("wisdom9" not in got[1] and "behind" not in got[1].replace("materialized_views", ""), f"nor why it fails: {sql}: {got[1][:300]}")
+    check.that(all("wisdom9" in rest.sql(f"select * from {name}()")[1] for name in ("views", "materialized_views")), "who may read it is told")
+    rest.must("rename table behind to behind2")
+    for sql in asked + ["refresh materialized view stored full"]:
+        got = rest.sql(sql, vic)
+        check.that("behind" not in got[1].replace("materialized_views", ""), f"nor of a base that has gone: {sql}: {got[1][:300]}")
+    for one in ("drop view shown", "drop materialized view stored", "drop table behind2", "drop user vic"):
         rest.must(one)
 
 
@@ -653,6 +664,7 @@ def audit_floods(check, s):
         check.that(1 <= len(lines) < 20, f"lines of the log: {len(lines)}")
         stamps = [r["timestamp"] for r in trail(rest)]
         check.that(stamps == sorted(stamps), "in order")
+
 
 
 def audit_settings(check, s):

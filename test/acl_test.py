@@ -383,6 +383,32 @@ def revoked_below(check, s):
         rest.must(sql)
 
 
+def owners_end(check, s):
+    """Where an administrator drops a table, its owner's grants end, whatever he took from himself before."""
+    rest, owner = s.rest, ("made", PW)
+    rest.must(f"create user made with password '{PW}'")
+    rest.must("grant http, create table, create view, create materialized view to made")
+    takes = ("revoke reindex on {t} from made", "revoke select on {t}(x) from made", "revoke all on {t}(x) from made", "revoke all on {t} from made", "grant select on {t} to made", "revoke select on {t}(x) from made; revoke all on {t} from made; grant http to made", "")
+    for i, take in enumerate(takes):
+        table = f"ended{i}"
+        check.that(rest.sql(f"create table {table} (ts timestamp, x int, y int) timestamp(ts) partition by day", owner)[0] == 200, "a table of his own")
+        for sql in filter(None, take.format(t=table).split("; ")):
+            rest.sql(sql, owner)
+        rest.must(f"drop table {table}")
+        rest.must(f"create table {table} (ts timestamp, x int, y int) timestamp(ts) partition by day")
+        rest.must(f"insert into {table} values (0, 1, 2)")
+        for sql in ("select * from {t}", "select y from {t}", "select ts from {t}", "insert into {t} values (1, 2, 3)", "alter table {t} add column z int", "drop table {t}", "grant select on {t} to other"):
+            status, answer = rest.sql(sql.format(t=table), owner)
+            check.that(status == 403, f"after {take}: {sql}: {status} {answer}")
+        check.that(table not in str(rest.rows("show permissions made")), f"after {take}: {rest.rows('show permissions made')}")
+        rest.must(f"drop table {table}")
+    check.that(rest.sql("create table kept_one (x int)", owner)[0] == 200, "a table of his own")
+    rest.must("rename table kept_one to kept_two")
+    check.that("kept_two" in str(rest.rows("show permissions made")) and rest.sql("drop table kept_two", owner)[0] == 200, "a new name keeps its owner")
+    check.that("kept" not in str(rest.rows("show permissions made")), "and his DROP ends what he had")
+    rest.must("drop user made")
+
+
 def backups_apart(check, s):
     """Who may back up tables alone writes to no directory of others, and the owner of a table may not even that."""
     rest, owner = s.rest, ("keeps", PW)
@@ -395,13 +421,20 @@ def backups_apart(check, s):
     status, answer = rest.sql("backup table kept to 'of_owner'", owner)
     check.that(status == 403 and "BACKUP TABLE on kept" in answer, f"owners: {status} {answer}")
     rest.must("grant backup table on kept to keeps")
-    for to in (" to 'nightly'", " to 'nightly/files'", " to './nightly'", " to 'new/one'", " to '.'", ""):
+    for to in (" to 'nightly'", " to 'nightly/files'", " to './nightly'", " to 'new/one'", " to '.'", "", " to '99999999.manifest'", " to '00000009.MANIFEST'", " to 'lock'", " to 'Files'", " to 'owner'", " to '00000002.manifest.tmp'"):
         status, answer = rest.sql(f"backup table kept{to}", owner)
         check.that(status == 403 and "BACKUP DATABASE" in answer, f"backup{to}: {status} {answer}")
     check.that(rest.sql("backup table kept to 'kept_one'", owner)[0] == 200, "a new directory")
     check.that(rest.sql("backup table kept to 'kept_one'", owner)[0] == 403, "that is new no more")
     rest.must("grant backup database to keeps")
     check.that(rest.sql("backup table kept to 'kept_one'", owner)[0] == 200, "who may back up the database")
+    top = s.root / "backups"
+    for name in ("99999999.manifest", "00000007.manifest"):
+        (top / "nightly" / name).mkdir()
+    rest.must("backup database to 'nightly'")
+    rest.must("backup database to 'nightly'")
+    found = sorted(p.name for p in (top / "nightly").glob("*.manifest") if p.is_file())
+    check.that(found == ["00000001.manifest", "00000002.manifest", "00000003.manifest"], f"a directory is no manifest: {found}")
     rest.must("drop table kept")
     rest.must("drop user keeps")
 
@@ -715,7 +748,7 @@ def lists_tell_no_secret(check, s):
     slow.s.close()
 
 
-PARTS = [nothing_is_left_out, statements, free_statements, end_points, interfaces, logins, defaults, at_once, names_are_not_told, jobs_of_others, revoked_below, backups_apart, lists_in_writes, grants_between, memory_limits, database_again, lines, lists_tell_no_secret]
+PARTS = [nothing_is_left_out, statements, free_statements, end_points, interfaces, logins, defaults, at_once, names_are_not_told, jobs_of_others, revoked_below, owners_end, backups_apart, lists_in_writes, grants_between, memory_limits, database_again, lines, lists_tell_no_secret]
 
 
 if __name__ == "__main__":

@@ -627,6 +627,17 @@ def local_names(check, p):
             for _ in range(3):  # the plan of the text is kept
                 got = [json.loads(s.rest.sql(sql, who)[1])["dataset"] for sql in ("select current_user", "select word from own")]
                 check.that(got == [[[name]], [[word]]], f"rows by current_user() of {name}: {got}")
+        s.rest.must("create view by_setting as (select word from kept where who = current_setting('session_authorization'))")
+        for one in ("jo", "analysts"):
+            s.rest.must(f"grant select on by_setting to {one}")
+        check.that([json.loads(s.rest.sql("select word from by_setting", who)[1])["dataset"] for who in (jo, "first")] == [[["of jo"]], [["of a"]]], "nor by the setting")
+        for n, claimed in enumerate(("sub:a", "SUB:a", "sub:", "sub:b")):
+            p.hook("fault", {"path": "/me", "status": 200, "body": {"sub": f"claims{n}", "name": claimed, "groups": ["analysts"]}})
+            got = [json.loads(s.rest.sql(sql, f"claims{n}")[1])["dataset"] for sql in ("select current_user", "select word from own")]
+            check.that(got == [[[f"sub:claims{n}"]], []], f"a name of the form of a subject is nobody's: {claimed}: {got}")
+            status, text = s.rest.sql(f'create user "{claimed}"')
+            check.that(status == 400 and "are reserved" in text, f"nor a user's: {claimed}: {status} {text}")
+        p.hook("fault", {"path": "/me", "status": 200, "body": {"sub": "a", "name": "jo", "groups": ["analysts"]}})
         for text in ("alter user jo with password x", "alter user jo create token type rest with ttl '1h'", "alter user jo with no password",
                      "create table own (a int) owned by jo"):
             check.that(s.status("first", text) in (400, 403), f"{text}: that is not him")

@@ -791,6 +791,31 @@ def the_statement_that_holds_most_gives_way(_):
         errors = [fields(body) for kind, body in w.ask(execute("p", 1) + SYNC) if kind == "E"]
         expect(errors and errors[0]["C"] == "53200" and "used most" in errors[0]["M"], f"the cursor is gone without a word: {errors}")
         w.close()
+        for busy in ("select pg_sleep(30)", "select count() from long_sequence(100000000000) where x % 7 = 8", "select pg_sleep(0.02)"):
+            # while its connection runs something else
+            w, ends = wire(s), []
+            w.rows("begin")
+            w.rows(f"declare c cursor for {joined.format(what='a.x', rows=3000000)}")
+            w.rows("fetch 1 from c")
+            expect(used() > 200 << 20, f"the cursor holds {used()} bytes")
+
+            def goes_on(w=w, ends=ends, busy=busy):
+                try:
+                    for _ in range(200):
+                        w.rows(busy)
+                    ends.append("all of them ran")
+                except RuntimeError as e:
+                    ends.append(str(e))
+
+            other = threading.Thread(target=goes_on)
+            other.start()
+            wait_until(lambda: any("pg_sleep" in r[0] or "% 7" in r[0] for r in post(s, "select query from query_activity()")[1]), "the other statement does not run")
+            for _ in range(3):
+                status, said, took = post(s, joined.format(what="count()", rows=1800000))
+                expect(status == 200 and said == [[1800000]], f"a cursor beside '{busy}' stays: {status} {said}")
+            other.join(60)
+            expect(ends and ("used most" in ends[0] or (busy.endswith("0.02)") and ends[0] == "all of them ran")), f"'{busy}' of the session that holds most: {ends}")
+            w.close()
 
 
 @check

@@ -168,7 +168,7 @@ alm_status alm_edit_grant(alm_acl_edit *e, const alm_grant *grant)
 {
     writer w = {.n = 0};
     alm_str value = gone;
-    for (uint8_t p = 1; p <= ALM_PERMISSION_MAX; p++) {
+    for (uint8_t p = 1; p <= ALM_GRANT_OF_OWNER; p++) {
         if (!alm_permission_in(&grant->may, p))
             continue;
         write_uint(&w, p, 1);

@@ -138,7 +138,7 @@ bool alm_record_permissions(alm_str value, alm_grant *out)
     out->may = out->option = (alm_permission_set){{0, 0}};
     for (size_t i = 0; i + 1 < value.len && ok; i += 2) {
         const uint8_t number = (uint8_t)value.ptr[i], option = (uint8_t)value.ptr[i + 1];
-        ok = number > 0 && number <= ALM_PERMISSION_MAX && option <= 1;
+        ok = number > 0 && number <= ALM_GRANT_OF_OWNER && option <= 1;
         if (ok)
             alm_permission_put(&out->may, number);
         if (ok && option == 1)

@@ -87,12 +87,18 @@ alm_status alm_entity_name_twin(alm_ctx *cx, const alm_acl *acl, const char *adm
     return find(cx, cx->arena, acl, admin, name, false, out);
 }
 
+bool alm_entity_name_is_identity(alm_str name)
+{
+    return name.len >= 4 && alm_str_ieq((alm_str){name.ptr, 4}, ALM_STR("sub:"));
+}
+
 alm_status alm_entity_name_is_elsewhere(alm_ctx *cx, const alm_acl *acl, const char *admin,
                                         alm_str name, bool *is)
 {
     alm_arena arena;
     const char *here = NULL;
-    *is = alm_entity_name_check(cx, name, -1, "a name") == ALM_OK;
+    *is = !alm_entity_name_is_identity(name) &&
+          alm_entity_name_check(cx, name, -1, "a name") == ALM_OK;
     if (!*is) {
         alm_error_clear(cx);
         return ALM_OK;

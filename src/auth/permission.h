@@ -9,7 +9,9 @@
 
 #include "base/base.h"
 
-enum { ALM_PERMISSION_MAX = 127 };
+enum { ALM_PERMISSION_MAX = 126 };
+/* No permission, but a mark in the set of a grant: it was given with what it is on, to the owner. No GRANT and no REVOKE changes it. */
+enum { ALM_GRANT_OF_OWNER = ALM_PERMISSION_MAX + 1 };
 
 /* The lowest level on which a permission can be granted; those above it are possible too. */
 typedef enum alm_level { ALM_LEVEL_D, ALM_LEVEL_T, ALM_LEVEL_C } alm_level;

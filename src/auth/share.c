@@ -1,6 +1,7 @@
 /* share.c - see share.h. Owners stand in lists by how many things they have; one more or less moves an owner to the list beside. */
 #include "auth/share.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 
 #include <openssl/evp.h>
@@ -138,6 +139,15 @@ void alm_share_key_of(alm_str text, uint8_t key[ALM_SHARE_KEY])
 {
     const int done = EVP_Q_digest(NULL, "SHA256", NULL, text.ptr, text.len, key, NULL);
     ALM_ASSERT(done == 1);
+}
+
+void alm_share_key_of_address(const char *address, uint8_t key[ALM_SHARE_KEY])
+{
+    enum { NETWORK_BYTES = 8 };
+    struct in6_addr parsed;
+    const bool v6 = inet_pton(AF_INET6, address, &parsed) == 1;
+    alm_share_key_of(
+        v6 ? (alm_str){(const char *)parsed.s6_addr, NETWORK_BYTES} : alm_str_of(address), key);
 }
 
 void alm_share_add(alm_share *share, alm_share_node *node, const uint8_t owner[ALM_SHARE_KEY])

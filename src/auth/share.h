@@ -39,6 +39,8 @@ void alm_share_deinit(alm_share *share);
 
 /* The key of an owner who is known by a text: no text can be found that has the key of another. */
 void alm_share_key_of(alm_str text, uint8_t key[ALM_SHARE_KEY]);
+/* The same of an address of a client: of IPv6 its network of 64 bits, whose holder has as many addresses as he likes. */
+void alm_share_key_of_address(const char *address, uint8_t key[ALM_SHARE_KEY]);
 /* The newest of its owner. One above the limit may be there, until the caller has taken out the victim. */
 void alm_share_add(alm_share *share, alm_share_node *node, const uint8_t owner[ALM_SHARE_KEY]);
 void alm_share_used(alm_share *share, alm_share_node *node);

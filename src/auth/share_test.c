@@ -123,9 +123,32 @@ static void test_random(void **state)
     alm_share_deinit(&share);
 }
 
+static void test_addresses_of_a_network(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } rows[] = {{"2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true},
+                {"2001:db8:1:2::1", "2001:db8:1:3::1", false},
+                {"::1", "::ffff", true},
+                {"::1", "127.0.0.1", false},
+                {"10.0.0.1", "10.0.0.1", true},
+                {"10.0.0.1", "10.0.0.2", false},
+                {"", "", true},
+                {"no address", "none", false}};
+    (void)state;
+    for (size_t i = 0; i < ALM_COUNT(rows); i++) {
+        uint8_t a[ALM_SHARE_KEY], b[ALM_SHARE_KEY];
+        alm_share_key_of_address(rows[i].a, a);
+        alm_share_key_of_address(rows[i].b, b);
+        assert_int_equal(memcmp(a, b, sizeof a) == 0, rows[i].same);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_has_most_gives),
-                                       cmocka_unit_test(test_random)};
+                                       cmocka_unit_test(test_random),
+                                       cmocka_unit_test(test_addresses_of_a_network)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

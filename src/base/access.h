@@ -75,8 +75,8 @@ static inline bool alm_access_sees(alm_ctx *cx, const char *table)
     return cx->access == NULL || cx->access->sees(cx, cx->access->arg, table);
 }
 
-/* `text`, the query of a view, if the user has SELECT on the whole view, else NULL: the query names the tables and columns that
- * the view reads, which the user may not be allowed to list. */
+/* `text`, the query of a view or why that fails, if the user has SELECT on the whole view, else NULL: it names the tables and columns
+ * that the view reads, which the user may not be allowed to list. */
 static inline const char *alm_access_text(alm_ctx *cx, const char *view, const char *text)
 {
     const alm_access_ask ask = {.permission = "SELECT", .table = view, .pos = -1, .quiet = true};

@@ -43,7 +43,7 @@ static alm_status fill_views(alm_ctx *cx, const alm_list_args *args, alm_list *l
         alm_list_text(l, 0, t->name);
         alm_list_text(l, 1, alm_access_text(cx, t->name, t->view->sql));
         alm_list_text(l, 2, t->name);
-        alm_list_text(l, 3, valid ? NULL : t->view->reason);
+        alm_list_text(l, 3, valid ? NULL : alm_access_text(cx, t->name, t->view->reason));
         alm_list_text(l, 4, valid ? "valid" : "invalid");
         alm_list_int(l, 5, t->view->status_us);
     }
@@ -127,8 +127,9 @@ static alm_status fill_matviews(alm_ctx *cx, const alm_list_args *args, alm_list
         const alm_view_def *v = t->view;
         const alm_table *base = base_of(snap, v);
         const char *reason = base == NULL        ? "base table is dropped or renamed"
-                             : v->reason[0] != 0 ? v->reason
+                             : v->reason[0] != 0 ? alm_access_text(cx, t->name, v->reason)
                                                  : NULL;
+        const bool valid = base != NULL && v->reason[0] == 0;
         ALM_TRY(alm_list_row(cx, l));
         alm_list_text(l, 0, t->name);
         alm_list_text(l, 1, refresh_name(v));
@@ -138,7 +139,7 @@ static alm_status fill_matviews(alm_ctx *cx, const alm_list_args *args, alm_list
         alm_list_text(l, 5, alm_access_text(cx, t->name, v->sql));
         alm_list_text(l, 6, t->name);
         alm_list_text(l, 7, reason);
-        alm_list_text(l, 8, reason == NULL ? "valid" : "invalid");
+        alm_list_text(l, 8, valid ? "valid" : "invalid");
         alm_list_int(l, 9, base_time(base == NULL ? t : base, v->period_hi));
         alm_list_int(l, 10, (int64_t)v->lsn);
         alm_list_int(l, 11, base == NULL ? -1 : (int64_t)base_lsn(base, v));

@@ -99,6 +99,12 @@ void alm_session_become_as(alm_session *s, const alm_session *other)
     s->renews = true;
 }
 
+const char *alm_session_shown_user(const alm_session *s)
+{
+    const bool external = s->who != NULL && s->who->kind == ALM_PRINCIPAL_EXTERNAL;
+    return external && (s->by_identity || s->assumed != NULL) ? s->who->identity : s->user;
+}
+
 const alm_principal *alm_session_principal(const alm_session *s)
 {
     return s->assumed != NULL ? s->assumed : s->who;
@@ -660,6 +666,7 @@ static alm_status own(alm_acl_edit *edit, const char *owner, const char *table, 
         alm_permission_put(&g.may, p->number);
         alm_permission_put(&g.option, p->number);
     }
+    alm_permission_put(&g.may, ALM_GRANT_OF_OWNER);
     return alm_edit_grant(edit, &g);
 }
 
@@ -676,10 +683,19 @@ alm_status alm_own_table(alm_cursor *c, const alm_stmt *stmt, const char *table,
     return own(edit, owner, name, "", ALM_LEVEL_T);
 }
 
-/* All that can be granted there, to be granted on: what own() gave. */
+/* What own() gave: older versions did not mark it, but gave all that can be granted there, with grant option. */
 static bool is_owner(const alm_grant *g)
 {
-    return has_all(g, g->column[0] != 0 ? ALM_LEVEL_C : ALM_LEVEL_T);
+    return alm_permission_in(&g->may, ALM_GRANT_OF_OWNER) ||
+           has_all(g, g->column[0] != 0 ? ALM_LEVEL_C : ALM_LEVEL_T);
+}
+
+/* Of an owner's permission that he took from himself in part there are grants on columns left. */
+static bool is_of_an_owner(const alm_acl *acl, const alm_grant *g)
+{
+    alm_grant table_wide;
+    return is_owner(g) ||
+           (alm_acl_grant(acl, g->entity, g->table, "", &table_wide) && is_owner(&table_wide));
 }
 
 alm_status alm_disown(alm_cursor *c, alm_str table, bool cascade, alm_acl_edit *edit)
@@ -692,7 +708,7 @@ alm_status alm_disown(alm_cursor *c, alm_str table, bool cascade, alm_acl_edit *
         return alm_edit_move(edit, name, NULL, NULL);
     for (uint32_t i = 0; i < edit->acl->n_grants; i++) {
         alm_grant g = alm_acl_grant_at(edit->acl, i);
-        if (strcmp(g.table, name) != 0 || !is_owner(&g))
+        if (strcmp(g.table, name) != 0 || !is_of_an_owner(edit->acl, &g))
             continue;
         g.may = g.option = (alm_permission_set){{0, 0}};
         ALM_TRY(alm_edit_grant(edit, &g));

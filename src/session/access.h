@@ -125,6 +125,9 @@ typedef struct alm_audit {
     bool by_option; /* acl: GRANT or REVOKE of who is no administrator */
 } alm_audit;
 void alm_audit_add(alm_db *db, const alm_audit *a);
+/* The name by which views and settings know who logged in: the identity of a user of the provider whose name reads as one of the house.
+ * As long as the session's user is the same. */
+const char *alm_session_shown_user(const alm_session *s);
 /* Fills in who is behind the session, and from where. */
 void alm_audit_session(const alm_session *s, alm_audit *a);
 /* audit_text.c. What a statement about users and grants did, in as many rows as it takes. */

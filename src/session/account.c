@@ -24,6 +24,19 @@ struct alm_account {
     alm_mem files; /* bytes in temporary files */
 };
 
+/* Its session cannot release it while it runs another statement: so all of its statements are ended, and its connection releases
+ * those that stand still. */
+static void end_session_of(const alm_db *db, const alm_cursor *most, const alm_mem *full)
+{
+    const int64_t now_ns = alm_monotonic_ns();
+    for (alm_cursor *c = db->statements.first; c != NULL; c = c->held_next)
+        if (c->session == most->session) {
+            c->way_ns = now_ns;
+            atomic_store(&c->mem.gives_way, full);
+        }
+    atomic_store(&most->session->gives_way, true);
+}
+
 static bool make_room(alm_mem *root, const alm_mem *full, const alm_mem *asks, int64_t bytes);
 
 void alm_accounts_init(alm_db *db)
@@ -187,6 +200,7 @@ void alm_statement_hold(alm_cursor *c)
     if (c->held_next != NULL)
         c->held_next->held_prev = c;
     db->statements.first = c;
+    c->session->n_held++;
     (void)pthread_mutex_unlock(&db->statements.lock);
     c->is_held = true;
 }
@@ -203,6 +217,9 @@ void alm_statement_release(alm_cursor *c)
         c->held_prev->held_next = c->held_next;
     else
         db->statements.first = c->held_next;
+    ALM_ASSERT(c->session->n_held > 0);
+    if (--c->session->n_held == 0) /* what it was to release is released */
+        atomic_store(&c->session->gives_way, false);
     (void)pthread_mutex_unlock(&db->statements.lock);
     c->is_held = false;
 }
@@ -232,20 +249,29 @@ static bool is_more(holding a, holding b)
     return a.of_user != b.of_user ? a.of_user > b.of_user : a.own > b.own;
 }
 
+/* Does it give way, and may it still be about to? One that has not for so long, as it does not come to look, keeps nobody waiting, or
+ * nobody else would ever be ended. */
+static bool is_giving_way(const alm_cursor *c, int64_t now_ns)
+{
+    enum { WAY_MS = 5000 };
+    return atomic_load(&c->mem.gives_way) != NULL && now_ns - c->way_ns < WAY_MS * INT64_C(1000000);
+}
+
 /* Of the statements below `full`, the one that holds most; NULL: who asks does. *waits: one gives way already. */
 static alm_cursor *holds_most(const alm_db *db, const alm_mem *full, const alm_mem *asks,
                               int64_t bytes, bool *waits)
 {
     alm_cursor *most = NULL;
     holding top = holding_of(db, asks, bytes);
+    const int64_t now_ns = alm_monotonic_ns();
     *waits = false;
     for (alm_cursor *c = db->statements.first; c != NULL; c = c->held_next) {
         const bool same_user = c->mem.parent == asks->parent && asks->parent->parent == &db->users;
         const holding h = holding_of(db, &c->mem, same_user ? bytes : 0);
         if (&c->mem == asks || !is_below(&c->mem, full))
             continue;
-        *waits |= atomic_load(&c->mem.gives_way) != NULL;
-        if (is_more(h, top)) {
+        *waits |= is_giving_way(c, now_ns);
+        if (atomic_load(&c->mem.gives_way) == NULL && is_more(h, top)) {
             most = c;
             top = h;
         }
@@ -261,11 +287,8 @@ static bool make_room(alm_mem *root, const alm_mem *full, const alm_mem *asks, i
         return false;
     (void)pthread_mutex_lock(&db->statements.lock);
     alm_cursor *most = holds_most(db, full, asks, bytes, &waits);
-    if (!waits && most != NULL) {
-        atomic_store(&most->session->gave_way, true);
-        atomic_store(&most->mem.gives_way, full);
-        alm_session_cancel(most->session, most->statement); /* what stands still looks at that */
-    }
+    if (!waits && most != NULL)
+        end_session_of(db, most, full);
     (void)pthread_mutex_unlock(&db->statements.lock);
     return waits || most != NULL;
 }

@@ -178,8 +178,10 @@ static void take_out(audit_list *list, audit_row *row)
 static void put_in(audit_list *list, audit_row *row, audit_kind kind)
 {
     uint8_t who[ALM_SHARE_KEY];
-    const bool by_address = kind == KIND_REFUSED_LOGIN || kind == KIND_REFUSED_LOGOUT;
-    alm_share_key_of(alm_str_of(row->text[by_address ? ADDRESS : IDENTITY]), who);
+    if (kind == KIND_REFUSED_LOGIN || kind == KIND_REFUSED_LOGOUT)
+        alm_share_key_of_address(row->text[ADDRESS], who);
+    else
+        alm_share_key_of(alm_str_of(row->text[IDENTITY]), who);
     row->older = list->newest;
     *(list->newest != NULL ? &list->newest->newer : &list->oldest) = row;
     list->newest = row;

@@ -201,7 +201,6 @@ void alm_cursor_begin(alm_cursor *c)
 {
     alm_session *s = c->session;
     atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
-    atomic_store(&s->gave_way, false);
     c->statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
     s->last_statement = c->statement;
     atomic_store(&s->statement, c->statement);

@@ -163,9 +163,14 @@ static alm_status already_there(alm_cursor *c, const alm_acl_name *name)
                     (int)name->text.len, name->text.ptr);
 }
 
-/* Connections by PGWIRE with this name bring a token of the identity provider (pg_external.c). */
+/* Connections by PGWIRE with this name bring a token of the identity provider (pg_external.c); and what current_user() gives for a user of
+ * the provider must be nobody else's name. */
 static alm_status refuse_reserved(alm_cursor *c, const alm_acl_name *name)
 {
+    if (alm_entity_name_is_identity(name->text))
+        return alm_fail(&c->cx, ALM_E_ARG, name->pos,
+                        "names that begin with \"sub:\" are reserved: they identify users of the "
+                        "identity provider");
     if (!alm_str_ieq(name->text, ALM_STR("_sso")))
         return ALM_OK;
     return alm_fail(&c->cx, ALM_E_ARG, name->pos,

@@ -66,6 +66,22 @@ static alm_status folder(alm_cursor *c, const alm_stmt *stmt, const char **out)
     return e < 0 ? alm_io_fail(cx, e, *out) : ALM_OK;
 }
 
+/* Names that a backup into the folder itself gives its own files. */
+static bool is_of_backups(alm_str name)
+{
+    static const char *const fixed[] = {"files", "lock", "owner"};
+    static const char *const ends[] = {".manifest", ".tmp"};
+    bool is = false;
+    for (size_t i = 0; i < ALM_COUNT(fixed); i++)
+        is |= alm_str_ieq(name, alm_str_of(fixed[i]));
+    for (size_t i = 0; i < ALM_COUNT(ends); i++) {
+        const alm_str end = alm_str_of(ends[i]);
+        is |= name.len >= end.len &&
+              alm_str_ieq((alm_str){name.ptr + name.len - end.len, end.len}, end);
+    }
+    return is;
+}
+
 /* Who may not back up the database makes a directory of his own for each backup, directly below the folder: in one that is there, his
  * would be taken for the newest of others' backups. */
 static alm_status make_apart(alm_cursor *c, const alm_stmt *stmt, const char *root)
@@ -73,7 +89,7 @@ static alm_status make_apart(alm_cursor *c, const alm_stmt *stmt, const char *ro
     alm_ctx *cx = &c->cx;
     const alm_str to = stmt->range_to;
     const char *name = NULL;
-    if (to.len == 0 || memchr(to.ptr, '/', to.len) != NULL || to.ptr[0] == '.')
+    if (to.len == 0 || memchr(to.ptr, '/', to.len) != NULL || to.ptr[0] == '.' || is_of_backups(to))
         return alm_fail(
             cx, ALM_E_DENIED, to.len > 0 ? stmt->range_to_pos : stmt->pos,
             "without BACKUP DATABASE, a backup needs TO and the name of a new directory");

@@ -407,7 +407,18 @@ static void invalidate(alm_cursor *c, uint64_t view_id)
         alm_error_clear(&cx); /* it was dropped, or the next refresh tells */
 }
 
-static alm_status refresh_once(alm_cursor *c, const alm_stmt *stmt, uint64_t view_id)
+/* REFRESH is possible without SELECT on the view; why its query fails tells of what it reads. */
+static alm_status hide_reason(alm_ctx *cx, alm_status st, const char *view)
+{
+    const int32_t pos = cx->err.sql_pos;
+    alm_error_clear(cx);
+    return alm_fail(
+        cx, st, pos,
+        "the query of the view failed: why is told to those with SELECT on it [view=%s]", view);
+}
+
+/* `tells`: who asked for it may hear why the query fails. */
+static alm_status refresh_once(alm_cursor *c, const alm_stmt *stmt, uint64_t view_id, bool tells)
 {
     alm_ctx *cx = &c->cx;
     work w = {.c = c, .stmt = stmt};
@@ -415,10 +426,13 @@ static alm_status refresh_once(alm_cursor *c, const alm_stmt *stmt, uint64_t vie
     alm_status st = alm_cursor_look_again(c); /* behind the state that the lock holds still */
     w.view = alm_refresh_table(w.r);
     const bool invalid = w.view->view->reason[0] != 0;
+    const char *view = NULL;
+    if (st == ALM_OK)
+        st = alm_arena_zstr(cx, cx->arena, alm_str_of(w.view->name), &view);
     if (st == ALM_OK && invalid && !alm_str_eq(stmt->what, ALM_STR("full")))
         st = alm_fail(cx, ALM_E_ARG, stmt->table_pos,
-                      "materialized view is invalid and needs a full refresh [view=%s, reason=%s]",
-                      w.view->name, w.view->view->reason);
+                      "materialized view is invalid and needs a full refresh [view=%s%s%s]",
+                      w.view->name, tells ? ", reason=" : "", tells ? w.view->view->reason : "");
     else if (st == ALM_OK)
         st = refresh(&w);
     alm_refresh_rollback(w.r);
@@ -432,6 +446,8 @@ static alm_status refresh_once(alm_cursor *c, const alm_stmt *stmt, uint64_t vie
         cx->err.sql_pos = stmt->table_pos; /* not a place in the text of the view */
         if (!invalid && !is_passing(st))
             invalidate(c, view_id);
+        if (!tells && !is_passing(st))
+            st = hide_reason(cx, st, view);
     }
     return st;
 }
@@ -554,15 +570,16 @@ alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *param
                         "materialized view name expected, got table name");
     const uint64_t view_id = view->id;
     ALM_TRY(alm_access_may(cx, "REFRESH MATERIALIZED VIEW", view->name, stmt->table_pos));
+    const bool tells = alm_access_text(cx, view->name, "") != NULL;
     ALM_TRY(
         alm_cursor_as_definer(c, view->name)); /* the rows are the same, whoever asks for them */
     alm_refresh_run run;
     limit_time(cx);
     ALM_TRY(run_begins(c, view, &run));
-    alm_status st = refresh_once(c, stmt, view_id);
+    alm_status st = refresh_once(c, stmt, view_id, tells);
     for (int i = 1; st == ALM_E_STALE && i < TRIES; i++) {
         alm_error_clear(cx); /* an ALTER of the view came between, or it follows another base now */
-        st = refresh_once(c, stmt, view_id);
+        st = refresh_once(c, stmt, view_id, tells);
     }
     run_ends(c->session->db, &run);
     st = explain_end(c, stmt, &run, st);

@@ -109,11 +109,20 @@ bool alm_session_take_cancel(alm_session *s, const alm_error **why)
         .sql_pos = -1,
         .msg = "memory limit of all queries exceeded; the one that used most was ended "
                "[setting=query.memory.total.max]"};
-    if (!atomic_load(&s->cancel) || atomic_load(&s->gone) || atomic_load(&s->db->stopping))
+    if (atomic_load(&s->gone) || atomic_load(&s->db->stopping))
+        return false;
+    const bool gives = atomic_load(&s->gives_way) && atomic_exchange(&s->gives_way, false);
+    if (!gives && !atomic_load(&s->cancel))
         return false;
     atomic_store(&s->cancel, false);
-    *why = atomic_exchange(&s->gave_way, false) ? &gave_way : &cancelled;
+    *why = gives ? &gave_way : &cancelled;
     return true;
+}
+
+bool alm_session_gives_way(alm_session *s, const alm_error **why)
+{
+    return atomic_load_explicit(&s->gives_way, memory_order_relaxed) &&
+           alm_session_take_cancel(s, why);
 }
 
 uint64_t alm_session_statement(const alm_session *s)

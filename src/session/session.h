@@ -125,6 +125,8 @@ void alm_session_cancel(alm_session *s, uint64_t statement);
 /* For who has the session while nothing of it runs: was a statement cancelled whose rows stand still? Its cursors are to be closed,
  * all of them: who is to free memory knows the session by one of their numbers. Asked once; *why is static. */
 bool alm_session_take_cancel(alm_session *s, const alm_error **why);
+/* The same before the session runs something else, and only where its cursors are to release memory for others. */
+bool alm_session_gives_way(alm_session *s, const alm_error **why);
 /* The account of memory of the session's user: that of its statements, and of what is kept for it. */
 alm_mem *alm_session_memory(alm_session *s);
 /* The account of its temporary files (alm_ctx.files); NULL: it has none. */

@@ -131,9 +131,11 @@ struct alm_session {
     alm_ends ends;
     int64_t since_us; /* wall clock when it began */
     alm_activity activity;
-    int64_t brief_ns;           /* alm_session_brief: until when; 0: any time */
-    atomic_bool cancel, gone;   /* gone: for good */
-    atomic_bool gave_way;       /* `cancel` was set for the memory of the statement */
+    int64_t brief_ns;         /* alm_session_brief: until when; 0: any time */
+    atomic_bool cancel, gone; /* gone: for good */
+    atomic_bool
+        gives_way; /* its cursors that stand still release their memory (mem.gives_way) at the next look */
+    uint32_t n_held;            /* of its cursors, in db->statements; by its lock */
     atomic_bool ended;          /* by somebody: alm_session_is_ended */
     _Atomic int halted;         /* an alm_status: alm_session_halt */
     _Atomic uint64_t statement; /* number of the one that runs, 0: none */
@@ -206,6 +208,7 @@ struct alm_cursor {
     bool is_open;
     alm_cursor *held_prev, *held_next; /* of db->statements, by its lock */
     bool is_held;
+    int64_t way_ns; /* with that lock: when mem.gives_way was set */
     alm_mem mem;
     alm_arena arena;
     alm_ctx cx;

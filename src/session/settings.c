@@ -15,7 +15,7 @@
 #include <strings.h>
 
 #include "base/nearest.h"
-#include "session/session_state.h"
+#include "session/access.h"
 
 enum { VALUE_BYTES_MAX = 16384, UNDO_MAX = 10000 };
 
@@ -99,7 +99,7 @@ static const char *value_of(const alm_session *s, int i)
         return s->settings.start[i];
     if (i >= N_TABLE)
         return "";
-    return settings[i].value != NULL ? settings[i].value : s->user;
+    return settings[i].value != NULL ? settings[i].value : alm_session_shown_user(s);
 }
 
 /* "250", "250ms", "5s", "2min", "1h" in milliseconds; -1: not a duration. */

@@ -373,6 +373,11 @@ static alm_status open_dir(backup *b)
     uint32_t *all = NULL;
     size_t n = 0;
     ALM_TRY(alm_manifest_list(b->cx, b->io, b->dir, &all, &n));
+    if (n > 0 && all[n - 1] >= ALM_BACKUP_GENERATION_MAX) {
+        free(all);
+        return alm_fail(b->cx, ALM_E_LIMIT, -1, "'%s' has a backup of the last number, %d", b->dir,
+                        ALM_BACKUP_GENERATION_MAX);
+    }
     b->now.generation = n == 0 ? 1 : all[n - 1] + 1;
     if (n > 0 && alm_manifest_read(b->cx, b->io, b->dir, all[n - 1], &b->before) != ALM_OK) {
         alm_log_warn("backup", "%s", b->cx->err.msg); /* its files are looked at one by one */

@@ -20,8 +20,10 @@ typedef struct alm_backup_file {
     uint32_t crc;
 } alm_backup_file;
 
+enum { ALM_BACKUP_GENERATION_MAX = 99999999 };
+
 typedef struct alm_manifest {
-    uint32_t generation;
+    uint32_t generation; /* 1 to ALM_BACKUP_GENERATION_MAX: names have eight digits */
     uint64_t database_id; /* 0: an older program did not say */
     uint64_t lsn;
     int64_t time_us;

@@ -194,15 +194,26 @@ alm_status alm_manifest_read(alm_ctx *cx, const alm_io *io, const char *dir, uin
 
 typedef struct listing {
     alm_ctx *cx;
+    const alm_io *io;
+    int dir;
     alm_status st;
     uint32_t *rows;
     size_t n, cap;
 } listing;
 
+/* A directory of such a name, somebody's backup say, is none. */
+static bool is_manifest(const listing *l, const char *name)
+{
+    alm_io_stat meta = {0};
+    return strlen(name) == 17 && strcmp(name + 8, ".manifest") == 0 &&
+           strspn(name, "0123456789") == 8 && l->io->stat_in(l->io, l->dir, name, &meta) >= 0 &&
+           meta.is_file;
+}
+
 static int list_one(void *arg, const char *name)
 {
     listing *l = arg;
-    if (strlen(name) != 17 || strcmp(name + 8, ".manifest") != 0 || strspn(name, "0123456789") != 8)
+    if (!is_manifest(l, name))
         return 0;
     if (l->n == l->cap) {
         l->cap = ALM_MAX((size_t)16, l->cap * 2);
@@ -220,8 +231,13 @@ static int list_one(void *arg, const char *name)
 alm_status alm_manifest_list(alm_ctx *cx, const alm_io *io, const char *dir, uint32_t **out,
                              size_t *n)
 {
-    listing l = {.cx = cx, .st = ALM_OK};
-    const int e = io->list(io, dir, list_one, &l);
+    listing l = {.cx = cx, .io = io, .st = ALM_OK};
+    l.dir = io->open_dir(io, dir);
+    int e = l.dir;
+    if (e >= 0) {
+        e = io->list(io, dir, list_one, &l);
+        (void)io->close(io, l.dir);
+    }
     if (e < 0)
         l.st = alm_io_fail(cx, e, dir);
     if (l.st != ALM_OK) {

@@ -101,6 +101,22 @@ static void nothing_new_copies_no_part(void **state)
     fix_free(f);
 }
 
+/* Names have eight digits: there is no backup behind the last of them. */
+static void numbers_end(void **state)
+{
+    (void)state;
+    fixture *f = start(5);
+    alm_backup_result r;
+    const alm_io *io = alm_sim_io(f->sim);
+    (void)back_up_now(f);
+    assert_int_equal(io->rename(io, "/b/00000001.manifest", "/b/99999998.manifest"), 0);
+    assert_int_equal(back_up(f, &r), ALM_OK);
+    assert_int_equal(back_up(f, &r), ALM_E_LIMIT);
+    alm_error_clear(&f->cx);
+    check_restored(f, "/n", 99999999, f->n);
+    fix_free(f);
+}
+
 /* It ends at the next look, and leaves no manifest. */
 static void a_cancel_ends_it(void **state)
 {
@@ -268,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_backup_restores_to_what_was),
         cmocka_unit_test(nothing_new_copies_no_part),
+        cmocka_unit_test(numbers_end),
         cmocka_unit_test(a_cancel_ends_it),
         cmocka_unit_test(every_call_may_fail),
         cmocka_unit_test(power_cuts),

@@ -174,6 +174,9 @@ static size_t one_message(pg_conn *c, const char *bytes, size_t n)
     c->ahead = look_ahead ? bytes[total] : 0;
     c->more = n > total;
     const char *body = bytes + head;
+    const alm_error *why;
+    if (c->phase == PG_READY && alm_session_gives_way(c->session, &why))
+        pg_cursors_give_back(c, 0, why->code, why->msg);
     if (c->phase == PG_STARTUP)
         (void)pg_startup(c, body, length - 4);
     else if (c->phase == PG_READY)
