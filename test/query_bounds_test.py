@@ -819,6 +819,82 @@ def the_statement_that_holds_most_gives_way(_):
 
 
 @check
+def rows_of_open_transactions_and_loads_count(_):
+    """Rows that are not committed are in the memory of their user, and those of a block that failed go at once."""
+    env = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_USER": "root", "ALMANAC_ACL_ADMIN_PASSWORD": "secret", "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096",
+           "ALMANAC_TRANSACTION_MEMORY_MAX": "200m", "ALMANAC_QUERY_MEMORY_TOTAL_MAX": "400m", "ALMANAC_QUERY_MEMORY_USER_MAX": "100m", "ALMANAC_QUERY_MEMORY_MAX": "100m"}
+    with Server(env=env) as s:
+        root = "root:secret"
+        for sql in ("create user low with password 'of tests'", "grant http, pgwire, create table to low", "create table m (ts timestamp, st string, n long) timestamp(ts) partition by day", "grant insert, select, update on m to low", "create table p (st string)", "grant insert on p to low"):
+            status, said, _ = post(s, sql, user=root)
+            expect(status == 200, f"{sql}: {said}")
+        held = lambda: dict((n, int(b)) for n, b in post(s, "select * from memory_metrics()", user=root)[1])
+        used = lambda: held()["QUERIES"] - held()["THIS_QUERY"]
+        insert = "insert into m select x::timestamp, repeat('z', 1000), x from long_sequence(10000)"  # some 10 MB
+        open_ = []
+        told = []
+        for _ in range(4):
+            w = wire(s, user="low", password="of tests")
+            open_.append(w)
+            w.rows("begin")
+            w.rows("insert into m values (0, 'a', 1)")
+            w.rows("savepoint a")
+            w.rows(insert)
+            w.rows("savepoint b")
+            try:
+                for _ in range(9):
+                    w.rows(insert)
+            except RuntimeError as e:
+                told.append(str(e))
+                w.rows("rollback to savepoint b")
+        expect(len(told) >= 3 and all("query.memory.user.max" in t for t in told), f"transactions of one user: {told}")
+        expect(20 << 20 < used() < 130 << 20, f"they are told: {used()}")
+        status, said, _ = post(s, "select count_distinct(x) from long_sequence(1000000)", user=root)
+        expect(status == 200, f"others go on: {said}")
+        before = used()
+        open_[0].rows("rollback to savepoint a")
+        expect(used() < before - (5 << 20), f"what is taken back is given back: {used()} of {before}")
+        try:
+            open_[1].rows("select no_such_column from m")
+        except RuntimeError:
+            pass
+        open_[1].rows("rollback to savepoint a")
+        open_[1].rows("rollback to savepoint a")
+        expect(open_[1].rows("select count() from m") == [["1"]], "the savepoint has its row")
+        for w in open_[:2]:
+            w.rows("commit")
+        for w in open_[2:]:
+            w.close()
+        wait_until(lambda: used() < 2 << 20, f"all is given back: {used()}")
+        expect(post(s, "select count() from m", user=root)[1] == [[2]], "what was committed is there")
+        w = wire(s, user="low", password="of tests")
+        w.rows("begin")
+        for _ in range(4):
+            w.rows(insert)
+        expect(used() > 30 << 20, f"{used()}")
+        try:
+            w.rows("select no_such_column from m")
+        except RuntimeError:
+            pass
+        expect(used() < 2 << 20, f"a block that failed holds nothing: {used()}")
+        w.close()
+        # loads: more than all of the limit, at the same time
+        load = "insert into {t} select repeat('y', 1000) st from long_sequence(150000)"
+        ends = []
+        threads = [threading.Thread(target=lambda i=i: ends.append(post(s, f"create table c{i} as (select x, repeat('y', 1000) st from long_sequence(150000))" if i % 2 else load.format(t="p"), user="low:of tests"))) for i in range(4)]
+        for t in threads:
+            t.start()
+        most = 0
+        while any(t.is_alive() for t in threads):
+            most = max(most, used())
+            time.sleep(0.01)
+        expect(most < 130 << 20, f"loads of one user: {most}")
+        expect(most > 5 << 20, f"loads count: {most}")
+        expect(all(status == 200 or "query.memory.user.max" in str(said) for status, said, _ in ends) and any(status == 200 for status, _, _ in ends), f"{ends}")
+        wait_until(lambda: used() < 2 << 20, f"all is given back: {used()}")
+
+
+@check
 def one_user_leaves_temporary_files_to_others(_):
     """A user has a part of query.spill.max, and what fails gives its files back, though its transaction stays open."""
     env = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_USER": "root", "ALMANAC_ACL_ADMIN_PASSWORD": "secret", "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096",

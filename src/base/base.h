@@ -203,6 +203,8 @@ struct alm_ctx {
     alm_error err;
     alm_arena *arena; /* query lifetime */
     alm_mem *mem;     /* query account */
+    alm_mem *
+        lasting; /* of the user: memory for rows that may outlive the statement (open transactions, loads); NULL: no account */
     alm_mem *files; /* bytes in temporary files of the user; NULL: only those of all are bounded */
     const struct alm_conf *conf;
     const struct alm_io *io;

@@ -157,6 +157,7 @@ void alm_ctx_fork(const alm_ctx *parent, alm_ctx *child)
     /* Field by field but the error: its kilobyte may be written by the parent's thread just now. */
     child->arena = NULL;
     child->mem = parent->mem;
+    child->lasting = parent->lasting;
     child->files = parent->files;
     child->conf = parent->conf;
     child->io = parent->io;

@@ -170,6 +170,7 @@ void alm_account_change(alm_session *s)
         a = account_new(db, s->who->identity);
     if (a != NULL)
         a->sessions++;
+    ALM_ASSERT(s->txn == NULL && s->savepoints == NULL); /* charged to the one before */
     if (s->account != NULL)
         leave(db, s->account);
     s->account = a;

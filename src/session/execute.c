@@ -179,6 +179,7 @@ void alm_cursor_context(alm_cursor *c)
     alm_arena_init(&c->arena, &c->mem);
     c->cx = (alm_ctx){.arena = &c->arena,
                       .mem = &c->mem,
+                      .lasting = alm_session_memory(s),
                       .files = alm_session_files(s),
                       .conf = s->db->conf,
                       .io = s->db->io,

@@ -61,6 +61,18 @@ void alm_drop_writes(alm_session *s)
     s->txn = NULL;
 }
 
+/* The block has failed: only what its newest savepoint has can come back, and memory is not held for the rest. */
+void alm_drop_failed_writes(alm_session *s)
+{
+    alm_ctx cx = {.conf = s->db->conf, .io = s->db->io};
+    if (s->txn == NULL)
+        return;
+    if (s->savepoints == NULL || s->savepoints->mark == NULL)
+        alm_drop_writes(s);
+    else if (alm_txn_back_to(&cx, s->txn, s->savepoints->mark) != ALM_OK)
+        alm_error_clear(&cx); /* no memory for lists: ROLLBACK TO does it */
+}
+
 /* The block is over; AND CHAIN begins the next one in the same mode. */
 static void end_block(alm_session *s, bool chain)
 {

@@ -54,6 +54,7 @@ void alm_session_free(alm_session *s)
     }
     if (s->txn != NULL)
         alm_txn_rollback(s->txn);
+    alm_savepoints_clear(s); /* what they hold is charged to the account */
     alm_db *db = s->db;
     alm_session_become(s, NULL);
     alm_session_requests_over(s);
@@ -67,7 +68,6 @@ void alm_session_free(alm_session *s)
         s->next->prev = s->prev;
     db->n_sessions--;
     (void)pthread_mutex_unlock(&db->lock);
-    alm_savepoints_clear(s);
     alm_settings_deinit(s);
     alm_arena_deinit(&s->arena);
     (void)pthread_mutex_destroy(&s->activity.lock);
@@ -216,8 +216,10 @@ void alm_session_no_blocks(alm_session *s)
 
 void alm_session_fail_block(alm_session *s)
 {
-    if (s->tx_state == 'T')
+    if (s->tx_state == 'T') {
         s->tx_state = 'E';
+        alm_drop_failed_writes(s);
+    }
     if (s->tx_state == 'I') {
         alm_drop_writes(s);
         alm_settings_back_to(s, 0);

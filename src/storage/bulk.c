@@ -5,7 +5,8 @@
  * Method      A batch is cut into runs of one partition (time-ordered input: one run), or its rows are
  *             dealt to their partitions by a counting sort. A partition that has part_rows_max rows
  *             becomes a part; when all buffers together are over the bound, the largest does.
- * Memory      part_rows_max rows in all, and BYTES_MAX bytes.
+ * Memory      part_rows_max rows in all, and BYTES_MAX bytes, charged to the account of the user (alm_ctx.lasting). Over BYTES_MIN only
+ *             as long as there is room: else the largest buffer becomes a part.
  */
 #include <stdlib.h>
 
@@ -16,6 +17,7 @@
 #include "storage/view.h"
 
 #define BYTES_MAX (INT64_C(256) << 20)
+#define BYTES_MIN (INT64_C(16) << 20)
 
 typedef struct bulk_bucket {
     int64_t lo, next; /* times [lo, next) */
@@ -31,6 +33,8 @@ struct alm_bulk {
     size_t n_buckets, cap_buckets;
     size_t latest; /* bucket of the last row */
     int64_t rows, buffered_rows, buffered_bytes;
+    alm_mem *account; /* or NULL; outlives the load */
+    int64_t charged;  /* to it */
     alm_part_ref **parts;
     size_t n_parts, cap_parts;
     alm_arena scratch; /* of one batch */
@@ -70,6 +74,7 @@ static alm_status bulk_new(alm_ctx *cx, alm_storage *st, alm_version *v,
     bulk->st = st;
     bulk->v = v;
     bulk->pending = pending;
+    bulk->account = cx->lasting;
     bulk->map_faults = st->io->map_faults(st->io);
     alm_arena_init(&bulk->scratch, NULL);
     *out = bulk;
@@ -117,6 +122,8 @@ static void bulk_free(alm_bulk *bulk)
     }
     for (size_t i = 0; i < bulk->n_parts; i++)
         alm_part_ref_release(bulk->parts[i]); /* removes the file if it was not committed */
+    if (bulk->charged > 0)
+        alm_mem_release(bulk->account, bulk->charged);
     free(bulk->buckets);
     free(bulk->parts);
     alm_arena_deinit(&bulk->scratch);
@@ -203,18 +210,43 @@ static alm_status bucket_append(alm_ctx *cx, alm_bulk *bulk, bulk_bucket *b, con
     return ALM_OK;
 }
 
-/* Over the bound: the largest buffers become parts. */
+/* Is there no room in the account for what is buffered, or would it take the memory of the statement that makes the rows? */
+static bool is_short(const alm_bulk *bulk)
+{
+    enum { PART_OF_LIMIT = 4 };
+    int64_t limit;
+    if (bulk->account == NULL || bulk->buffered_bytes <= BYTES_MIN)
+        return false;
+    const int64_t room = alm_mem_room(bulk->account, &limit);
+    return bulk->buffered_bytes - bulk->charged > room ||
+           bulk->buffered_bytes > limit / PART_OF_LIMIT;
+}
+
+static alm_status charge(alm_ctx *cx, alm_bulk *bulk)
+{
+    const int64_t more = bulk->buffered_bytes - bulk->charged;
+    if (bulk->account == NULL)
+        return ALM_OK;
+    if (more > 0)
+        ALM_TRY(alm_mem_charge(cx, bulk->account, more, "load"));
+    else if (more < 0)
+        alm_mem_release(bulk->account, -more);
+    bulk->charged = bulk->buffered_bytes;
+    return ALM_OK;
+}
+
+/* Over the bound, or out of memory: the largest buffers become parts. */
 static alm_status relieve(alm_ctx *cx, alm_bulk *bulk)
 {
     const int64_t rows_max = alm_storage_conf_of(bulk->st)->part_rows_max;
-    while (bulk->buffered_rows > rows_max || bulk->buffered_bytes > BYTES_MAX) {
+    while (bulk->buffered_rows > rows_max || bulk->buffered_bytes > BYTES_MAX || is_short(bulk)) {
         bulk_bucket *largest = bulk->buckets[0];
         for (size_t i = 1; i < bulk->n_buckets; i++)
             if (bulk->buckets[i]->rows.bytes > largest->rows.bytes)
                 largest = bulk->buckets[i];
         ALM_TRY(bucket_flush(cx, bulk, largest));
     }
-    return ALM_OK;
+    return charge(cx, bulk);
 }
 
 /* ---------------------------------------------------------------- appending */

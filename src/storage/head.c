@@ -49,6 +49,26 @@ alm_chunk *alm_chunk_retain(alm_chunk *chunk)
     return chunk;
 }
 
+alm_status alm_chunk_charge(alm_ctx *cx, alm_chunk *chunk, alm_mem *account)
+{
+    const int64_t more = chunk->bytes - chunk->charged;
+    ALM_ASSERT(more >= 0 && (chunk->account == NULL || chunk->account == account));
+    if (account == NULL || more == 0)
+        return ALM_OK;
+    ALM_TRY(alm_mem_charge(cx, account, more, "transaction"));
+    chunk->account = account;
+    chunk->charged += more;
+    return ALM_OK;
+}
+
+void alm_chunk_uncharge(alm_chunk *chunk)
+{
+    if (chunk->account != NULL)
+        alm_mem_release(chunk->account, chunk->charged);
+    chunk->account = NULL;
+    chunk->charged = 0;
+}
+
 void alm_chunk_release(alm_chunk *chunk)
 {
     if (chunk == NULL)
@@ -57,6 +77,7 @@ void alm_chunk_release(alm_chunk *chunk)
     ALM_ASSERT(before > 0);
     if (before > 1)
         return;
+    alm_chunk_uncharge(chunk);
     while (chunk->heap != NULL) {
         alm_chunk_heap *next = chunk->heap->next;
         free(chunk->heap);

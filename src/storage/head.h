@@ -29,6 +29,11 @@ ALM_NODISCARD alm_status alm_chunk_new(alm_ctx *cx, alm_schema *schema, uint32_t
                                        alm_chunk **out);
 alm_chunk *alm_chunk_retain(alm_chunk *chunk);
 void alm_chunk_release(alm_chunk *chunk);
+/* Charges `account` (NULL: nobody) for all bytes that the chunk has now; always the same account for a chunk. On an error it is charged
+ * for what it was before. By who has all references to it, or who alone changes it. */
+ALM_NODISCARD alm_status alm_chunk_charge(alm_ctx *cx, alm_chunk *chunk, alm_mem *account);
+/* The account ends before the chunk does. The last release does the same. */
+void alm_chunk_uncharge(alm_chunk *chunk);
 /* Room for text in the chunk's heap, contiguous. */
 ALM_NODISCARD alm_status alm_chunk_text(alm_ctx *cx, alm_chunk *chunk, size_t bytes, char **out);
 

@@ -18,6 +18,7 @@ alm_status alm_txn_begin(alm_ctx *cx, alm_storage *st, alm_txn **out)
     ALM_TRY(alm_storage_writable(cx, st));
     ALM_TRY(alm_heap_bytes(cx, sizeof *txn, "a transaction", &txn));
     txn->st = st;
+    txn->account = cx->lasting;
     alm_buf_init(&txn->payload, NULL);
     alm_buf_init(&txn->expired, NULL);
     *out = txn;
@@ -60,10 +61,23 @@ void alm_txn_table_free(alm_storage *st, alm_txn_table *t)
     free(t);
 }
 
+/* From here on its chunks are of the versions and snapshots that have them. */
+static void uncharge(const alm_txn_table *t)
+{
+    for (uint32_t i = 0; i < t->n_chunks; i++)
+        alm_chunk_uncharge(t->chunks[i]);
+    for (uint32_t i = 0; i < t->n_runs; i++)
+        alm_chunk_uncharge(t->runs[i].chunk);
+    if (t->settled != NULL)
+        alm_chunk_uncharge(t->settled);
+}
+
 static void txn_free(alm_txn *txn)
 {
-    for (size_t i = 0; i < txn->n; i++)
+    for (size_t i = 0; i < txn->n; i++) {
+        uncharge(txn->tables[i]);
         alm_txn_table_free(txn->st, txn->tables[i]);
+    }
     free((void *)txn->tables);
     alm_buf_deinit(&txn->payload);
     alm_buf_deinit(&txn->expired);
@@ -103,6 +117,7 @@ alm_status alm_txn_table_of(alm_ctx *cx, alm_txn *txn, const alm_table *table, a
             return e;
         }
         t->id = table->id;
+        t->account = txn->account;
         memmove((void *)(txn->tables + at + 1), (void *)(txn->tables + at),
                 (txn->n - at) * sizeof *txn->tables);
         txn->tables[at] = t;
@@ -246,6 +261,7 @@ static alm_status append_dense(alm_ctx *cx, alm_txn *txn, alm_txn_table *t, cons
                                    batch->rows,
                                    table->cols[table->ts_col].type.id == ALM_T_TIMESTAMP_NS));
     t->rows[t->n_chunks - 1] = at + batch->rows; /* counted only once all columns are there */
+    ALM_TRY(alm_chunk_charge(cx, chunk, txn->account));
     return count_bytes(cx, txn, chunk->bytes - had);
 }
 

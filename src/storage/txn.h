@@ -24,6 +24,7 @@ typedef struct alm_txn_run {
 
 typedef struct alm_txn_table {
     uint64_t id;
+    alm_mem *account;  /* that of the transaction */
     alm_version *bare; /* schema, identity, options as of the first change */
     alm_chunk **chunks;
     uint32_t *rows;
@@ -46,6 +47,7 @@ typedef struct alm_txn_table {
 
 struct alm_txn {
     alm_storage *st;
+    alm_mem *account;       /* what its rows are charged to, or NULL; outlives it and its marks */
     alm_txn_table **tables; /* by id */
     size_t n, cap;
     int64_t bytes; /* of all chunks that were filled: what going back to a mark gave up counts on */

@@ -18,7 +18,7 @@ static alm_status settle_chunks(alm_ctx *cx, alm_txn_table *t)
     t->n_chunks = 0;
     ALM_ASSERT(t->n_runs < ALM_TXN_RUNS_MAX);
     t->runs[t->n_runs++] = run;
-    return ALM_OK;
+    return alm_chunk_charge(cx, run.chunk, t->account);
 }
 
 /* The two newest runs become one. */
@@ -32,7 +32,7 @@ static alm_status merge_runs(alm_ctx *cx, alm_txn_table *t)
     alm_chunk_release(newer->chunk);
     *older = merged;
     t->n_runs--;
-    return ALM_OK;
+    return alm_chunk_charge(cx, merged.chunk, t->account);
 }
 
 alm_status alm_txn_settle(alm_ctx *cx, alm_txn_table *t)
@@ -259,6 +259,7 @@ static alm_status copy_table(alm_ctx *cx, const alm_txn_table *from, alm_txn_tab
     ALM_ASSERT(from->n_chunks == 0);
     ALM_TRY(alm_heap_bytes(cx, sizeof *t, "a savepoint", &t));
     t->id = from->id;
+    t->account = from->account;
     t->bare = alm_version_retain(from->bare);
     const alm_status e =
         parts_room(cx, t, ALM_MAX(ALM_MAX(from->n_add, from->n_gone), from->n_touch));

@@ -143,6 +143,8 @@ typedef struct alm_chunk {
     uint32_t cap; /* rows allocated */
     uint32_t n_cols;
     int64_t bytes;      /* of memory */
+    alm_mem *account;   /* of the open transaction that it is of; NULL: nobody's */
+    int64_t charged;    /* to it */
     alm_schema *schema; /* counted; schema->cols[i] describes cols[i] */
     struct alm_chunk_heap *heap;
     void *cols[]; /* 64-byte aligned arrays */
