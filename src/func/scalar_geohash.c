@@ -128,6 +128,8 @@ static alm_status within(alm_call *call, size_t n, const alm_vec *args, alm_vec 
     uint8_t *o = out->data;
     memset(o, 0, n);
     for (uint32_t k = 1; k < call->argc; k++) {
+        if (a->type.p < args[k].type.p)
+            continue; /* no cell is inside a finer one: a column of no precision, whose values are all null, is not refused before */
         const uint32_t cut = (uint32_t)a->type.p - args[k].type.p;
         const char *x = a->data, *y = args[k].data;
         const size_t step_x = a->is_const ? 0 : a->width;

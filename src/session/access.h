@@ -144,6 +144,8 @@ static inline void alm_audit_plan(alm_cursor *c, const alm_plan *plan)
     if (conf != NULL && conf->audit_read_tables[0] != 0)
         alm_audit_reads(c, plan);
 }
+/* The same of a plan that runs while the session's statement is planned: its rows are constants of that. */
+void alm_audit_planned(alm_ctx *cx, const alm_plan *plan);
 /* What lines and files make; column len 0: the table. */
 void alm_audit_made(alm_session *s, const char *what, alm_str table, alm_str column);
 ALM_NODISCARD alm_status alm_audit_new(alm_ctx *cx, size_t rows_max, alm_audit_log **out);

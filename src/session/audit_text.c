@@ -255,6 +255,24 @@ static bool is_ddl(const alm_stmt *stmt)
     }
 }
 
+static bool is_listed(const char *list, alm_str name)
+{
+    while (name.ptr != NULL && *list != 0) {
+        const size_t n = strcspn(list, ", ");
+        if (n > 0 && alm_str_ieq((alm_str){list, n}, name))
+            return true;
+        list += n + (list[n] != 0);
+    }
+    return false;
+}
+
+/* Does a table of audit.read.tables get another name, under which it would be read without a row? */
+static bool changes_listed_name(const char *list, const alm_stmt *stmt)
+{
+    return stmt->kind == ALM_STMT_RENAME_TABLE &&
+           (is_listed(list, stmt->table) || is_listed(list, stmt->new_name));
+}
+
 static void audit_ddl(alm_cursor *c, const alm_stmt *stmt)
 {
     words w = {.c = c, .audit = {.event = "ddl", .ok = true}};
@@ -293,7 +311,7 @@ static void audit_export(alm_cursor *c, const alm_stmt *stmt)
 void alm_audit_statement(alm_cursor *c, const alm_stmt *stmt)
 {
     const struct alm_conf *conf = c->session->db->conf;
-    if (conf->audit_ddl && is_ddl(stmt))
+    if (is_ddl(stmt) && (conf->audit_ddl || changes_listed_name(conf->audit_read_tables, stmt)))
         audit_ddl(c, stmt);
     if (conf->audit_export && (stmt->kind == ALM_STMT_COPY_TO || stmt->kind == ALM_STMT_BACKUP ||
                                (c->session->exports && c->has_rows)))
@@ -318,17 +336,6 @@ void alm_audit_made(alm_session *s, const char *what, alm_str table, alm_str col
 
 /* ----------------------------------------------------------------------------- reads */
 
-static bool is_listed(const char *list, const char *name)
-{
-    while (name != NULL && *list != 0) {
-        const size_t n = strcspn(list, ", ");
-        if (n > 0 && alm_str_ieq((alm_str){list, n}, alm_str_of(name)))
-            return true;
-        list += n + (list[n] != 0);
-    }
-    return false;
-}
-
 enum { READS_MAX = 64 };
 
 typedef struct reads {
@@ -339,7 +346,7 @@ typedef struct reads {
 
 static void add_read(reads *r, const char *name)
 {
-    bool again = !is_listed(r->list, name);
+    bool again = name == NULL || !is_listed(r->list, alm_str_of(name));
     for (uint32_t i = 0; i < r->n && !again; i++)
         again = strcmp(r->name[i], name) == 0;
     if (!again && r->n < READS_MAX)
@@ -380,6 +387,15 @@ void alm_audit_reads(alm_cursor *c, const alm_plan *plan)
         return;
     find_reads(&r, plan);
     put_reads(c, &r);
+}
+
+void alm_audit_planned(alm_ctx *cx, const alm_plan *plan)
+{
+    const struct alm_conf *conf = cx->session->db->conf;
+    if (conf == NULL || conf->audit_read_tables[0] == 0)
+        return;
+    alm_cursor as = {.session = cx->session, .cx = *cx};
+    alm_audit_reads(&as, plan);
 }
 
 void alm_audit_backup(alm_cursor *c, const alm_str *tables, size_t n)

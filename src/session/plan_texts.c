@@ -4,6 +4,8 @@
  */
 #include "session/plan_texts.h"
 
+#include "session/access.h"
+
 static alm_status copy_text(alm_ctx *cx, const alm_vec *v, size_t i, alm_str *out)
 {
     const size_t at = v->is_const ? 0 : i;
@@ -42,6 +44,7 @@ alm_status alm_plan_texts(alm_ctx *cx, alm_snapshot *snapshot, const alm_registr
     env.registry = registry;
     alm_exec *exec = NULL;
     *n = 0;
+    alm_audit_planned(cx, plan);
     ALM_TRY(ALM_NEWN(cx, cx->arena, (size_t)max + 1, out));
     ALM_TRY(alm_exec_open(cx, plan, &env, &exec));
     const alm_status code = take_rows(cx, exec, max, *out, n);
