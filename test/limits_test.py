@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Bounds that hold whatever a client asks for: memory of streams, memory and time of queries, nesting,
 syncs per acknowledgement, a server at rest, a read-only or full disk, a second server."""
-import http.client, json, os, pathlib, re, subprocess, sys, tempfile, time, urllib.parse, urllib.request
+import base64, http.client, json, os, pathlib, re, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from server import Server, TOP  # noqa: E402
@@ -304,6 +304,58 @@ def full_disk_is_an_error_and_writes_resume(s):
                     expect(time.monotonic() < end, "writes do not resume")
                     time.sleep(0.2)
                 expect(small.rows("select count() from f") == [[acked + 1]], "rows after the disk had room")
+        finally:
+            subprocess.run(["umount", "-l", d], check=True)
+
+
+@check
+def an_administrator_ends_a_full_disk(s):
+    """What frees space, or takes permissions away, goes through when nothing else does; and everything goes on when there is space."""
+    with tempfile.TemporaryDirectory() as d:
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=60m", "tmpfs", d], capture_output=True).returncode:
+            print("skipped: an_administrator_ends_a_full_disk: cannot mount a tmpfs")
+            return
+        env = {"ALMANAC_WAL_SEGMENT_SIZE": "1m", "ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_USER": "root", "ALMANAC_ACL_ADMIN_PASSWORD": "secret", "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096"}
+
+        def run(small, text, user="root:secret"):
+            request = urllib.request.Request(small.url + "/exec", data=urllib.parse.urlencode({"query": text}).encode(), headers={"Authorization": "Basic " + base64.b64encode(user.encode()).decode()})
+            try:
+                with urllib.request.urlopen(request, timeout=60) as r:
+                    return r.status, r.read().decode()
+            except urllib.error.HTTPError as e:
+                return e.code, e.read().decode()
+
+        def fill(small):
+            for rows in (4000, 400, 40, 4, 1):
+                for _ in range(200):
+                    if run(small, f"insert into big select x::timestamp, rpad('a', 500, 'b') from long_sequence({rows})", "low:of tests")[0] != 200:
+                        break
+
+        try:
+            with Server(root=d, log="/dev/null", env=env) as small:
+                for text in ("create user low with password 'of tests'", "grant http, create table to low", "create table spare (x long)", "create table gone (ts timestamp, x long) timestamp(ts) partition by day", "insert into gone values (0, 1)"):
+                    expect(run(small, text)[0] == 200, text)
+                expect(run(small, "create table big (ts timestamp, v varchar) timestamp(ts) partition by day", "low:of tests")[0] == 200, "the table that fills the disk")
+                fill(small)
+                for text, user in (("insert into big values (1, 'x')", "low:of tests"), ("insert into spare values (1)", "root:secret")):
+                    expect(run(small, text, user)[0] == 507, f"the disk is full: {text}")
+                for text in ("revoke create table from low", "alter user low disable", "create user other", "drop user other", "truncate table gone", "drop table spare"):
+                    status, said = run(small, text)
+                    expect(status == 200, f"{text}: {status} {said}")
+                expect(run(small, "select 1", "low:of tests")[0] in (401, 403), "who filled the disk is out")
+                fill_user = "root:secret"
+                for rows in (400, 1):
+                    while run(small, f"insert into big select x::timestamp, rpad('a', 500, 'b') from long_sequence({rows})", fill_user)[0] == 200:
+                        pass
+            with Server(root=d, log="/dev/null", env=env) as small:
+                expect(run(small, "insert into big values (1, 'x')")[0] in (200, 507) and run(small, "select count() from big")[0] == 200, "it starts, and reads")
+                status, said = run(small, "drop table big")
+                expect(status == 200, f"{status} {said}")
+                end = time.monotonic() + 20
+                while run(small, "create table next (x long)")[0] != 200:
+                    expect(time.monotonic() < end, "changes do not resume")
+                    time.sleep(0.2)
+                expect((pathlib.Path(d) / "db" / "reserve").exists(), "the reserve is there again")
         finally:
             subprocess.run(["umount", "-l", d], check=True)
 

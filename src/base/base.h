@@ -226,9 +226,11 @@ struct alm_ctx {
     int64_t map_faults; /* of io, when the first rewrite that has not ended began */
     int64_t steps;      /* of searches in the statement (alm_steps_add) */
     int64_t nodes;      /* that the statement is made of so far (alm_nodes_add) */
-    bool may_wait;      /* this thread may block, because it serves no other connection meanwhile */
-    bool waits;         /* what is planned calls a function that waits */
-    bool effects;       /* ... one that changes something besides its result */
+    bool
+        frees; /* an administrator's change that frees space or takes permissions away: made when the disk is full, too */
+    bool may_wait; /* this thread may block, because it serves no other connection meanwhile */
+    bool waits;    /* what is planned calls a function that waits */
+    bool effects;  /* ... one that changes something besides its result */
     const struct alm_lookup *lookup; /* base/lookup.h: what functions may ask; may be NULL */
     const struct alm_access
         *access; /* base/access.h: who may do what; NULL: everybody everything */

@@ -73,6 +73,7 @@ static void storage_conf(const alm_db *db, alm_storage_conf *out)
     out->hold_age_max_ms = conf->storage_checkpoint_hold_max;
     out->scrub_interval_ms = conf->storage_scrub_interval;
     out->scrub_bytes_per_second = conf->storage_scrub_rate;
+    out->reserve_bytes = conf->storage_disk_reserve;
 }
 
 /* Zone files of the system. They are no part of the data: read from the real disk always. */

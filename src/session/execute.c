@@ -326,6 +326,24 @@ static alm_status check_maps(alm_cursor *c)
         "a file of the database could not be read: the disk failed, or the file was cut");
 }
 
+/* Of an administrator: what frees space, or keeps who took it from going on. */
+static bool ends_a_full_disk(const alm_stmt *stmt)
+{
+    const alm_alter *alter = stmt->kind == ALM_STMT_ALTER_TABLE ? stmt->ext : NULL;
+    switch ((int)stmt->kind) {
+    case ALM_STMT_DROP_TABLE:
+    case ALM_STMT_DROP_VIEW:
+    case ALM_STMT_DROP_MATVIEW:
+    case ALM_STMT_TRUNCATE:
+    case ALM_STMT_ACL:
+        return true;
+    case ALM_STMT_ALTER_TABLE:
+        return alter->kind == ALM_ALTER_DROP_PARTITION || alter->kind == ALM_ALTER_DROP_COLUMN;
+    default:
+        return false;
+    }
+}
+
 static alm_status run(alm_cursor *c, const alm_stmt *stmt, const alm_vec *values, uint32_t n)
 {
     alm_param *params = NULL;
@@ -333,6 +351,7 @@ static alm_status run(alm_cursor *c, const alm_stmt *stmt, const alm_vec *values
     ALM_TRY(take_params(&c->cx, stmt, values, n, &params));
     ALM_TRY(look(c, stmt));
     ALM_TRY(alm_cursor_access(c));
+    c->cx.frees = (c->rights == NULL || c->rights->all) && ends_a_full_disk(stmt);
     const bool to_file = c->session->copies || c->session->exports;
     if (kinds[stmt->kind].writes || stmt->kind == ALM_STMT_COPY_TO || to_file)
         (void)alm_rewrite_begin(&c->cx, c->session->db->storage);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/wait.h"
 #include "storage/records.h"
+#include "storage/reserve.h"
 
 void alm_storage_set_failed(alm_storage *st, const alm_ctx *cx)
 {
@@ -72,6 +73,8 @@ static void prepare_request(alm_storage *st, alm_request *rq, alm_build *b)
     rq->status = ALM_OK;
     if (!rq->no_log)
         rq->status = alm_storage_writable(rq->cx, st);
+    if (rq->status == ALM_OK && !rq->no_log)
+        rq->status = alm_reserve_admits(rq->cx, st);
     if (rq->status == ALM_OK && !rq->no_log && rq->cx->rewrite != 0)
         rq->status = alm_faults_refuse(rq->cx, st, rq->cx->map_faults);
     rq->lsn = rq->no_log ? b->next->lsn : st->wal.next_lsn++;
@@ -132,23 +135,35 @@ static bool run_group(alm_storage *st, alm_request *list, const alm_request *end
     return true;
 }
 
+/* Once more in the space of the reserve, where the disk was full and the request is to end that. */
+static bool run_in_reserve(alm_storage *st, alm_request *rq, alm_ctx *log)
+{
+    if (log->err.code != ALM_E_DISK_FULL || !rq->cx->frees || !alm_reserve_spend(st))
+        return false;
+    alm_error_clear(log);
+    return run_group(st, rq, rq->next, log);
+}
+
 /* A group that the log did not take for lack of space is taken apart: small ones may still fit. */
 static void lead_list(alm_storage *st, alm_request *list)
 {
     alm_ctx log = {0};
     if (run_group(st, list, NULL, &log))
         return;
+    const bool alone = list->next == NULL;
+    const bool space = log.err.code == ALM_E_DISK_FULL || log.err.code == ALM_E_MEMORY;
     for (alm_request *rq = list; rq != NULL; rq = rq->next) {
         alm_ctx one = {0};
         if (rq->status != ALM_OK)
             continue; /* its own fault, told already */
-        const bool alone = list->next == NULL;
-        if (!alone && (log.err.code == ALM_E_DISK_FULL || log.err.code == ALM_E_MEMORY)) {
-            if (!run_group(st, rq, rq->next, &one) && rq->status == ALM_OK)
-                fail_request(rq, &one);
-        } else {
-            fail_request(rq, &log);
+        one.err = log.err;
+        if (!alone && space) {
+            alm_error_clear(&one);
+            if (run_group(st, rq, rq->next, &one))
+                continue;
         }
+        if (rq->status == ALM_OK && !run_in_reserve(st, rq, &one) && rq->status == ALM_OK)
+            fail_request(rq, &one);
     }
 }
 

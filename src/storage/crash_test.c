@@ -137,6 +137,7 @@ static void world_init(world *w, uint64_t seed)
     alm_storage_conf_default(&w->conf);
     w->conf.wal_segment_bytes = 4096;
     w->conf.sync_files_max = seed % 2 ? 16 : 1; /* files one by one, or the file system */
+    w->conf.reserve_bytes = seed % 3 == 0 ? 64 << 10 : 0;
     w->conf.manual = true;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "storage/reserve.h"
 #include "storage/archive.h"
 #include "storage/change.h"
 #include "storage/hold.h"
@@ -454,6 +455,8 @@ alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
         e = alm_wal_start(cx, &st->wal, &scan);
     if (e == ALM_OK)
         e = alm_hold_resume(cx, st);
+    if (e == ALM_OK)
+        alm_reserve_open(st);
     if (e == ALM_OK)
         expire_first(st);
     const size_t tables = st->current->n; /* the background thread commits, too */

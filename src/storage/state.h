@@ -194,6 +194,8 @@ struct alm_storage {
     void (*lead)(
         void *arg); /* calls somebody who runs alm_storage_lead; NULL: everybody waits himself */
     void *lead_arg;
+    atomic_bool reserve_spent; /* reserve.h; set by who leads */
+    int64_t reserve_tried_ns;
     atomic_bool failed; /* read-only after a failed write or sync */
     char failed_why[256];
 

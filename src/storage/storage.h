@@ -42,6 +42,7 @@ typedef struct alm_storage_conf {
     int64_t archive_interval_ms, archive_backlog_max;
     int64_t scrub_interval_ms;      /* between the beginnings of two passes; 0: none */
     int64_t scrub_bytes_per_second; /* 0: no limit */
+    int64_t reserve_bytes;          /* kept free for changes that free space; 0: none */
     bool whole_log;                 /* the log of a copy must be whole, too */
     bool restoring;                 /* it is being restored, by who opens it */
     int64_t hold_age_max_ms;        /* a checkpoint that is held longer is released; 0: never */

@@ -33,9 +33,11 @@ void alm_storage_poke(alm_storage *st)
 
 static bool wants_checkpoint(alm_storage *st)
 {
-    return atomic_load(&st->wal.bytes_written) - atomic_load(&st->checkpoint_wal_bytes) >
-               st->conf.checkpoint_wal_bytes &&
-           !st->hold.held;
+    const int64_t log_bytes =
+        atomic_load(&st->wal.bytes_written) - atomic_load(&st->checkpoint_wal_bytes);
+    /* When the disk is full, each byte of log counts. */
+    const int64_t max = atomic_load(&st->reserve_spent) ? 0 : st->conf.checkpoint_wal_bytes;
+    return log_bytes > max && !st->hold.held;
 }
 
 void alm_storage_untidy(alm_storage *st)
