@@ -87,7 +87,7 @@ class Within:
         program = self.folder / "almanac"
         program.write_text(f"#!/bin/sh\n{before}\nexec {binary} \"$@\"\n")
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
-        self.server = Server(binary=program, root=self.folder / "root", log=self.folder / "log", env={"ALMANAC_METRICS_ENABLED": "true", **(env or {})})
+        self.server = Server(binary=program, root=self.folder / "root", log=self.folder / "log", env={"ALMANAC_METRICS_ENABLED": "true", "ALMANAC_QUERY_TEXT_BYTES_MAX": "2147483648", **(env or {})})
 
     def __enter__(self):
         return self.server.start()

@@ -22,7 +22,7 @@ ALM_NODISCARD static inline alm_status alm_joined_room(const alm_call *call, alm
         ALM_TRY(alm_text_work(call->cx, more));
     if (need > s->cap) {
         ALM_TRY(alm_text_bounded(call, need));
-        const size_t cap = ALM_MAX(need, s->cap * 2 + 32);
+        const size_t cap = ALM_MAX(need, ALM_MIN(s->cap * 2 + 32, alm_text_bytes_max(call->cx)));
         char *wider = NULL;
         ALM_TRY(alm_arena_bytes(call->cx, call->arena, cap, &wider));
         ALM_TRY(alm_text_work(call->cx, s->len));

@@ -5,16 +5,19 @@
 
 enum { TEXT_BYTES_MAX = 64 << 20 }; /* where there is no configuration */
 
+size_t alm_text_bytes_max(const alm_ctx *cx)
+{
+    const int64_t most = cx->conf != NULL ? cx->conf->query_text_bytes_max : TEXT_BYTES_MAX;
+    ALM_ASSERT(most > 0 && most < (int64_t)ALM_VIEW_NULL); /* a view holds the length */
+    return (size_t)most;
+}
+
 alm_status alm_text_bounded(const alm_call *call, size_t bytes)
 {
-    const alm_ctx *cx = call->cx;
-    const int64_t most = cx->conf != NULL ? cx->conf->query_text_bytes_max : TEXT_BYTES_MAX;
-    _Static_assert(TEXT_BYTES_MAX < ALM_VIEW_NULL, "a view holds the length");
-    ALM_ASSERT(most > 0 && most < (int64_t)ALM_VIEW_NULL);
-    if (bytes <= (size_t)most)
+    const size_t most = alm_text_bytes_max(call->cx);
+    if (bytes <= most)
         return ALM_OK;
-    return alm_fail(
-        call->cx, ALM_E_LIMIT, call->pos,
-        "a text of %zu bytes, as %s may make here, is above query.text.bytes.max (%lld)", bytes,
-        call->fn->name, (long long)most);
+    return alm_fail(call->cx, ALM_E_LIMIT, call->pos,
+                    "a text of %zu bytes, as %s may make here, is above query.text.bytes.max (%zu)",
+                    bytes, call->fn->name, most);
 }

@@ -12,7 +12,9 @@
 
 #include "func/registry.h"
 
-/* ALM_E_LIMIT: `bytes` is above query.text.bytes.max. */
+/* query.text.bytes.max */
+size_t alm_text_bytes_max(const alm_ctx *cx);
+/* ALM_E_LIMIT: `bytes` is above it. */
 ALM_NODISCARD alm_status alm_text_bounded(const alm_call *call, size_t bytes);
 
 typedef struct alm_text_out {
