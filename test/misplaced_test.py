@@ -77,6 +77,7 @@ def go_on(s, base, older_segment):
     last = segments(s.root)[-1]
     older_segment.mkdir()
     shutil.copyfile(last, older_segment / last.name)
+    s.exec("insert into t values ('1970-01-08', -2, 'behind', 'late', 1.0)")  # a symbol that the log alone has
     while segments(s.root)[-1] == last:
         more(3000, 3 * 10**6)
     more(9, 4 * 10**6)
@@ -85,10 +86,11 @@ def go_on(s, base, older_segment):
 class Databases:
     """`here` at its end and at an older time, and another of the same making; made once."""
 
-    made = None
+    made, folders = None, []
 
     def __init__(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="almanac-misplaced-"))
+        self.folder, self.n = pathlib.Path(tempfile.mkdtemp(prefix="almanac-misplaced-")), 0
+        Databases.folders.append(self.folder)
         for name, base in (("here", 0), ("other", 50002)):
             (self.folder / name).mkdir()
             with server(self.folder / name) as s:
@@ -100,7 +102,6 @@ class Databases:
                     self.answers = {table: answers(s, table) for table in ("t", "u")}
                     self.symbols = {table: symbols(s, table) for table in ("t", "u")}
                 s.kill()
-        self.n = 0
 
     def copy(self):
         self.n += 1
@@ -432,25 +433,76 @@ def refused(root):
     return None
 
 
+def is_closed(s, table, wrong, when):
+    """Nothing is read and nothing is written, and each statement says why."""
+    for said in answers(s, table) + [error_of(s, sql.format(table)) for sql in CLOSED]:
+        expect(isinstance(said, str) and f"table '{table}'" in said and any(f"{p.parent.name}/{p.name}" in said for p in wrong), f"{when}: {table}: {said}")
+    expect("CREATE TABLE" in s.rows(f"show create table {table}")[0][0], f"{when}: it is not described")
+
+
+CLOSED = ("insert into {} values ('1970-01-09', -3, 'fresh', 'late', 1.0)", "insert into {} values ('1970-01-09', -3, null, 'late', 1.0)", "update {} set d = 1", "delete from {} where id = 1",
+          "select count() from {} where s = 'nothing'", "alter table {} convert partition to parquet where ts > 0", "alter table {} alter column s type varchar", "backup table {}",
+          "create table w as (select id from {})", "alter table {} squash partitions", "alter table {} detach partition list '1970-01-01'", "alter table {} dedup enable upsert keys(ts)")
+
+
 @check
 def dictionaries_that_were_misplaced_before_the_start():
+    """They close their tables, whose symbols in the log are kept until the right file is back; all other tables are served."""
     dbs = Databases.get()
     problems = []
     for way in DICTS:
         root = dbs.copy()
-        wrong = way(dbs, root)
-        code, said = program("check", root)
-        if code != 1 or not names_one(said, wrong):
-            problems.append(f"{way.__name__}: check: {code} {said}")
-        said = refused(root)
-        if said is None or not any(f"{p.parent.name}/{p.name}" in said for p in wrong):
-            problems.append(f"{way.__name__}: {said}")
-        for path in wrong:
-            put(dbs.folder / "here" / path.relative_to(root), path)
-        with server(root) as s:
-            if {table: answers(s, table) for table in ("t", "u")} != dbs.answers:
-                problems.append(f"{way.__name__}: rows when it is right again")
-    expect(not problems, "\n  ".join(problems))
+        try:
+            wrong = way(dbs, root)
+            tables = ("t", "u") if len(wrong) == 2 else ("t",)
+            code, said = program("check", root)
+            expect(code == 1 and all(f"{p.parent.name}/{p.name}" in said for p in wrong), f"check: {code} {said}")
+            for when in ("at first", "after a restart"):
+                with server(root) as s:
+                    for table in tables:
+                        is_closed(s, table, wrong, when)
+                    if "u" not in tables:
+                        expect(answers(s, "u") == dbs.answers["u"], f"{when}: another table")
+                        expect(error_of(s, "scrub table u") is None, f"{when}: a scrub of another table")
+                    said = s.get("/warnings")[2].decode()
+                    expect("is closed" in said and f"table '{tables[0]}'" in said, f"{when}: {said}")
+                    expect(error_of(s, f"scrub table {tables[-1]}") is not None, f"{when}: a scrub")
+                    s.exec("create table x (ts timestamp, y symbol) timestamp(ts)" if when == "at first" else "drop table x")
+                    checkpoint(s)  # the log with the symbols goes
+            for path in wrong:
+                put(dbs.folder / "here" / path.relative_to(root), path)
+            code, said = program("check", root)
+            expect(code == 0, f"check when it is right again: {code} {said}")
+            with server(root) as s:
+                expect({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "rows when it is right again")
+                expect(s.rows("select id from t where s = 'behind'") == [[-2]], "a symbol that the log alone had")
+                s.exec("insert into t values ('1970-01-09', -3, 'fresh', 'late', 1.0)")
+                checkpoint(s)
+            with server(root) as s:
+                expect(s.rows("select s from t where id < 0 order by id") == [["fresh"], ["behind"], ["more"]], "symbols")
+        except Exception as e:
+            problems.append(f"{way.__name__}: {e if isinstance(e, AssertionError) else traceback.format_exc()[-1500:]}")
+        shutil.rmtree(root, ignore_errors=True)
+    expect(not problems, f"{len(problems)} of {len(DICTS)}:\n  " + "\n  ".join(problems))
+
+
+@check
+def a_table_that_is_closed_opens_without_its_column():
+    dbs = Databases.get()
+    root = dbs.copy()
+    dictionary(root).unlink()
+    with server(root) as s:
+        expect("it is missing" in answers(s, "t")[0], answers(s, "t")[0])
+        s.exec("alter table t drop column s")
+        expect(s.rows("select count(), sum(id) from t") == [dbs.answers["t"][0][0][:2]], "rows without the column")
+        s.exec("insert into t values ('1970-01-09', -3, 'late', 1.0)")
+        dictionary(root, 2).unlink()
+    with server(root) as s:
+        expect(s.rows("select count() from t where id = -3") == [[1]], "a row of the table that was opened")
+        s.exec("truncate table u")
+        s.exec("drop table u")
+    with server(root) as s:
+        expect(s.rows("select count() from t where id = -3") == [[1]], "a row behind a restart")
 
 
 @check
@@ -625,8 +677,8 @@ def main():
             failed += 1
             where = "" if isinstance(e, AssertionError) else traceback.format_exc()[-1500:]
             print(f"{f.__name__}: {e}\n{where}", flush=True)
-    if Databases.made is not None:
-        shutil.rmtree(Databases.made.folder, ignore_errors=True)
+    for path in Databases.folders:
+        shutil.rmtree(path, ignore_errors=True)
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 

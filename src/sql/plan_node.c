@@ -202,6 +202,7 @@ alm_status alm_plan_scan(alm_planner *p, const alm_table *table, int32_t pos, al
 {
     alm_plan *node = NULL;
     const uint32_t n = table->n_cols;
+    ALM_TRY(alm_table_is_open(p->cx, table, pos)); /* its dictionaries answer conditions, too */
     ALM_TRY(alm_plan_new(p, ALM_P_SCAN, pos, NULL, &node));
     ALM_TRY(alm_nodes_add(p->cx, n, pos));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &node->cols));

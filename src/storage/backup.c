@@ -282,6 +282,7 @@ static alm_status dictionary(backup *b, const alm_version *v, uint32_t c)
     alm_backup_file f = {.bytes = 0};
     const uint32_t count = v->schema->dicts[c].count, id = v->schema->cols[c].id;
     tmp_path(b, tmp, sizeof tmp);
+    ALM_TRY(alm_table_is_open(b->cx, &v->table, -1));
     ALM_TRY(alm_symbols_export(b->cx, v->schema->symbols[c], b->io, tmp, count));
     ALM_TRY(alm_backup_sum(b->cx, b->io, tmp, &f.bytes, &f.crc));
     (void)snprintf(f.name, sizeof f.name, "files/%llu-%u-%u-%08x.dict",

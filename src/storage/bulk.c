@@ -92,8 +92,8 @@ alm_status alm_bulk_begin_any(alm_ctx *cx, alm_storage *st, const alm_table *tab
     alm_version *v = alm_storage_version(st, table->id);
     if (v == NULL)
         return alm_fail(cx, ALM_E_CONFLICT, -1, "table '%s' was dropped", table->name);
-    alm_status status = ALM_OK;
-    if (v->table.schema_version != table->schema_version)
+    alm_status status = alm_table_is_open(cx, &v->table, -1);
+    if (status == ALM_OK && v->table.schema_version != table->schema_version)
         status = alm_fail(cx, ALM_E_STALE, -1, "columns of table '%s' were changed", table->name);
     if (status == ALM_OK)
         status = bulk_new(cx, st, v, NULL, out);

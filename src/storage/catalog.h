@@ -89,7 +89,9 @@ typedef struct alm_table {
     int64_t max_uncommitted_rows, o3_max_lag_us; /* as declared; shown, change nothing */
     alm_table_kind kind;                         /* a VIEW has columns and nothing else */
     const alm_view_def *view;                    /* NULL: a table */
-    uint64_t handle;                             /* storage's own */
+    const char *
+        closed; /* why its rows can be neither read nor written: alm_table_is_open; NULL: they can */
+    uint64_t handle; /* storage's own */
 } alm_table;
 
 /* Number in pg_class of the table or view with that id. Those below are of what PostgreSQL has itself. */
@@ -102,6 +104,8 @@ typedef struct alm_snapshot alm_snapshot; /* all tables at one LSN; counted */
 
 /* NULL: no such table. Names without case. */
 const alm_table *alm_snapshot_find(const alm_snapshot *snap, alm_str name);
+/* ALM_E_CORRUPT: a dictionary of the table is lost. It can be described, dropped, truncated, and lose the column. */
+ALM_NODISCARD alm_status alm_table_is_open(alm_ctx *cx, const alm_table *table, int32_t pos);
 /*
  * What writing to one table needs of the snapshot: the table without its rows, and the records. Keeps no files, so it may be had
  * for as long as a client sends. alm_snapshot_find has the table; alm_table of `snap` are none of it. NULL: no table.

@@ -75,13 +75,20 @@ static alm_status put_touched(catalog_out *o, const alm_touched *t)
     return ALM_OK;
 }
 
-/* A checksum of the values of each dictionary, by columns. */
-static alm_status put_dict_sums(catalog_out *o, const alm_schema *schema)
+/* Of each dictionary, by columns: how many of its values are in its file, their checksum, and the others: there are some only where the
+ * file is lost. */
+static alm_status put_dicts(catalog_out *o, const alm_schema *schema)
 {
-    for (uint32_t c = 0; c < schema->n_cols; c++)
-        if (schema->symbols[c] != NULL)
-            ALM_TRY(alm_put_u32(o->cx, &o->buf,
-                                alm_symbols_crc(schema->symbols[c], schema->dicts[c].count)));
+    for (uint32_t c = 0; c < schema->n_cols; c++) {
+        uint32_t in_file = 0, crc = 0;
+        if (schema->symbols[c] == NULL)
+            continue;
+        alm_symbols_in_file(schema->symbols[c], schema->dicts[c].count, &in_file, &crc);
+        ALM_TRY(alm_put_u32(o->cx, &o->buf, in_file));
+        ALM_TRY(alm_put_u32(o->cx, &o->buf, crc));
+        for (uint32_t code = in_file; code < schema->dicts[c].count; code++)
+            ALM_TRY(alm_put_text(o->cx, &o->buf, alm_symbols_text(schema->symbols[c], code)));
+    }
     return ALM_OK;
 }
 
@@ -90,7 +97,7 @@ static alm_status put_version(catalog_out *o, const alm_version *v)
     alm_ctx *cx = o->cx;
     alm_buf *buf = &o->buf;
     ALM_TRY(alm_put_table(cx, buf, v));
-    ALM_TRY(put_dict_sums(o, v->schema));
+    ALM_TRY(put_dicts(o, v->schema));
     ALM_TRY(alm_put_u64(cx, buf, v->flushed_lsn));
     ALM_TRY(alm_put_u64(cx, buf, v->frozen_lsn));
     ALM_TRY(alm_put_u32(cx, buf, v->table.hides));
@@ -298,38 +305,58 @@ bool alm_catalog_names_dict(alm_storage *st, uint64_t table_id, uint32_t col_id)
     return named;
 }
 
-/* Has the dictionary that was loaded the values that the catalogue says? */
-static alm_status check_dict(alm_ctx *cx, alm_symbols *symbols, const char *path, uint32_t count,
-                             uint32_t wanted)
+static alm_status bad_catalog(alm_ctx *cx, const alm_version *v)
 {
-    const uint32_t crc = alm_symbols_crc(symbols, count);
-    if (crc == wanted)
-        return ALM_OK;
-    return alm_fail(cx, ALM_E_CORRUPT, -1,
-                    "dictionary file '%s' is another one than the catalogue says: the checksum of "
-                    "its first %u values is %08x, not %08x",
-                    path, count - 1, crc, wanted);
+    return alm_fail(cx, ALM_E_CORRUPT, -1, "the catalogue's entry of table '%s' is damaged",
+                    v->table.name);
 }
 
-/* `sums`: where their checksums stand in the catalogue; older ones have none. */
-static alm_status load_dicts(alm_ctx *cx, alm_storage *st, alm_version *v, const uint32_t *counts,
-                             alm_reader *sums)
+/* A file that is not the one that is meant closes its table; a restore fails. */
+static alm_status load_dict(alm_ctx *cx, alm_storage *st, const alm_version *v, uint32_t c,
+                            uint32_t count, uint32_t crc)
 {
     char dir[ALM_PATH_MAX - 64], path[ALM_PATH_MAX];
-    alm_schema *schema = NULL;
+    alm_symbols *symbols = v->schema->symbols[c];
     alm_storage_table_dir(st, v->table.id, dir, sizeof dir);
+    (void)snprintf(path, sizeof path, "%s/%u.dict", dir, v->schema->cols[c].id);
+    ALM_TRY(alm_dict_list_add(cx, &st->catalog_dicts,
+                              (alm_dict_id){v->table.id, v->schema->cols[c].id}));
+    const alm_status e = alm_symbols_load(cx, symbols, st->io, path, count, crc);
+    if (e != ALM_E_CORRUPT || st->conf.restoring)
+        return e;
+    const alm_error was = cx->err;
+    alm_error_clear(cx);
+    return alm_symbols_lose(cx, symbols, count, crc, was.msg);
+}
+
+/* Behind those of its file. */
+static alm_status load_values(alm_ctx *cx, alm_symbols *symbols, uint32_t from, uint32_t to,
+                              alm_reader *r)
+{
+    for (uint32_t code = from; code < to && !r->bad; code++) {
+        const alm_str text = alm_get_text(r);
+        if (!r->bad)
+            ALM_TRY(alm_symbols_put(cx, symbols, code, text));
+    }
+    return ALM_OK;
+}
+
+/* `r`: where the catalogue has the dictionaries; NULL: an older one says no more than `counts`. */
+static alm_status load_dicts(alm_ctx *cx, alm_storage *st, alm_version *v, const uint32_t *counts,
+                             alm_reader *r)
+{
+    alm_schema *schema = NULL;
     for (uint32_t c = 0; c < v->schema->n_cols; c++) {
         if (v->schema->symbols[c] == NULL)
             continue;
-        const uint32_t crc = sums != NULL ? alm_get_u32(sums) : 0;
-        if (counts[c] <= 1)
-            continue;
-        ALM_TRY(alm_dict_list_add(cx, &st->catalog_dicts,
-                                  (alm_dict_id){v->table.id, v->schema->cols[c].id}));
-        (void)snprintf(path, sizeof path, "%s/%u.dict", dir, v->schema->cols[c].id);
-        ALM_TRY(alm_symbols_load(cx, v->schema->symbols[c], st->io, path, counts[c]));
-        if (sums != NULL)
-            ALM_TRY(check_dict(cx, v->schema->symbols[c], path, counts[c], crc));
+        const uint32_t in_file = r != NULL ? alm_get_u32(r) : counts[c];
+        const uint32_t crc = r != NULL ? alm_get_u32(r) : 0;
+        if ((r != NULL && r->bad) || in_file > counts[c])
+            return bad_catalog(cx, v);
+        if (in_file > 1)
+            ALM_TRY(load_dict(cx, st, v, c, in_file, crc));
+        if (r != NULL && counts[c] > 1)
+            ALM_TRY(load_values(cx, v->schema->symbols[c], ALM_MAX(in_file, 1u), counts[c], r));
     }
     ALM_TRY(alm_change_dicts(cx, st, v, NULL, &schema));
     if (schema != NULL) {
@@ -337,12 +364,6 @@ static alm_status load_dicts(alm_ctx *cx, alm_storage *st, alm_version *v, const
         v->schema = schema;
     }
     return ALM_OK;
-}
-
-static alm_status bad_catalog(alm_ctx *cx, const alm_version *v)
-{
-    return alm_fail(cx, ALM_E_CORRUPT, -1, "the catalogue's entry of table '%s' is damaged",
-                    v->table.name);
 }
 
 static alm_status load_parts(alm_ctx *cx, alm_storage *st, alm_reader *r, alm_version *v,

@@ -112,8 +112,18 @@ static alm_status parts(checking *c, const alm_part_set *set)
     return ALM_OK;
 }
 
+static void closed(checking *c)
+{
+    alm_error_clear(c->cx);
+    if (alm_table_is_open(c->cx, &c->v->table, -1) == ALM_OK)
+        return;
+    alm_findings_add(c, c->cx->err.msg);
+    alm_error_clear(c->cx);
+}
+
 static alm_status table(checking *c)
 {
+    closed(c);
     for (uint32_t i = 0; i < c->v->n_lanes; i++)
         lane(c, &c->v->lanes[i]);
     ALM_TRY(parts(c, c->v->parts));

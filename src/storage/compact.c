@@ -291,8 +291,10 @@ static alm_status one_step(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool
     alm_reading reading;
     alm_reading_begin(&st->decoded, &reading);
     const uint64_t before = alm_rewrite_begin(cx, st);
-    const alm_status status =
-        !overlaps && is_claimed(st, v) ? ALM_OK : compact_version(cx, st, v, overlaps, did);
+    const bool waits = !overlaps && (v->table.closed != NULL || is_claimed(st, v));
+    alm_status status = overlaps ? alm_table_is_open(cx, &v->table, -1) : ALM_OK;
+    if (status == ALM_OK && !waits)
+        status = compact_version(cx, st, v, overlaps, did);
     alm_rewrite_end(cx, before);
     alm_reading_end(&st->decoded, &reading);
     alm_version_release(v);
@@ -373,8 +375,10 @@ alm_status alm_convert_partition(alm_ctx *cx, alm_storage *st, uint64_t table_id
     alm_reading_begin(&st->decoded, &reading);
     const uint64_t before = alm_rewrite_begin(cx, st);
     bool settled = true;
-    alm_status status = c.group == NULL ? alm_fail(cx, ALM_E_MEMORY, -1, "conversion: no memory")
-                                        : pick_partition(cx, &c, bucket, &settled);
+    alm_status status = alm_table_is_open(cx, &v->table, -1);
+    if (status == ALM_OK)
+        status = c.group == NULL ? alm_fail(cx, ALM_E_MEMORY, -1, "conversion: no memory")
+                                 : pick_partition(cx, &c, bucket, &settled);
     if (status == ALM_OK && !settled)
         status = merge_group(cx, &c);
     else

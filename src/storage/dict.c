@@ -233,6 +233,7 @@ void alm_symbols_free(alm_symbols *sym)
     free(atomic_load(&sym->views));
     free(atomic_load(&sym->table));
     (void)pthread_mutex_destroy(&sym->lock);
+    free(sym->lost);
     free(sym);
 }
 
@@ -336,6 +337,7 @@ alm_status alm_symbols_encode(alm_ctx *cx, alm_symbols *sym, const alm_vec *in, 
 {
     if (n == 0)
         return ALM_OK;
+    ALM_TRY(alm_symbols_usable(cx, sym));
     if (in->is_const) {
         ALM_TRY(alm_symbols_intern_one(cx, sym, alm_vec_text(in, 0), &codes[0]));
         for (size_t i = 1; i < n; i++)

@@ -90,9 +90,21 @@ ALM_NODISCARD alm_status alm_symbols_compare(alm_ctx *cx, alm_symbols *sym, cons
 /* The file anew, from memory: it has the bytes that it had, all of them or those before. */
 ALM_NODISCARD alm_status alm_symbols_rewrite(alm_ctx *cx, alm_symbols *sym, const alm_io *io,
                                              const char *dir, const char *name);
-/* Loads into an empty dictionary the `count` codes a checkpoint promised. ALM_E_CORRUPT names the
- * file and the offset. */
+/* Loads into an empty dictionary the `count` codes a checkpoint promised, if they have that checksum (0: it is not known).
+ * ALM_E_CORRUPT names the file and the offset, and leaves the dictionary empty. */
 ALM_NODISCARD alm_status alm_symbols_load(alm_ctx *cx, alm_symbols *sym, const alm_io *io,
-                                          const char *path, uint32_t count);
+                                          const char *path, uint32_t count, uint32_t crc);
+
+/*
+ * The file of an empty dictionary is not the one that is meant: `count` and `crc` of it are known, `why` is kept. Nobody may read or
+ * intern values from then on (alm_table.closed), until the process ends.
+ */
+ALM_NODISCARD alm_status alm_symbols_lose(alm_ctx *cx, alm_symbols *sym, uint32_t count,
+                                          uint32_t crc, const char *why);
+/* Why; NULL: it is not lost. */
+const char *alm_symbols_lost(const alm_symbols *sym);
+ALM_NODISCARD alm_status alm_symbols_usable(alm_ctx *cx, const alm_symbols *sym);
+/* Of the codes [1, count): how many its file has, or must have, + 1, and their checksum. */
+void alm_symbols_in_file(alm_symbols *sym, uint32_t count, uint32_t *in_file, uint32_t *crc);
 
 #endif

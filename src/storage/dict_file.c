@@ -119,6 +119,7 @@ alm_status alm_symbols_export(alm_ctx *cx, const alm_symbols *sym, const alm_io 
                               const char *path, uint32_t count)
 {
     int64_t offset = (int64_t)sizeof(file_header);
+    ALM_TRY(alm_symbols_usable(cx, sym));
     const int handle = io->open(io, path, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
     if (handle < 0)
         return alm_io_fail(cx, handle, path);
@@ -259,6 +260,13 @@ static alm_status rewrite_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io
     return st;
 }
 
+/* alm_symbols_crc with one value more. */
+static uint32_t crc_with(uint32_t crc, alm_str text)
+{
+    const uint32_t len = (uint32_t)text.len;
+    return alm_crc32c(alm_crc32c(crc, &len, sizeof(len)), text.ptr, len);
+}
+
 uint32_t alm_symbols_crc(alm_symbols *sym, uint32_t count)
 {
     ALM_ASSERT(count >= 1 && count <= alm_symbols_count(sym));
@@ -269,11 +277,8 @@ uint32_t alm_symbols_crc(alm_symbols *sym, uint32_t count)
         from = 1;
         crc = 0;
     }
-    for (uint32_t code = from; code < count; code++) {
-        const alm_str text = alm_symbols_text(sym, code);
-        const uint32_t len = (uint32_t)text.len;
-        crc = alm_crc32c(alm_crc32c(crc, &len, sizeof(len)), text.ptr, len);
-    }
+    for (uint32_t code = from; code < count; code++)
+        crc = crc_with(crc, alm_symbols_text(sym, code));
     (void)pthread_mutex_lock(&sym->lock);
     if (count > sym->summed) {
         sym->summed = count;
@@ -287,7 +292,7 @@ bool alm_symbols_has_new(alm_symbols *sym, uint32_t count)
 {
     ALM_ASSERT(count >= 1 && count <= alm_symbols_count(sym));
     (void)pthread_mutex_lock(&sym->lock);
-    const bool has = count > sym->saved_count || sym->saved_bytes == 0;
+    const bool has = sym->lost == NULL && (count > sym->saved_count || sym->saved_bytes == 0);
     (void)pthread_mutex_unlock(&sym->lock);
     return has;
 }
@@ -365,48 +370,68 @@ static alm_status walk_record(alm_ctx *cx, alm_symbols *sym, const char *path, c
     return ALM_OK;
 }
 
-/* Takes in the record at *offset. */
-static alm_status load_record(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
-                              size_t size, size_t *offset)
+static alm_status sum_value(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_str text)
 {
-    uint32_t n = 0;
-    return walk_record(cx, sym, path, map, size, alm_symbols_count(sym), alm_symbols_put, offset,
-                       &n);
+    (void)cx;
+    sym->crc = crc_with(sym->crc, text);
+    sym->summed = code + 1;
+    return ALM_OK;
 }
 
+/* Calls each for the values [1, count) of the file. */
+static alm_status walk_file(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
+                            size_t size, uint32_t count, each_value each, size_t *end)
+{
+    uint32_t first = 1, n = 0;
+    ALM_TRY(check_header(cx, sym, path, map, size, end));
+    for (; first < count; first += n)
+        ALM_TRY(walk_record(cx, sym, path, map, size, first, each, end, &n));
+    return first == count ? ALM_OK
+                          : corrupt(cx, path, (int64_t)*end, "record reaches over the count");
+}
+
+/* All of it is checked before any of it is taken in: a file that is refused leaves nothing behind. */
 static alm_status load_map(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
-                           size_t size, uint32_t count)
+                           size_t size, uint32_t count, uint32_t crc)
 {
     size_t offset = 0;
-    ALM_TRY(check_header(cx, sym, path, map, size, &offset));
-    while (alm_symbols_count(sym) < count)
-        ALM_TRY(load_record(cx, sym, path, map, size, &offset));
-    if (alm_symbols_count(sym) != count)
-        return corrupt(cx, path, (int64_t)offset, "record reaches over the count");
+    alm_status st = walk_file(cx, sym, path, map, size, count, sum_value, &offset);
+    if (st == ALM_OK && crc != 0 && sym->crc != crc)
+        st =
+            alm_fail(cx, ALM_E_CORRUPT, -1,
+                     "dictionary file '%s' is another one than the catalogue says: the checksum of "
+                     "its first %u values is %08x, not %08x",
+                     path, count - 1, sym->crc, crc);
+    if (st != ALM_OK) {
+        sym->summed = sym->crc = 0;
+        return st;
+    }
+    ALM_TRY(walk_file(cx, sym, path, map, size, count, alm_symbols_put, &offset));
     sym->saved_count = count;
     sym->saved_bytes = (int64_t)offset;
     return ALM_OK;
 }
 
 alm_status alm_symbols_load(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *path,
-                            uint32_t count)
+                            uint32_t count, uint32_t crc)
 {
     ALM_ASSERT(alm_symbols_count(sym) == 1);
-    const int handle = io->open(io, path, ALM_IO_READ);
-    if (handle < 0)
-        return alm_io_fail(cx, handle, path);
     alm_io_stat meta = {0};
     const void *map = NULL;
     int rc = io->stat(io, path, &meta);
-    if (rc >= 0 && meta.size_bytes > 0)
-        rc = io->map(io, handle, (size_t)meta.size_bytes, &map);
+    if (rc == -ENOENT || (rc >= 0 && (meta.is_dir || meta.size_bytes == 0)))
+        return corrupt(cx, path, 0, "it is missing");
+    const int handle = rc < 0 ? rc : io->open(io, path, ALM_IO_READ);
+    if (handle < 0)
+        return alm_io_fail(cx, handle, path);
+    rc = io->map(io, handle, (size_t)meta.size_bytes, &map);
     (void)io->close(io, handle);
     if (rc < 0)
         return alm_io_fail(cx, rc, path);
-    const alm_status st =
-        load_map(cx, sym, path, map == NULL ? "" : map, (size_t)meta.size_bytes, count);
-    if (map != NULL)
-        (void)io->unmap(io, map, (size_t)meta.size_bytes);
+    const alm_status st = io->prefetch(io, map, (size_t)meta.size_bytes) == -EFAULT
+                              ? corrupt(cx, path, 0, "its bytes cannot be read")
+                              : load_map(cx, sym, path, map, (size_t)meta.size_bytes, count, crc);
+    (void)io->unmap(io, map, (size_t)meta.size_bytes);
     return st;
 }
 
@@ -465,6 +490,7 @@ alm_status alm_symbols_compare(alm_ctx *cx, alm_symbols *sym, const alm_io *io, 
     char path[PATH_BYTES];
     if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
         return alm_fail(cx, ALM_E_LIMIT, -1, "path '%s/%s' is too long", dir, name);
+    ALM_TRY(alm_symbols_usable(cx, sym));
     (void)pthread_mutex_lock(&sym->lock);
     *bytes = sym->saved_bytes;
     const uint32_t count = sym->saved_count;

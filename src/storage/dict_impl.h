@@ -22,6 +22,8 @@ typedef struct symbols_heap {
 
 struct alm_symbols {
     uint32_t id, col_id;
+    char *lost; /* dict_lost.c; set before others see the dictionary */
+    uint32_t kept_count, kept_crc;
     uint64_t table_id, database_id;
     _Atomic(alm_view *) views; /* address form */
     _Atomic uint32_t count;

@@ -238,19 +238,19 @@ static void file_gives_back_what_was_counted(void **state)
 
     /* An older checkpoint: 499 values; the rest is cut by the next save. */
     sym = make(&cx);
-    assert_int_equal(alm_symbols_load(&cx, sym, io, "/d/f", 500), ALM_OK);
+    assert_int_equal(alm_symbols_load(&cx, sym, io, "/d/f", 500, 0), ALM_OK);
     assert_int_equal(alm_symbols_count(sym), 500);
     intern_range(&cx, sym, 500, 700);
     assert_int_equal(save(&cx, sym, io, 700), ALM_OK);
     alm_symbols_free(sym);
     sym = make(&cx);
-    assert_int_equal(alm_symbols_load(&cx, sym, io, "/d/f", 700), ALM_OK);
+    assert_int_equal(alm_symbols_load(&cx, sym, io, "/d/f", 700, 0), ALM_OK);
     char buf[64];
     for (uint32_t i = 1; i < 700; i++)
         assert_int_equal(alm_symbols_find(sym, text_of(buf, sizeof(buf), i)), i);
     alm_symbols_free(sym);
     sym = make(&cx);
-    assert_int_equal(alm_symbols_load(&cx, sym, io, "/d/f", 701), ALM_E_CORRUPT);
+    assert_int_equal(alm_symbols_load(&cx, sym, io, "/d/f", 701, 0), ALM_E_CORRUPT);
     alm_symbols_free(sym);
     alm_sim_free(sim);
 }
@@ -274,7 +274,7 @@ static void flipped_bits_are_found(void **state)
         assert_true(alm_sim_flip(sim, "/d/f", at, (unsigned)at % 8));
         alm_error_clear(&cx);
         sym = make(&cx);
-        assert_int_not_equal(alm_symbols_load(&cx, sym, io, "/d/f", 40), ALM_OK);
+        assert_int_not_equal(alm_symbols_load(&cx, sym, io, "/d/f", 40, 0), ALM_OK);
         alm_symbols_free(sym);
         assert_true(alm_sim_flip(sim, "/d/f", at, (unsigned)at % 8));
     }
@@ -299,7 +299,8 @@ static void a_torn_save_leaves_the_counted_records(void **state)
         alm_sim_restart(sim);
         alm_error_clear(&cx);
         sym = make(&cx);
-        const alm_status loaded = alm_symbols_load(&cx, sym, io, "/d/f", st == ALM_OK ? 300 : 100);
+        const alm_status loaded =
+            alm_symbols_load(&cx, sym, io, "/d/f", st == ALM_OK ? 300 : 100, 0);
         assert_string_equal(cx.err.msg, "");
         assert_int_equal(loaded, ALM_OK);
         alm_symbols_free(sym);

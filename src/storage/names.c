@@ -52,3 +52,10 @@ alm_status alm_no_column(alm_ctx *cx, const alm_table *table, alm_str name, int3
     return alm_fail_near(cx, ALM_E_NAME, pos, &near, "Invalid column: %.*s", (int)name.len,
                          name.ptr);
 }
+
+alm_status alm_table_is_open(alm_ctx *cx, const alm_table *table, int32_t pos)
+{
+    return table->closed == NULL
+               ? ALM_OK
+               : alm_fail(cx, ALM_E_CORRUPT, pos, "table '%s': %s", table->name, table->closed);
+}

@@ -12,6 +12,7 @@
 #include "storage/reserve.h"
 #include "storage/archive.h"
 #include "storage/change.h"
+#include "storage/dict.h"
 #include "storage/hold.h"
 
 void alm_storage_conf_default(alm_storage_conf *conf)
@@ -417,6 +418,25 @@ static alm_status open_spill(alm_ctx *cx, alm_storage *st)
     return alm_spill_space_open(cx, &st->spill, st->io, path);
 }
 
+/* Tables that are closed: in the log of the server, and in the list of damage until the next start. */
+static void tell_lost(alm_storage *st)
+{
+    for (size_t i = 0; i < st->current->n; i++) {
+        const alm_version *v = alm_catver_at(st->current, i);
+        for (uint32_t c = 0; c < v->schema->n_cols && v->table.closed != NULL; c++) {
+            const alm_symbols *symbols = v->schema->symbols[c];
+            char what[sizeof((alm_error *)NULL)->msg + 256];
+            if (symbols == NULL || alm_symbols_lost(symbols) == NULL)
+                continue;
+            (void)snprintf(what, sizeof what, "table '%.128s' is closed: %s", v->table.name,
+                           alm_symbols_lost(symbols));
+            alm_damage_add(
+                st, (alm_damage_key){ALM_DAMAGE_DICTIONARY, v->table.id, v->schema->cols[c].id},
+                what);
+        }
+    }
+}
+
 /* What a commit before a crash left to a later record. The background thread tries again. */
 static void expire_first(alm_storage *st)
 {
@@ -457,6 +477,8 @@ alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
         e = alm_hold_resume(cx, st);
     if (e == ALM_OK)
         alm_reserve_open(st);
+    if (e == ALM_OK)
+        tell_lost(st);
     if (e == ALM_OK)
         expire_first(st);
     const size_t tables = st->current->n; /* the background thread commits, too */

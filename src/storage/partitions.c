@@ -239,6 +239,8 @@ alm_status alm_table_squash(alm_ctx *cx, alm_storage *st, const alm_table *table
 {
     alm_tab *tab = alm_tab_retain(alm_version_of(table)->tab);
     alm_status e = alm_storage_writable(cx, st);
+    if (e == ALM_OK)
+        e = alm_table_is_open(cx, table, -1);
     for (bool did = true; did && e == ALM_OK;) { /* flushes may come in between */
         e = alm_tab_lock(cx, st, tab, ALM_TAB_MAINT);
         if (e != ALM_OK)

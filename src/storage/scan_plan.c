@@ -578,6 +578,7 @@ alm_status alm_scan_new(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap, const
                         uint32_t n_ranges, bool all, alm_scan_order order, alm_scan **out)
 {
     (void)snap; /* keeps the version alive; the caller holds it */
+    ALM_TRY(alm_table_is_open(cx, table, -1));
     return alm_scan_new_version(cx, arena, alm_version_of(table), cols, n_cols, ranges, n_ranges,
                                 all, order, out);
 }

@@ -206,8 +206,8 @@ static alm_status compare_dictionary(scrubbing *s, alm_damage_key key, alm_symbo
     if (is_damage(st)) {
         s->result->files++;
         other_finding(s, key);
-        if (atomic_load(&s->st->failed))
-            return ALM_OK; /* read-only: it stays known */
+        if (atomic_load(&s->st->failed) || alm_symbols_lost(symbols) != NULL)
+            return ALM_OK; /* read-only, or nobody has its values: it stays known */
         st = alm_symbols_rewrite(s->cx, symbols, s->st->io, dir, name);
         if (st == ALM_OK)
             alm_log_warn("storage", "the dictionary '%s/%s' is written anew", dir, name);

@@ -141,6 +141,8 @@ alm_status alm_schema_new(alm_ctx *cx, alm_storage *st, alm_tab *tab, const alm_
         const uint32_t count = counts != NULL ? ALM_MAX(counts[i], 1U) : 1U;
         alm_symbols_view(s->symbols[i], count, &s->dicts[i]);
         s->cols[i].dict = &s->dicts[i];
+        if (s->closed == NULL)
+            s->closed = alm_symbols_lost(s->symbols[i]);
     }
     order_by_id(s);
     *out = s;
@@ -442,6 +444,7 @@ void alm_version_settle(alm_version *v)
     t->version = next_version(v->tab);
     t->cols = v->schema->cols;
     t->n_cols = v->schema->n_cols;
+    t->closed = v->schema->closed;
     t->view = v->view == NULL ? NULL : &v->view->v;
     t->min_ts = v->parts->min_ts;
     t->max_ts = v->parts->max_ts;

@@ -173,6 +173,7 @@ struct alm_schema {
     _Atomic uint32_t refs;
     uint32_t n_cols;
     uint32_t row_bytes; /* sum of widths in memory */
+    const char *closed; /* why its dictionaries cannot be used (dict_lost.c); NULL: they can */
     alm_column *cols;
     alm_dict *dicts;              /* n_cols entries, used where SYMBOL */
     struct alm_symbols **symbols; /* n_cols entries, NULL where not SYMBOL */

@@ -154,6 +154,7 @@ alm_status alm_get_view(alm_ctx *cx, alm_reader *r, alm_view_obj **out)
 
 alm_status alm_refuse_rows(alm_ctx *cx, const alm_table *table)
 {
+    ALM_TRY(alm_table_is_open(cx, table, -1));
     if (table->kind == ALM_TABLE_BASE)
         return ALM_OK;
     return alm_fail(cx, ALM_E_ARG, -1, "cannot modify %s [view=%s]",

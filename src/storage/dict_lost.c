@@ -1,0 +1,50 @@
+/*
+ * dict_lost.c - a dictionary whose file is not the one that the catalogue means, or cannot be read: its table is closed, and
+ * everything else is served.
+ *
+ * Codes       Parts and the log hold codes only. The codes of the lost values stay taken, by placeholders that nobody is shown, so
+ *             that values which the log brings get the codes that they have there.
+ * Kept        The catalogue goes on saying how many values the file must have, and their checksum, and has the values that came
+ *             behind them itself, because no file is written. When the right file is back, the next start finds all values.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "storage/dict_impl.h"
+
+/* What no text of a symbol is: it is no UTF-8. */
+static const char PLACEHOLDER[] = "\xff\xfe";
+
+alm_status alm_symbols_lose(alm_ctx *cx, alm_symbols *sym, uint32_t count, uint32_t crc,
+                            const char *why)
+{
+    char text[32];
+    ALM_ASSERT(alm_symbols_count(sym) == 1 && sym->lost == NULL);
+    sym->lost = strdup(why);
+    if (sym->lost == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for a dictionary");
+    sym->kept_count = count;
+    sym->kept_crc = crc;
+    for (uint32_t code = 1; code < count; code++) {
+        const int n = snprintf(text, sizeof(text), "%s%u", PLACEHOLDER, code);
+        ALM_TRY(alm_symbols_put(cx, sym, code, (alm_str){text, (size_t)n}));
+    }
+    return ALM_OK;
+}
+
+const char *alm_symbols_lost(const alm_symbols *sym)
+{
+    return sym->lost;
+}
+
+void alm_symbols_in_file(alm_symbols *sym, uint32_t count, uint32_t *in_file, uint32_t *crc)
+{
+    *in_file = sym->lost != NULL ? sym->kept_count : count;
+    *crc = sym->lost != NULL ? sym->kept_crc : alm_symbols_crc(sym, count);
+    ALM_ASSERT(*in_file <= count);
+}
+
+alm_status alm_symbols_usable(alm_ctx *cx, const alm_symbols *sym)
+{
+    return sym->lost == NULL ? ALM_OK : alm_fail(cx, ALM_E_CORRUPT, -1, "%s", sym->lost);
+}
