@@ -643,6 +643,40 @@ def backups_of_two_databases_need_two_directories():
     expect(code == 1, f"check: {code} {said}")
 
 
+def wait_for(what):
+    return any(what() or time.sleep(0.05) for _ in range(400))
+
+
+@check
+def archives_of_two_databases_need_two_directories():
+    """An archive with a segment or a part of another database: nothing is archived there, it is found by a check, and no restore goes on with it."""
+    dbs = Databases.get()
+    root, other = dbs.copy(), dbs.copy()
+    shutil.rmtree(other)
+    shutil.copytree(dbs.folder / "other", other)
+    archive = root / "archive"
+    env = {"ALMANAC_WAL_ARCHIVE_INTERVAL": "100ms", "ALMANAC_WAL_ARCHIVE_DIR": str(archive)}
+    log = lambda: sorted(archive.glob("*.wal"))
+    with server(root, **env) as s:
+        s.exec("backup database")
+        s.exec(f"insert into u select ({DAYS + 20} * {DAY} + x * 1000)::timestamp, x, 'z0', 'text', 0.5 from long_sequence(90000)")  # a part
+        expect(wait_for(lambda: log() and list((archive / "files").iterdir())), "nothing is archived")
+    had = log()
+    with server(other, **env) as s:
+        expect(wait_for(lambda: s.rows("select archive_failing from backup_status()") == [[True]]), "it is archived beside the log of another database")
+        expect("another database" in s.log_path.read_text(), "the log does not say why")
+    expect(log() == had, "something was archived")
+    expect(program("check", archive)[0] == 0, "check of a sound archive")
+    restore = lambda n: program("restore", root / "backups", "TO", root / f"restored{n}", "--until", "2999-01-01T00:00:00Z", "--allow-earlier")
+    expect(restore(0)[0] == 0, "a restore with it")
+    source = segments(dbs.folder / "other")[-1]
+    shutil.copyfile(source, archive / source.name)
+    code, said = program("check", archive)
+    expect(code == 1 and "another database" in said, f"check: {code} {said}")
+    code, said = restore(1)
+    expect(code != 0 and "another database" in said and not (root / "restored1").exists(), f"restore: {code} {said}")
+
+
 @check
 def a_restored_database_keeps_its_id():
     dbs = Databases.get()

@@ -240,12 +240,29 @@ static alm_status one_segment(archiving *a, const alm_wal_segment *seg)
     return e < 0 ? alm_io_fail(a->cx, e, a->dir) : ALM_OK;
 }
 
+/* Segments of two databases in one directory could not be told apart by their names. Once for each start. */
+static alm_status check_database(archiving *a)
+{
+    alm_wal wal;
+    uint64_t id = a->st->database_id;
+    if (a->st->archive.identified)
+        return ALM_OK;
+    ALM_TRY(alm_wal_init(a->cx, &wal, a->io, a->dir, 0));
+    alm_status st = alm_wal_list(a->cx, &wal);
+    if (st == ALM_OK)
+        st = alm_wal_identify(a->cx, &wal, "this database", &id);
+    alm_wal_deinit(&wal);
+    a->st->archive.identified = st == ALM_OK;
+    return st;
+}
+
 static alm_status open_dir(archiving *a)
 {
     char files[ALM_PATH_MAX];
     (void)snprintf(files, sizeof files, "%.*s/files", DIR_MAX, a->dir);
     ALM_TRY(alm_backup_dir(a->cx, a->io, a->dir));
-    return alm_backup_dir(a->cx, a->io, files);
+    ALM_TRY(alm_backup_dir(a->cx, a->io, files));
+    return check_database(a);
 }
 
 /* ------------------------------------------------------------------------- rounds */

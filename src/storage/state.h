@@ -135,6 +135,7 @@ typedef struct alm_file_id {
 typedef struct alm_archive_state {
     uint64_t number;           /* last segment that is archived or given up; under wal.lock */
     int64_t since_ns, commits; /* of the last new segment; the archive's thread */
+    bool identified; /* what is in the directory is of this database; the archive's thread */
     atomic_bool failing;
 } alm_archive_state;
 
