@@ -878,6 +878,21 @@ def rows_of_open_transactions_and_loads_count(_):
             pass
         expect(used() < 2 << 20, f"a block that failed holds nothing: {used()}")
         w.close()
+        for _ in range(2):  # but for what its cursors hold, which counts
+            w = wire(s, user="low", password="of tests")
+            w.rows("begin")
+            for _ in range(3):
+                w.rows(insert)
+            w.rows("declare c cursor for select * from m")
+            before = used()
+            try:
+                w.rows("select no_such_column from m")
+            except RuntimeError:
+                pass
+            expect(used() > before - (4 << 20), f"what a cursor of a block that failed holds is counted: {used()} of {before}")
+            w.rows("rollback")
+            wait_until(lambda: used() < 2 << 20, f"and given back with it: {used()}")
+            w.close()
         # loads: more than all of the limit, at the same time
         load = "insert into {t} select repeat('y', 1000) st from long_sequence(150000)"
         ends = []

@@ -68,7 +68,7 @@ static void run(alm_session *s, const char *sql)
 {
     const answer a = ask(s, sql);
     if (a.code != ALM_OK)
-        fail_msg("%s: %s", sql, alm_session_error(s)->msg);
+        fail_msg("%s: %s", sql != NULL ? sql : "", alm_session_error(s)->msg);
 }
 
 /* So often that its plan is there, if it is one of those. */

@@ -32,7 +32,7 @@ void alm_chunk_release(alm_chunk *chunk);
 /* Charges `account` (NULL: nobody) for all bytes that the chunk has now; always the same account for a chunk. On an error it is charged
  * for what it was before. By who has all references to it, or who alone changes it. */
 ALM_NODISCARD alm_status alm_chunk_charge(alm_ctx *cx, alm_chunk *chunk, alm_mem *account);
-/* The account ends before the chunk does. The last release does the same. */
+/* The chunk may outlive the account from now on. The last release does the same. */
 void alm_chunk_uncharge(alm_chunk *chunk);
 /* Room for text in the chunk's heap, contiguous. */
 ALM_NODISCARD alm_status alm_chunk_text(alm_ctx *cx, alm_chunk *chunk, size_t bytes, char **out);

@@ -61,7 +61,8 @@ void alm_txn_table_free(alm_storage *st, alm_txn_table *t)
     free(t);
 }
 
-/* From here on its chunks are of the versions and snapshots that have them. */
+/* Of what was committed: from here on its chunks are of the versions that have them. What was not stays charged as long as a snapshot of
+ * the session holds it, which ends with the session at the latest. */
 static void uncharge(const alm_txn_table *t)
 {
     for (uint32_t i = 0; i < t->n_chunks; i++)
@@ -72,10 +73,11 @@ static void uncharge(const alm_txn_table *t)
         alm_chunk_uncharge(t->settled);
 }
 
-static void txn_free(alm_txn *txn)
+static void txn_free(alm_txn *txn, bool published)
 {
     for (size_t i = 0; i < txn->n; i++) {
-        uncharge(txn->tables[i]);
+        if (published)
+            uncharge(txn->tables[i]);
         alm_txn_table_free(txn->st, txn->tables[i]);
     }
     free((void *)txn->tables);
@@ -89,7 +91,7 @@ void alm_txn_rollback(alm_txn *txn)
     if (txn == NULL)
         return;
     alm_count(&txn->st->counters.rollbacks, 1);
-    txn_free(txn);
+    txn_free(txn, false);
 }
 
 /* -------------------------------------------------------------------- appending */
@@ -518,7 +520,7 @@ static void committed(alm_ctx *cx, alm_txn *txn, alm_status e)
     alm_count(&st->counters.rollbacks, e != ALM_OK);
     uint64_t expiring[TABLES_EXPIRE];
     const uint32_t n_expiring = e == ALM_OK ? with_ttl(txn, expiring) : 0;
-    txn_free(txn);
+    txn_free(txn, e == ALM_OK);
     for (uint32_t i = 0; i < n_expiring; i++)
         alm_table_expire_after(cx, st, expiring[i]);
     alm_storage_nudge(st);
@@ -633,7 +635,10 @@ alm_status alm_txn_commit_start(alm_ctx *cx, alm_txn *txn, void (*done)(void *ar
     }
     *run =
         (alm_txn_commit_run){.rq = {.prepare = prepare_all, .arg = txn, .finished = run_finished},
-                             .cx = {.conf = cx->conf, .io = cx->io, .zones = cx->zones},
+                             .cx = {.conf = cx->conf,
+                                    .io = cx->io,
+                                    .zones = cx->zones,
+                                    .session = cx->session}, /* a client's, for the reserve */
                              .done = done,
                              .arg = arg};
     alm_arena_init(&run->arena, NULL);
