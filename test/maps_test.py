@@ -105,18 +105,30 @@ def limits_hold(s, limit):
 
 @check
 def a_table_of_many_partitions():
-    many_partitions(SIZE.partitions, "0")
+    """Each in a file of its own, of which many are copies in memory."""
+    many_partitions(SIZE.partitions, "0", "0")
+
+
+@check
+def a_table_of_many_partitions_that_share_files():
+    many_partitions(SIZE.partitions, "0", "32k")
 
 
 @check
 def a_table_of_many_partitions_without_copies():
     """As of parts that are not small: each of them needs a map."""
-    many_partitions(min(SIZE.partitions, 30000), "1")
+    many_partitions(min(SIZE.partitions, 30000), "1", "0")
 
 
-def many_partitions(n, copies):
+@check
+def a_table_of_many_partitions_that_share_files_without_copies():
+    many_partitions(min(SIZE.partitions, 30000), "1", "32k")
+
+
+def many_partitions(n, copies, shared):
     with tempfile.TemporaryDirectory() as d:
         env = {"ALMANAC_STORAGE_MAPS_MAX": str(SIZE.limit), "ALMANAC_QUERY_TIMEOUT": "3600s", "ALMANAC_STORAGE_SMALL_MEMORY_MAX": copies,
+               "ALMANAC_STORAGE_SHARED_PART_BYTES_MAX": shared,
                "ALMANAC_CAIRO_SQL_BACKUP_ROOT": f"{d}/backups", **no_syncs(d)}
         os.mkdir(f"{d}/backups")
         os.mkdir(f"{d}/data")
@@ -153,7 +165,7 @@ def a_file_that_goes_meanwhile():
     """A part that was let go, and is another file or gone when it is wanted again: an error, never other rows."""
     with tempfile.TemporaryDirectory() as d:
         os.mkdir(f"{d}/data")
-        with Server(root=f"{d}/data", env={"ALMANAC_STORAGE_MAPS_MAX": "4", "ALMANAC_STORAGE_SMALL_MEMORY_MAX": "1"}) as s:
+        with Server(root=f"{d}/data", env={"ALMANAC_STORAGE_MAPS_MAX": "4", "ALMANAC_STORAGE_SMALL_MEMORY_MAX": "1", "ALMANAC_STORAGE_SHARED_PART_BYTES_MAX": "0"}) as s:
             s.exec("create table many as (select x, dateadd('h', x::int, '2000-01-01T00:00:00.000000Z') ts from long_sequence(60)) "
                    "timestamp(ts) partition by hour")
             expect(s.rows("select sum(x) from many where x % 2 = 0") == [[930]], "the rows")

@@ -2,7 +2,8 @@
 """Upgrades: a directory that an older program wrote opens, has all rows, and is written in the formats of today from then on.
 
 data/database-9.tar.xz is of the last program with catalogue version 9 and log version 10, killed: two tables with partitions, symbols, an overlay, a Parquet
-part and rows behind the checkpoint, and a backup from before these.
+part and rows behind the checkpoint, and a backup from before these. data/database-10.tar.xz is of catalogue version 10 and log version 11: a table of 40
+hourly partitions of one row, each in a file of its own, and behind the checkpoint ten late rows and an UPDATE.
 
     upgrade_test.py [--binary FILE] [NAME...]
 """
@@ -34,9 +35,12 @@ def program(*args):
 class Old:
     """The directory, in a place that goes away."""
 
+    def __init__(self, version=9):
+        self.version = version
+
     def __enter__(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="almanac-test-"))
-        with tarfile.open(HERE / "data" / "database-9.tar.xz") as t:
+        with tarfile.open(HERE / "data" / f"database-{self.version}.tar.xz") as t:
             t.extractall(self.root)
         return self
 
@@ -100,7 +104,7 @@ def it_gets_an_id_with_the_log_and_with_the_catalogue():
             are_right(s)
             s.kill()
         found = segments(old.root)
-        expect([version_of(p) for p in found] == [10, 11], f"{[version_of(p) for p in found]}")
+        expect([version_of(p) for p in found] == [10, 12], f"{[version_of(p) for p in found]}")
         number = id_of_segment(found[1])
         expect(number != 0 and version_of(old.root / "db" / "catalog") == 9, "no id in the log")
         with old.server() as s:
@@ -108,9 +112,35 @@ def it_gets_an_id_with_the_log_and_with_the_catalogue():
             expect(s.rows("select s, v from t where id = 1000") == [["s10", "new"]], "a row of the log of today")
             s.exec("checkpoint create")
             s.exec("checkpoint release")
-        expect((version_of(old.root / "db" / "catalog"), id_of_catalogue(old.root)) == (10, number), "the id of the catalogue")
+        expect((version_of(old.root / "db" / "catalog"), id_of_catalogue(old.root)) == (11, number), "the id of the catalogue")
         with old.server() as s:
             are_right(s)
+        code, said = program("check", old.root)
+        expect(code == 0, f"check: {code} {said}")
+
+
+@check
+def parts_share_files_from_then_on():
+    """Those of before stay where they are, in the catalogue and in the log."""
+    def kinds():
+        return sorted({f.suffix for f in (old.root / "db" / "tables").glob("*/*") if f.suffix != ".dict"})
+
+    late = list(range(31, 41))
+    want = [[50, sum(range(1, 41)) + sum(x + 100 for x in late), sum(range(1, 5))]]
+    with Old(10) as old:
+        expect(version_of(old.root / "db" / "catalog") == 10 and kinds() == [".part"], "not a directory of before")
+        code, said = program("check", old.root)
+        expect(code == 0, f"check: {code} {said}")
+        with old.server() as s:
+            expect(s.rows("select count(), sum(x), sum(d) from h") == want, "rows of before")
+            s.exec("create table i as (select * from h) timestamp(ts) partition by hour")
+            s.exec("insert into h select x + 1000, s, t, d, ts from h")
+            s.exec("delete from h where x = 1")
+            s.kill()
+        expect(kinds() == [".pack", ".part"], f"{kinds()}")
+        with old.server() as s:
+            expect(s.rows("select count(), sum(x), sum(d) from i") == want, "a copy")
+            expect(s.rows("select count(), sum(x) from h") == [[99, 2 * want[0][1] + 50000 - 1]], "new rows")
         code, said = program("check", old.root)
         expect(code == 0, f"check: {code} {said}")
 
@@ -124,7 +154,7 @@ def it_gets_an_id_with_a_checkpoint_alone():
             s.exec("checkpoint release")
             s.kill()
         number = id_of_catalogue(old.root)
-        expect(version_of(old.root / "db" / "catalog") == 10 and number != 0, "no id")
+        expect(version_of(old.root / "db" / "catalog") == 11 and number != 0, "no id")
         with old.server() as s:
             are_right(s)
             for table in ("t", "u"):  # parts, dictionaries of before and the Parquet file are written anew

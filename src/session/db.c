@@ -62,6 +62,8 @@ static void storage_conf(const alm_db *db, alm_storage_conf *out)
     out->txn_bytes_max = alm_db_memory_share(db, conf->transaction_memory_max, INT64_MAX, 4);
     out->part_rows_max = conf->storage_part_rows_max;
     out->sync_files_max = (int32_t)conf->storage_sync_files_max;
+    out->shared_part_bytes_max = conf->storage_shared_part_bytes_max;
+    out->shared_parts_min = (int32_t)conf->storage_shared_parts_min;
     out->overlap_max = (int32_t)conf->storage_overlap_max;
     out->decoded_bytes_max =
         alm_db_memory_share(db, conf->storage_parquet_memory_max, INT64_MAX, 4);

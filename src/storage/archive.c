@@ -24,7 +24,7 @@
 #include "storage/backup.h"
 #include "storage/commit.h"
 #include "storage/hold.h"
-#include "storage/part.h"
+#include "storage/pack.h"
 #include "storage/payload.h"
 
 enum { DIR_MAX = ALM_PATH_MAX - 256 };
@@ -68,12 +68,12 @@ static alm_status name_copy(archiving *a, const char *from, const char *tmp, con
 
 /* A part that was copied: damage is told, and remembered while the server has the file. */
 static alm_status look_into(archiving *a, const alm_part_claim *claim, const char *from,
-                            const char *tmp)
+                            const alm_part_place *shared, const char *tmp)
 {
-    if (alm_part_verify(a->cx, a->io, tmp, claim) != ALM_E_CORRUPT)
+    if (alm_part_verify(a->cx, a->io, tmp, NULL, claim) != ALM_E_CORRUPT)
         return a->cx->err.code;
     alm_error_clear(a->cx);
-    const alm_status st = alm_part_verify(a->cx, a->io, from, claim);
+    const alm_status st = alm_part_verify(a->cx, a->io, from, shared, claim);
     if (st == ALM_OK)
         return alm_fail(a->cx, ALM_E_IO, -1, "'%s' was copied badly", from);
     if (st != ALM_E_CORRUPT)
@@ -108,8 +108,16 @@ static alm_status one_file(void *arg, const alm_part_claim *said)
     const uint64_t table_id = said->table_id, id = said->file_id;
     char from[ALM_PATH_MAX], to[ALM_PATH_MAX], name[ALM_NAME_MAX];
     alm_io_stat meta;
-    const alm_file file = {.id = id, .table_id = table_id, .st = a->st};
-    alm_file_path(&file, from, sizeof from);
+    alm_file pack = {.id = said->pack, .table_id = table_id, .st = a->st};
+    const alm_file file = {.id = id,
+                           .table_id = table_id,
+                           .st = a->st,
+                           .bytes = said->bytes,
+                           .offset = said->offset,
+                           .pack = said->pack != 0 ? &pack : NULL};
+    alm_part_place place;
+    bool shared = false;
+    alm_file_where(&file, from, sizeof from, &place, &shared);
     alm_file_id_name(id, name, sizeof name);
     (void)snprintf(to, sizeof to, "%.*s/files/%llu-%s", DIR_MAX, a->dir,
                    (unsigned long long)table_id, name);
@@ -128,8 +136,9 @@ static alm_status one_file(void *arg, const alm_part_claim *said)
     int64_t copied = 0;
     uint32_t crc = 0;
     tmp_of(to, tmp);
-    ALM_TRY(alm_backup_copy(a->cx, a->io, from, tmp, INT64_MAX, &copied, &crc));
-    ALM_TRY(look_into(a, &claim, from, tmp));
+    ALM_TRY(alm_backup_copy(a->cx, a->io, from, shared ? place.offset : 0, tmp,
+                            shared ? place.bytes : INT64_MAX, &copied, &crc));
+    ALM_TRY(look_into(a, &claim, from, shared ? &place : NULL, tmp));
     return name_copy(a, from, tmp, to);
 }
 
@@ -209,7 +218,7 @@ static alm_status copy_segment(archiving *a, const alm_wal_scan *scan, const cha
     int64_t bytes = 0;
     uint32_t crc = 0;
     tmp_of(to, tmp);
-    ALM_TRY(alm_backup_copy(a->cx, a->io, from, tmp, scan->at + ALM_REC_HEADER, &bytes, &crc));
+    ALM_TRY(alm_backup_copy(a->cx, a->io, from, 0, tmp, scan->at + ALM_REC_HEADER, &bytes, &crc));
     if (crc != scan->crc)
         return alm_fail(a->cx, ALM_E_IO, -1, "'%s' was copied badly", from);
     return name_copy(a, from, tmp, to);

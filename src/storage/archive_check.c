@@ -57,7 +57,7 @@ static alm_status one_part(void *arg, const alm_part_claim *said)
         alm_findings_add(c, line);
         return ALM_OK;
     }
-    return settle(c, alm_part_check(c->cx, c->io, path, &claim, &check));
+    return settle(c, alm_part_check(c->cx, c->io, path, NULL, &claim, &check));
 }
 
 static alm_status one_record(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "storage/archive.h"
-#include "storage/part.h"
+#include "storage/pack.h"
 #include "storage/table_fixture.h"
 
 enum { STEPS = 14 };
@@ -345,9 +345,11 @@ static void damage_of_a_part_is_told(void **state)
     fix_load(f, 40, 9 * DAY, DAY);
     alm_snapshot *snap = fix_snapshot(f);
     const alm_part_set *set = alm_version_of(fix_table(snap))->parts;
-    alm_file_path(set->parts[set->n - 1]->file, path, sizeof path);
+    alm_part_place place;
+    bool shared = false;
+    alm_file_where(set->parts[set->n - 1]->file, path, sizeof path, &place, &shared);
     alm_snapshot_release(snap);
-    assert_true(alm_sim_flip(f->sim, path, ALM_PART_HEADER, 0));
+    assert_true(alm_sim_flip(f->sim, path, place.offset + ALM_PART_HEADER, 0));
     const moment m = now(f);
     assert_true(alm_archive_catch_up(f->st, NULL));
     assert_true(alm_storage_is_damaged(f->st));

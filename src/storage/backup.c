@@ -15,6 +15,7 @@
 #include "storage/archive.h"
 #include "storage/commit.h"
 #include "storage/dict.h"
+#include "storage/pack.h"
 #include "storage/part_format.h"
 
 enum { DIR_MAX = ALM_PATH_MAX - 256 };
@@ -36,8 +37,8 @@ typedef struct backup {
 /* ------------------------------------------------------------------------- copying */
 
 /* What copy and sum share: `out` -1 reads only. */
-static alm_status pump(alm_ctx *cx, const alm_io *io, int in, const char *from, int out,
-                       const char *to, int64_t most, int64_t *bytes, uint32_t *crc)
+static alm_status pump(alm_ctx *cx, const alm_io *io, int in, const char *from, int64_t first,
+                       int out, const char *to, int64_t most, int64_t *bytes, uint32_t *crc)
 {
     char *piece = NULL;
     alm_status st = alm_heap_bytes(cx, ALM_BACKUP_PIECE, "a piece of a file", &piece);
@@ -46,7 +47,7 @@ static alm_status pump(alm_ctx *cx, const alm_io *io, int in, const char *from, 
     while (st == ALM_OK) {
         st = alm_check(cx);
         const size_t want = (size_t)ALM_MIN(most - *bytes, (int64_t)ALM_BACKUP_PIECE);
-        const int64_t n = st == ALM_OK ? io->read(io, in, piece, want, *bytes) : 0;
+        const int64_t n = st == ALM_OK ? io->read(io, in, piece, want, first + *bytes) : 0;
         if (n < 0)
             st = alm_io_fail(cx, (int)n, from);
         if (n <= 0)
@@ -66,20 +67,20 @@ alm_status alm_backup_sum(alm_ctx *cx, const alm_io *io, const char *path, int64
     const int in = io->open(io, path, ALM_IO_READ);
     if (in < 0)
         return alm_io_fail(cx, in, path);
-    const alm_status st = pump(cx, io, in, path, -1, NULL, INT64_MAX, bytes, crc);
+    const alm_status st = pump(cx, io, in, path, 0, -1, NULL, INT64_MAX, bytes, crc);
     (void)io->close(io, in);
     return st;
 }
 
-alm_status alm_backup_copy(alm_ctx *cx, const alm_io *io, const char *from, const char *to,
-                           int64_t most, int64_t *bytes, uint32_t *crc)
+alm_status alm_backup_copy(alm_ctx *cx, const alm_io *io, const char *from, int64_t first,
+                           const char *to, int64_t most, int64_t *bytes, uint32_t *crc)
 {
     const int in = io->open(io, from, ALM_IO_READ);
     if (in < 0)
         return alm_io_fail(cx, in, from);
     const int out = io->open(io, to, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
-    alm_status st =
-        out < 0 ? alm_io_fail(cx, out, to) : pump(cx, io, in, from, out, to, most, bytes, crc);
+    alm_status st = out < 0 ? alm_io_fail(cx, out, to)
+                            : pump(cx, io, in, from, first, out, to, most, bytes, crc);
     (void)io->close(io, in);
     if (out < 0)
         return st;
@@ -140,8 +141,10 @@ static alm_status name_file(backup *b, alm_backup_file *f)
     return alm_manifest_add(b->cx, &b->now, f);
 }
 
-static alm_status read_trailer(backup *b, const char *path, int64_t bytes, alm_part_trailer *out)
+static alm_status read_trailer(backup *b, const char *path, const alm_part_place *place,
+                               alm_part_trailer *out)
 {
+    const int64_t bytes = place->bytes;
     const int h = b->io->open(b->io, path, ALM_IO_READ);
     if (h < 0)
         return alm_io_fail(b->cx, h, path);
@@ -149,62 +152,67 @@ static alm_status read_trailer(backup *b, const char *path, int64_t bytes, alm_p
                               ? alm_fail(b->cx, ALM_E_CORRUPT, -1, "part file '%s' has %lld bytes",
                                          path, (long long)bytes)
                               : alm_io_read_all(b->cx, b->io, h, out, sizeof *out,
-                                                bytes - (int64_t)sizeof *out, path);
+                                                place->offset + bytes - (int64_t)sizeof *out, path);
     (void)b->io->close(b->io, h);
     return st;
 }
 
 /* The checksum of the footer stands for all bytes: it has the checksums of all blocks. Of a Parquet file all of
  * the footer is read, of a native one the trailer with its checksum. */
-static alm_status sum_of_footer(backup *b, const alm_file *file, const char *path, uint32_t *sum)
+static alm_status sum_of_footer(backup *b, const alm_file *file, const char *path,
+                                const alm_part_place *place, uint32_t *sum)
 {
     alm_part *part = NULL;
     alm_part_claim claim;
     alm_part_trailer trailer;
     alm_file_claim(file, &claim);
     if (alm_file_id_is_parquet(file->id)) {
-        ALM_TRY(alm_part_open(b->cx, b->io, path, file->table_id, NULL, &part));
+        ALM_TRY(alm_part_open(b->cx, b->io, path, NULL, file->table_id, NULL, &part));
         *sum = alm_part_footer_sum(part);
         const alm_status st = alm_part_match(b->cx, part, &claim);
         alm_part_release(part);
         return st;
     }
-    ALM_TRY(read_trailer(b, path, file->bytes, &trailer));
+    ALM_TRY(read_trailer(b, path, place, &trailer));
     *sum = alm_crc32c(0, &trailer, sizeof trailer);
     /* Says what is wrong, where an earlier backup may have the same wrong bytes. */
     return claim.footer_crc == 0 || trailer.crc == claim.footer_crc
                ? ALM_OK
-               : alm_part_verify(b->cx, b->io, path, &claim);
+               : alm_part_verify(b->cx, b->io, path, file->pack != NULL ? place : NULL, &claim);
 }
 
 /* Damage must not spread: the copy is verified, so that nothing can come between. What is wrong with it is wrong with the
  * file that it is a copy of, or it was copied badly. */
-static alm_status verify_copy(backup *b, const alm_file *file, const char *from, const char *tmp)
+static alm_status verify_copy(backup *b, const alm_file *file, const char *from,
+                              const alm_part_place *shared, const char *tmp)
 {
     alm_part_claim claim;
     alm_file_claim(file, &claim);
-    alm_status st = alm_part_verify(b->cx, b->io, tmp, &claim);
+    alm_status st = alm_part_verify(b->cx, b->io, tmp, NULL, &claim);
     if (st != ALM_E_CORRUPT)
         return st;
     const alm_error was = b->cx->err;
     alm_error_clear(b->cx);
     ALM_TRY(alm_damage_of_table(b->cx, b->v->table.name, file,
-                                alm_part_verify(b->cx, b->io, from, &claim)));
+                                alm_part_verify(b->cx, b->io, from, shared, &claim)));
     return alm_fail(b->cx, ALM_E_CORRUPT, -1, "'%s' was copied badly: %s", from, was.msg);
 }
 
-static alm_status copy_part(backup *b, const alm_file *file, alm_backup_file *f, const char *from)
+/* `shared`: where it lies in a file that it shares; NULL: it is the file. */
+static alm_status copy_part(backup *b, const alm_file *file, alm_backup_file *f, const char *from,
+                            const alm_part_place *shared)
 {
     char tmp[ALM_PATH_MAX];
     tmp_path(b, tmp, sizeof tmp);
-    ALM_TRY(alm_backup_copy(b->cx, b->io, from, tmp, INT64_MAX, &f->bytes, &f->crc));
+    ALM_TRY(alm_backup_copy(b->cx, b->io, from, shared != NULL ? shared->offset : 0, tmp,
+                            shared != NULL ? shared->bytes : INT64_MAX, &f->bytes, &f->crc));
     if (f->bytes != file->bytes)
         return alm_damage_of_table(b->cx, b->v->table.name, file,
                                    alm_fail(b->cx, ALM_E_CORRUPT, -1,
                                             "part file '%s' has %lld bytes, not the %lld it should "
                                             "have",
                                             from, (long long)f->bytes, (long long)file->bytes));
-    ALM_TRY(verify_copy(b, file, from, tmp));
+    ALM_TRY(verify_copy(b, file, from, shared, tmp));
     return name_file(b, f);
 }
 
@@ -229,7 +237,7 @@ static alm_status is_sound(backup *b, const alm_file *file, const char *stored, 
     if (st == ALM_OK && old != NULL && (bytes != f->bytes || crc != f->crc))
         st = alm_fail(b->cx, ALM_E_CORRUPT, -1, "'%s': its checksum does not match", stored);
     else if (st == ALM_OK && old == NULL)
-        st = alm_part_verify(b->cx, b->io, stored, &claim);
+        st = alm_part_verify(b->cx, b->io, stored, NULL, &claim);
     if (st != ALM_E_CORRUPT && st != ALM_E_IO && st != ALM_E_UNSUPPORTED) {
         f->crc = crc;
         return st;
@@ -250,9 +258,12 @@ static alm_status part(backup *b, const alm_file *file)
     uint32_t sum = 0;
     bool sound = false;
     alm_backup_file f = {.bytes = file->bytes};
-    alm_file_path(file, from, sizeof from);
+    alm_part_place place;
+    bool shared = false;
+    alm_file_where(file, from, sizeof from, &place, &shared);
     alm_file_name(file, name, sizeof name);
-    ALM_TRY(alm_damage_of_table(b->cx, b->v->table.name, file, sum_of_footer(b, file, from, &sum)));
+    ALM_TRY(alm_damage_of_table(b->cx, b->v->table.name, file,
+                                sum_of_footer(b, file, from, &place, &sum)));
     (void)snprintf(f.name, sizeof f.name, "files/%llu-%.16s-%08x%s",
                    (unsigned long long)file->table_id, name, sum, name + 16);
     (void)snprintf(f.path, sizeof f.path, "tables/%llu/%s", (unsigned long long)file->table_id,
@@ -261,7 +272,7 @@ static alm_status part(backup *b, const alm_file *file)
     if (b->io->stat(b->io, to, &meta) == 0 && meta.size_bytes == file->bytes)
         ALM_TRY(is_sound(b, file, to, &f, &sound));
     if (!sound)
-        return copy_part(b, file, &f, from);
+        return copy_part(b, file, &f, from, shared ? &place : NULL);
     progress(b, f.bytes, 0);
     return alm_manifest_add(b->cx, &b->now, &f);
 }

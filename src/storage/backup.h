@@ -23,7 +23,7 @@ typedef struct alm_backup_file {
 enum { ALM_BACKUP_GENERATION_MAX = 99999999 };
 
 typedef struct alm_manifest {
-    uint32_t generation; /* 1 to ALM_BACKUP_GENERATION_MAX: names have eight digits */
+    uint32_t generation;  /* 1 to ALM_BACKUP_GENERATION_MAX: names have eight digits */
     uint64_t database_id; /* 0: an older program did not say */
     uint64_t lsn;
     int64_t time_us;
@@ -49,8 +49,8 @@ ALM_NODISCARD alm_status alm_manifest_list(alm_ctx *cx, const alm_io *io, const 
 /* Copies `most` bytes of `from` to `to` (synced; `to` is removed when that fails) in pieces, with a look for cancel
  * between them. */
 ALM_NODISCARD alm_status alm_backup_copy(alm_ctx *cx, const alm_io *io, const char *from,
-                                         const char *to, int64_t most, int64_t *bytes,
-                                         uint32_t *crc);
+                                         int64_t first, const char *to, int64_t most,
+                                         int64_t *bytes, uint32_t *crc);
 /* The directory is there, on disk too; its parent must be. */
 ALM_NODISCARD alm_status alm_backup_dir(alm_ctx *cx, const alm_io *io, const char *dir);
 /* Size and checksum of a file; `to` NULL. */

@@ -61,7 +61,7 @@ static alm_status file(checking *c, const alm_backup_file *f)
     /* Also where the manifest agrees: it may have been made of what was damaged already. And a part can say where. */
     if (is_claim(c, f, &claim)) {
         alm_part_check_arg arg = {.report = alm_findings_add, .arg = c};
-        ALM_TRY(settle(c, alm_part_check(c->cx, c->io, path, &claim, &arg)));
+        ALM_TRY(settle(c, alm_part_check(c->cx, c->io, path, NULL, &claim, &arg)));
     }
     if (bytes != f->bytes)
         (void)snprintf(line, sizeof line, "'%s' ends at offset %lld, %lld bytes expected", path,

@@ -13,6 +13,7 @@
 #include "storage/bulk.h"
 #include "storage/commit.h"
 #include "storage/dict.h"
+#include "storage/pack.h"
 #include "storage/txn.h"
 #include "storage/view.h"
 
@@ -37,6 +38,7 @@ struct alm_bulk {
     int64_t charged;  /* to it */
     alm_part_ref **parts;
     size_t n_parts, cap_parts;
+    alm_pack pack;     /* of small parts, where there are many partitions */
     alm_arena scratch; /* of one batch */
     int64_t
         map_faults; /* of the io, when it began: what it takes may be read from maps of others */
@@ -77,6 +79,7 @@ static alm_status bulk_new(alm_ctx *cx, alm_storage *st, alm_version *v,
     bulk->account = cx->lasting;
     bulk->map_faults = st->io->map_faults(st->io);
     alm_arena_init(&bulk->scratch, NULL);
+    alm_pack_init(&bulk->pack, st, v->table.id, SIZE_MAX);
     *out = bulk;
     return ALM_OK;
 }
@@ -126,6 +129,7 @@ static void bulk_free(alm_bulk *bulk)
         alm_mem_release(bulk->account, bulk->charged);
     free(bulk->buckets);
     free(bulk->parts);
+    alm_pack_deinit(&bulk->pack);
     alm_arena_deinit(&bulk->scratch);
     alm_version_release(bulk->v);
     if (bulk->pending != NULL)
@@ -185,10 +189,13 @@ static alm_status bucket_of(alm_ctx *cx, alm_bulk *bulk, int64_t ts, size_t *out
 
 static alm_status bucket_flush(alm_ctx *cx, alm_bulk *bulk, bulk_bucket *b)
 {
+    alm_part_pack *pack = NULL;
     if (b->rows.rows == 0)
         return ALM_OK;
+    if (bulk->n_buckets >= (size_t)bulk->st->conf.shared_parts_min)
+        ALM_TRY(alm_pack_next(cx, &bulk->pack, &pack));
     ALM_TRY(reserve(cx, &bulk->parts, &bulk->cap_parts, bulk->n_parts));
-    ALM_TRY(alm_rows_to_part(cx, bulk->st, bulk->v, b->rows.chunks, b->rows.n_chunks, b->lo,
+    ALM_TRY(alm_rows_to_part(cx, bulk->st, bulk->v, b->rows.chunks, b->rows.n_chunks, b->lo, pack,
                              &bulk->parts[bulk->n_parts]));
     bulk->n_parts++;
     bulk->buffered_rows -= b->rows.rows;
@@ -364,10 +371,17 @@ alm_status alm_bulk_append(alm_ctx *cx, alm_bulk *bulk, const alm_batch *rows)
 
 /* ------------------------------------------------------------------- ending */
 
-alm_status alm_bulk_parts(alm_ctx *cx, alm_bulk *bulk, alm_part_ref *const **parts, uint32_t *n)
+/* What is left in the buffers. */
+static alm_status flush_all(alm_ctx *cx, alm_bulk *bulk)
 {
     for (size_t i = 0; i < bulk->n_buckets; i++)
         ALM_TRY(bucket_flush(cx, bulk, bulk->buckets[i]));
+    return alm_pack_finish(cx, &bulk->pack);
+}
+
+alm_status alm_bulk_parts(alm_ctx *cx, alm_bulk *bulk, alm_part_ref *const **parts, uint32_t *n)
+{
+    ALM_TRY(flush_all(cx, bulk));
     *parts = bulk->parts;
     *n = (uint32_t)bulk->n_parts;
     return ALM_OK;
@@ -389,9 +403,7 @@ static alm_status commit_parts(alm_ctx *cx, alm_bulk *bulk)
 
 alm_status alm_bulk_commit(alm_ctx *cx, alm_bulk *bulk, int64_t *rows)
 {
-    alm_status status = ALM_OK;
-    for (size_t i = 0; i < bulk->n_buckets && status == ALM_OK; i++)
-        status = bucket_flush(cx, bulk, bulk->buckets[i]);
+    alm_status status = flush_all(cx, bulk);
     if (status == ALM_OK)
         status = alm_faults_refuse(cx, bulk->st, bulk->map_faults);
     if (status == ALM_OK)

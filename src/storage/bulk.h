@@ -28,10 +28,10 @@ ALM_NODISCARD alm_status alm_rowbuf_append(alm_ctx *cx, alm_rowbuf *buf, const a
 
 /* Writes rows of chunks (all columns of the schema, in its order) as one part of the table, sorted,
  * and without what DEDUP UPSERT KEYS replaces. One reference to the caller. The file goes when the
- * part is released before it was committed. */
+ * part is released before it was committed. `pack`: for a small one; or NULL. */
 ALM_NODISCARD alm_status alm_rows_to_part(alm_ctx *cx, alm_storage *st, const alm_version *v,
                                           const alm_part_chunk *chunks, size_t n_chunks,
-                                          int64_t bucket, alm_part_ref **out);
+                                          int64_t bucket, alm_part_pack *pack, alm_part_ref **out);
 
 /* Writes the rows of a spec as a part of its table; seq 0: the newest. */
 ALM_NODISCARD alm_status alm_spec_to_part(alm_ctx *cx, alm_storage *st, const alm_part_spec *spec,

@@ -14,7 +14,8 @@
 #include "storage/view.h"
 
 enum {
-    CATALOG_VERSION = 10,
+    CATALOG_VERSION = 11,
+    CATALOG_PACKED = 11,     /* parts that share a file from here on */
     CATALOG_IDENTIFIED = 10, /* database id, checksums of parts and dictionaries from here on */
     CATALOG_HEADER = 64,
     PIECE_BYTES = 1 << 20
@@ -504,7 +505,7 @@ alm_status alm_catalog_load(alm_ctx *cx, alm_build *b, const alm_catalog_file *f
     const bool identified = b->st->catalog_version >= CATALOG_IDENTIFIED;
     alm_reader r = {.at = bytes + CATALOG_HEADER,
                     .end = bytes + file->bytes,
-                    .form = identified ? ALM_PARTS_FORM : 0};
+                    .form = b->st->catalog_version >= CATALOG_PACKED ? 2U : identified};
     if (identified)
         (void)alm_get_u64(&r); /* alm_catalog_read has it */
     const uint64_t n = alm_get_u64(&r);

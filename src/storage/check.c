@@ -8,7 +8,7 @@
 
 #include "storage/change.h"
 #include "storage/findings.h"
-#include "storage/part.h"
+#include "storage/pack.h"
 
 typedef struct checking {
     alm_findings found; /* first: its address is that of the whole */
@@ -41,11 +41,13 @@ static alm_status part_file(checking *c, const alm_part_ref *part, const alm_fil
     char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 256];
     alm_io_stat meta;
     alm_part_claim claim;
-    alm_file_path(file, path, sizeof path);
+    alm_part_place place;
+    bool shared = false;
+    alm_file_where(file, path, sizeof path, &place, &shared);
     alm_file_claim(file, &claim);
     ALM_TRY(alm_check(c->cx));
     const int e = c->st->io->stat(c->st->io, path, &meta);
-    if (e < 0 || meta.size_bytes != file->bytes) {
+    if (e < 0 || !alm_place_fits(&place, shared, meta.size_bytes)) {
         (void)snprintf(line, sizeof line,
                        "table '%s': '%s' is missing or has not the %lld bytes of the catalogue",
                        c->v->table.name, path, (long long)file->bytes);
@@ -53,7 +55,8 @@ static alm_status part_file(checking *c, const alm_part_ref *part, const alm_fil
         return ALM_OK;
     }
     alm_part_check_arg arg = {.report = alm_findings_add, .arg = c, .dict_count = dict_count};
-    const alm_status s = alm_part_check(c->cx, c->st->io, path, &claim, &arg);
+    const alm_status s =
+        alm_part_check(c->cx, c->st->io, path, shared ? &place : NULL, &claim, &arg);
     if (s == ALM_E_CORRUPT || s == ALM_E_UNSUPPORTED || s == ALM_E_IO) {
         (void)snprintf(line, sizeof line, "table '%s': %s", c->v->table.name, c->cx->err.msg);
         alm_findings_add(c, line);

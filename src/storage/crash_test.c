@@ -138,6 +138,7 @@ static void world_init(world *w, uint64_t seed)
     w->conf.wal_segment_bytes = 4096;
     w->conf.sync_files_max = seed % 2 ? 16 : 1; /* files one by one, or the file system */
     w->conf.reserve_bytes = seed % 3 == 0 ? 64 << 10 : 0;
+    w->conf.shared_parts_min = seed / 2 % 2 ? 1 : 16; /* small parts share files, or not */
     w->conf.manual = true;
 }
 

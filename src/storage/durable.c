@@ -277,8 +277,9 @@ alm_status alm_parts_sync(alm_ctx *cx, alm_storage *st, alm_part_ref *const *par
     ALM_TRY(alm_heap_bytes(cx, n_files * sizeof *list, "files to sync", (void *)&list));
     size_t n_list = 0;
     for (size_t i = 0; i < n; i++) {
-        if (parts[i]->file->unsynced.state != ALM_SYNC_DONE)
-            list[n_list++] = &parts[i]->file->unsynced;
+        alm_unsynced *u = alm_file_unsynced(parts[i]->file);
+        if (u->state != ALM_SYNC_DONE && (n_list == 0 || list[n_list - 1] != u))
+            list[n_list++] = u; /* of parts that share a file once */
         for (uint32_t j = 0; j < parts[i]->n_overlays; j++)
             if (parts[i]->overlays[j].file->unsynced.state != ALM_SYNC_DONE)
                 list[n_list++] = &parts[i]->overlays[j].file->unsynced;

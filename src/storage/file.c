@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "storage/hold.h"
-#include "storage/part.h"
+#include "storage/pack.h"
 #include "storage/state.h"
 
 static size_t slot_of(const alm_storage *st, uint64_t id)
@@ -96,14 +96,14 @@ static alm_status file_make(alm_ctx *cx, alm_storage *st, const alm_part_claim *
     return ALM_OK;
 }
 
-alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool parquet,
+alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id, uint64_t format,
                         alm_file **out)
 {
     alm_unsynced fresh;
     ALM_TRY(alm_unsynced_begin(cx, st, table_id, &fresh));
     const uint64_t id = atomic_fetch_add(&st->next_file_id, 1);
-    const alm_part_claim claim = {.table_id = table_id,
-                                  .file_id = parquet ? id | ALM_FILE_PARQUET : id};
+    const alm_part_claim claim = {.table_id = table_id, .file_id = id | format};
+    ALM_ASSERT((id & ALM_FILE_FORMATS) == 0);
     ALM_TRY(file_make(cx, st, &claim, out));
     (*out)->unsynced = fresh;
     return ALM_OK;
@@ -125,6 +125,11 @@ alm_status alm_file_write(alm_ctx *cx, alm_file *file, const alm_part_spec *spec
     file->min_ts = out->min_ts;
     file->max_ts = out->max_ts;
     atomic_store(&file->footer_crc, out->footer_crc);
+    if (out->packed) {
+        file->pack = alm_file_retain(spec->pack->file);
+        file->offset = out->offset;
+        return ALM_OK; /* the pack is synced as a whole */
+    }
     return alm_unsynced_written(cx, file->st, &file->unsynced, out->handle, out->bytes, name);
 }
 
@@ -150,16 +155,34 @@ static alm_status settle_claims(alm_ctx *cx, alm_file *f, const alm_part_claim *
         return alm_fail(
             cx, ALM_E_CORRUPT, -1, "file %016llx of table %llu has two checksums: %08x and %08x",
             (unsigned long long)f->id, (unsigned long long)f->table_id, known, claim->footer_crc);
+    if ((f->pack != NULL ? f->pack->id : 0) != claim->pack || f->offset != claim->offset)
+        return alm_fail(cx, ALM_E_CORRUPT, -1, "file %016llx of table %llu has two places",
+                        (unsigned long long)f->id, (unsigned long long)f->table_id);
     if (known == 0)
         atomic_store(&f->footer_crc, claim->footer_crc);
     return ALM_OK;
 }
 
+/* A file that is not registered yet, and its pack. */
+static alm_status make_known(alm_ctx *cx, alm_storage *st, const alm_part_claim *claim,
+                             alm_file **out)
+{
+    const alm_part_claim shared = {.table_id = claim->table_id, .file_id = claim->pack};
+    ALM_TRY(file_make(cx, st, claim, out));
+    const alm_status e = claim->pack == 0 ? ALM_OK : alm_file_known(cx, st, &shared, &(*out)->pack);
+    if (e != ALM_OK)
+        alm_file_release(*out);
+    else
+        (*out)->offset = claim->offset;
+    return e;
+}
+
 alm_status alm_file_known(alm_ctx *cx, alm_storage *st, const alm_part_claim *claim, alm_file **out)
 {
     alm_file *f = alm_file_find(st, claim->file_id);
+    ALM_ASSERT(claim->pack == 0 || claim->pack != claim->file_id);
     if (f == NULL)
-        return file_make(cx, st, claim, out);
+        return make_known(cx, st, claim, out);
     const alm_status e = settle_claims(cx, f, claim);
     if (e == ALM_OK)
         *out = f;
@@ -177,7 +200,9 @@ void alm_file_claim(const alm_file *file, alm_part_claim *out)
                             .rows = file->rows,
                             .min_ts = file->min_ts,
                             .max_ts = file->max_ts,
-                            .footer_crc = atomic_load(&file->footer_crc)};
+                            .footer_crc = atomic_load(&file->footer_crc),
+                            .pack = file->pack != NULL ? file->pack->id : 0,
+                            .offset = file->offset};
 }
 
 bool alm_file_is_registered(alm_storage *st, uint64_t id)
@@ -223,7 +248,14 @@ void alm_file_release(alm_file *file)
         alm_file_path(file, path, sizeof path);
         (void)st->io->unlink(st->io, path); /* if not: the sweep after the next start */
     }
+    alm_file *pack = file->pack;
     free(file);
+    alm_file_release(pack); /* which is in no pack */
+}
+
+alm_unsynced *alm_file_unsynced(alm_file *file)
+{
+    return file->pack != NULL ? &file->pack->unsynced : &file->unsynced;
 }
 
 void alm_file_dir(const alm_file *file, char *dir, size_t dir_size)
@@ -233,8 +265,11 @@ void alm_file_dir(const alm_file *file, char *dir, size_t dir_size)
 
 void alm_file_id_name(uint64_t id, char *name, size_t name_size)
 {
-    (void)snprintf(name, name_size, "%016llx.%s", (unsigned long long)(id & ~ALM_FILE_PARQUET),
-                   alm_file_id_is_parquet(id) ? "parquet" : "part");
+    const char *const format = (id & ALM_FILE_PARQUET) != 0 ? "parquet"
+                               : (id & ALM_FILE_PACK) != 0  ? "pack"
+                                                            : "part";
+    (void)snprintf(name, name_size, "%016llx.%s", (unsigned long long)(id & ~ALM_FILE_FORMATS),
+                   format);
 }
 
 bool alm_file_id_of_name(const char *name, uint64_t *id)
@@ -244,6 +279,8 @@ bool alm_file_id_of_name(const char *name, uint64_t *id)
     *id = strtoull(name, &end, 16);
     if (strcmp(end, ".parquet") == 0)
         *id |= ALM_FILE_PARQUET;
+    if (strcmp(end, ".pack") == 0)
+        *id |= ALM_FILE_PACK;
     alm_file_id_name(*id, again, sizeof again); /* no other way to write the number */
     return strcmp(name, again) == 0;
 }
@@ -262,12 +299,17 @@ void alm_file_path(const alm_file *file, char *path, size_t path_size)
 }
 
 /* The part that the catalogue means, and no other of that name. What an older catalogue did not say is known from then on. */
-static alm_status open_meant(alm_ctx *cx, alm_file *file, const char *path, alm_part **out)
+static alm_status open_meant(alm_ctx *cx, alm_file *file, alm_part **out)
 {
+    char path[ALM_PATH_MAX];
     alm_part_claim claim;
+    alm_part_place place;
+    bool shared = false;
     alm_part *part = NULL;
     alm_file_claim(file, &claim);
-    ALM_TRY(alm_part_open(cx, file->st->io, path, file->table_id, &file->st->decoded, &part));
+    alm_file_where(file, path, sizeof path, &place, &shared);
+    ALM_TRY(alm_part_open(cx, file->st->io, path, shared ? &place : NULL, file->table_id,
+                          &file->st->decoded, &part));
     const alm_status st = alm_part_match(cx, part, &claim);
     if (st != ALM_OK) {
         alm_part_release(part);
@@ -283,10 +325,8 @@ alm_status alm_file_part(alm_ctx *cx, alm_file *file, struct alm_part **out)
 {
     alm_part *part = atomic_load_explicit(&file->part, memory_order_acquire);
     if (part == NULL) {
-        char path[ALM_PATH_MAX];
         alm_part *fresh = NULL;
-        alm_file_path(file, path, sizeof path);
-        ALM_TRY(open_meant(cx, file, path, &fresh));
+        ALM_TRY(open_meant(cx, file, &fresh));
         if (atomic_compare_exchange_strong(&file->part, &part, fresh))
             part = fresh;
         else

@@ -1,6 +1,6 @@
 /*
  * flush.c - the head of a table becomes parts: freeze its lanes, write them by partition, name the
- * parts in one log record that also drops the lanes.
+ * parts in one log record that also drops the lanes. Small parts of many partitions share a file.
  *
  * Failure     leaves the lanes frozen; the next flush writes them again. Files that were written go
  *             with their last reference.
@@ -9,7 +9,7 @@
 
 #include "storage/bulk.h"
 #include "storage/change.h"
-#include "storage/part.h"
+#include "storage/pack.h"
 
 alm_status alm_prepare_freeze(alm_ctx *cx, alm_request *rq, alm_build *b)
 {
@@ -45,6 +45,7 @@ typedef struct flushing {
     uint32_t max_chunks, n_chunks;
     alm_part_ref **parts;
     uint32_t n_parts, cap_parts;
+    alm_pack pack;
 } flushing;
 
 /* Rows [from, to) of a chunk as a piece; a column that the chunk lacks is a const null. */
@@ -119,10 +120,25 @@ static alm_status write_part(flushing *f, int64_t bucket)
         f->parts = bigger;
         f->cap_parts = cap;
     }
-    ALM_TRY(alm_rows_to_part(f->cx, f->st, f->v, f->chunks, f->n_chunks, bucket,
+    alm_part_pack *pack = NULL;
+    ALM_TRY(alm_pack_next(f->cx, &f->pack, &pack));
+    ALM_TRY(alm_rows_to_part(f->cx, f->st, f->v, f->chunks, f->n_chunks, bucket, pack,
                              &f->parts[f->n_parts]));
     f->n_parts++;
     return ALM_OK;
+}
+
+/* How many partitions the frozen lanes have, up to `most`. */
+static size_t count_partitions(const alm_version *v, size_t most)
+{
+    const bool ns = alm_version_is_ns(v);
+    size_t n = v->table.ts_col < 0;
+    int64_t bound = INT64_MIN, ts = 0;
+    while (v->table.ts_col >= 0 && n < most && bound < INT64_MAX && next_time(v, bound, &ts)) {
+        bound = alm_partition_next(v->table.partition, ns, ts);
+        n++;
+    }
+    return n;
 }
 
 static alm_status write_partitions(flushing *f, alm_arena *arena)
@@ -167,8 +183,12 @@ alm_status alm_lanes_to_parts(alm_ctx *cx, alm_storage *st, const alm_version *v
     if (e == ALM_OK)
         e = alm_heap_bytes(cx, (size_t)f.max_chunks * v->schema->n_cols * sizeof *f.vecs, "a flush",
                            &f.vecs);
+    alm_pack_init(&f.pack, st, v->table.id, count_partitions(v, (size_t)st->conf.shared_parts_min));
     if (e == ALM_OK)
         e = write_partitions(&f, &arena);
+    if (e == ALM_OK)
+        e = alm_pack_finish(cx, &f.pack);
+    alm_pack_deinit(&f.pack);
     free(f.chunks);
     free(f.vecs);
     alm_arena_deinit(&arena);

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "storage/archive.h"
 #include "storage/commit.h"
+#include "storage/pack.h"
 
 enum { HOLD_VERSION = 1, LATER_FIRST = 64 };
 static const char *const MARKER = "hold";
@@ -116,9 +117,11 @@ static alm_status file_there(alm_ctx *cx, alm_storage *st, const alm_file *file)
 {
     char path[ALM_PATH_MAX];
     alm_io_stat meta;
-    alm_file_path(file, path, sizeof path);
+    alm_part_place place;
+    bool shared = false;
+    alm_file_where(file, path, sizeof path, &place, &shared);
     const int e = st->io->stat(st->io, path, &meta);
-    if (e == 0 && meta.size_bytes == file->bytes)
+    if (e == 0 && alm_place_fits(&place, shared, meta.size_bytes))
         return ALM_OK;
     return alm_fail(cx, ALM_E_CORRUPT, -1, "'%s' is missing or has not its %lld bytes", path,
                     (long long)file->bytes);

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "storage/reserve.h"
 #include "storage/archive.h"
 #include "storage/change.h"
 #include "storage/dict.h"
 #include "storage/hold.h"
+#include "storage/reserve.h"
 
 void alm_storage_conf_default(alm_storage_conf *conf)
 {
@@ -27,6 +27,8 @@ void alm_storage_conf_default(alm_storage_conf *conf)
         .txn_bytes_max = INT64_C(1) << 30,
         .part_rows_max = INT64_C(4) << 20,
         .sync_files_max = 16,
+        .shared_part_bytes_max = 32 << 10,
+        .shared_parts_min = 16,
         .overlap_max = 64,
         .snapshot_age_max_ms = INT64_C(3600000),
         .decoded_bytes_max = INT64_C(1) << 30,

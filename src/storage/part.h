@@ -50,6 +50,7 @@ enum {
     ALM_PART_PAGE = 4096,
     ALM_PART_HEADER = 64,
     ALM_PART_ALIGN = 16,       /* what the widest element needs */
+    ALM_PART_PACKED = 64,      /* parts that share a file begin at multiples of it */
     ALM_PART_LARGE = 64 << 10, /* padding to a page is a sixteenth of it at the most */
     ALM_PART_TRAILER = 32,
     ALM_PART_LAST_MAX = 65536
@@ -133,7 +134,9 @@ typedef struct alm_part_spec {
      * come, or sorted by time if `sort`. */
     const uint64_t *order;
     int64_t n_order;
-    bool sort;    /* one pass finds out whether there is anything to do */
+    bool sort; /* one pass finds out whether there is anything to do */
+    struct alm_part_pack
+        *pack;    /* a small part is written behind others there; NULL: to a file of its own */
     bool parquet; /* a Parquet file; SYMBOL vectors have their dictionary */
     bool later;   /* the caller syncs the file, by the handle that he gets, and its directory */
 } alm_part_spec;
@@ -142,8 +145,24 @@ typedef struct alm_part_written {
     int64_t rows, bytes;
     int64_t min_ts, max_ts;
     uint32_t footer_crc; /* alm_part_footer_crc */
-    int handle;          /* open, if `later`; else -1 */
+    int handle;          /* open, if `later` and not packed; else -1 */
+    bool packed;         /* it is in the pack, from `offset` on */
+    int64_t offset;
 } alm_part_written;
+
+/* A file of small parts, one behind another at multiples of ALM_PART_PACKED, that is being written. */
+typedef struct alm_part_pack {
+    int handle;
+    const char *path;
+    int64_t end;       /* where the next part begins */
+    int64_t bytes_max; /* larger parts, as far as that is known before, have files of their own */
+    struct alm_file *file; /* for who opens the parts again */
+} alm_part_pack;
+
+/* Where a part lies in its file. */
+typedef struct alm_part_place {
+    int64_t offset, bytes;
+} alm_part_place;
 
 /* Writes and syncs the file `dir`/`name`. Memory: a few blocks, and 24 bytes per row while rows out
  * of order are sorted. Without rows or columns: ALM_E_ARG. */
@@ -168,14 +187,17 @@ typedef struct alm_part_claim {
     int64_t bytes, rows;
     int64_t min_ts, max_ts; /* min > max: it does not say */
     uint32_t footer_crc;
+    uint64_t pack; /* number of the file that it shares with others, 0: none */
+    int64_t offset;
 } alm_part_claim;
 
 /* Maps the file and checks header and footer. The part has one reference. Columns of a Parquet file are
- * decoded to memory of `decoded`, or without a bound (NULL): for programs that check one part. */
+ * decoded to memory of `decoded`, or without a bound (NULL): for programs that check one part. `place` NULL: the part is the
+ * whole file. */
 struct alm_decoded;
 ALM_NODISCARD alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char *path,
-                                       uint64_t table_id, struct alm_decoded *decoded,
-                                       alm_part **out);
+                                       const alm_part_place *place, uint64_t table_id,
+                                       struct alm_decoded *decoded, alm_part **out);
 /* Is the open part the one that is meant? ALM_E_CORRUPT says what it has and what was expected. */
 ALM_NODISCARD alm_status alm_part_match(alm_ctx *cx, const alm_part *part,
                                         const alm_part_claim *claim);
@@ -233,7 +255,7 @@ int64_t alm_times_lower_bound(const int64_t *ts, int64_t n, int64_t bound);
 
 /* Compares every checksum of the file as it is on disk now: header, footer, blocks, last rows. */
 ALM_NODISCARD alm_status alm_part_verify(alm_ctx *cx, const alm_io *io, const char *path,
-                                         const alm_part_claim *claim);
+                                         const alm_part_place *place, const alm_part_claim *claim);
 
 /* Every checksum of every block, the order of the timestamps, codes within `dict_count` of the
  * column (callback; may be NULL), views within their heap. Calls report for each finding. */
@@ -248,6 +270,7 @@ typedef struct alm_part_check_arg {
     alm_status (*pace)(alm_ctx *cx, void *arg, int64_t bytes);
 } alm_part_check_arg;
 ALM_NODISCARD alm_status alm_part_check(alm_ctx *cx, const alm_io *io, const char *path,
-                                        const alm_part_claim *claim, alm_part_check_arg *arg);
+                                        const alm_part_place *place, const alm_part_claim *claim,
+                                        alm_part_check_arg *arg);
 
 #endif

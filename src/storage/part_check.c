@@ -151,10 +151,10 @@ static alm_status verify_column(alm_ctx *cx, alm_part *part, uint32_t entry)
 }
 
 alm_status alm_part_verify(alm_ctx *cx, const alm_io *io, const char *path,
-                           const alm_part_claim *claim)
+                           const alm_part_place *place, const alm_part_claim *claim)
 {
     alm_part *part = NULL;
-    ALM_TRY(alm_part_open(cx, io, path, claim->table_id, NULL, &part));
+    ALM_TRY(alm_part_open(cx, io, path, place, claim->table_id, NULL, &part));
     alm_status st = alm_part_match(cx, part, claim);
     for (uint32_t c = 0; c < alm_part_info(part)->n_cols && st == ALM_OK; c++)
         st = verify_column(cx, part, c);
@@ -163,11 +163,13 @@ alm_status alm_part_verify(alm_ctx *cx, const alm_io *io, const char *path,
 }
 
 alm_status alm_part_check(alm_ctx *cx, const alm_io *io, const char *path,
-                          const alm_part_claim *claim, alm_part_check_arg *arg)
+                          const alm_part_place *place, const alm_part_claim *claim,
+                          alm_part_check_arg *arg)
 {
     alm_part *part = NULL;
     bool good = true;
-    ALM_TRY(settle(cx, alm_part_open(cx, io, path, claim->table_id, NULL, &part), arg, &good));
+    ALM_TRY(
+        settle(cx, alm_part_open(cx, io, path, place, claim->table_id, NULL, &part), arg, &good));
     if (!good)
         return ALM_OK;
     arg->footer_crc = alm_part_footer_crc(part);

@@ -3,7 +3,7 @@
  *
  * Reason      A process has few maps, and mapping a file again costs more than reading the few rows of a small part. Where half
  *             of the maps are in use, a native part of at most SMALL bytes that is opened is read instead, verified whole,
- *             and packed.
+ *             and packed. So is a part that shares its file with others, always.
  * Layout      Footer, then the segments of each column at multiples of 64 bytes, with offsets to match: without the
  *             padding to pages a part of one row takes less than a kilobyte.
  * Limit       alm_decoded.copies_max for all of them. They go with their files: what is beyond is mapped.
@@ -75,13 +75,14 @@ static void fill(const alm_part *part, uint8_t *to, size_t size)
 static bool wants_copy(const alm_part *part, const alm_decoded *decoded, size_t *bytes)
 {
     alm_io_map_counts maps;
-    alm_io_stat meta;
+    alm_io_stat meta = {.size_bytes = part->place.bytes};
     if (decoded == NULL || atomic_load(&decoded->copies) >= decoded->copies_max)
         return false;
     part->io->map_counts(part->io, &maps);
-    if (maps.limit == 0 || maps.in < maps.limit / 2 ||
-        part->io->stat(part->io, part->path, &meta) < 0 || meta.size_bytes <= 0 ||
-        meta.size_bytes > SMALL)
+    if (part->place.bytes == 0 && (maps.limit == 0 || maps.in < maps.limit / 2 ||
+                                   part->io->stat(part->io, part->file_path, &meta) < 0))
+        return false;
+    if (meta.size_bytes <= 0 || meta.size_bytes > SMALL)
         return false;
     *bytes = (size_t)meta.size_bytes;
     return true;
@@ -96,9 +97,10 @@ alm_status alm_part_copy_read(alm_ctx *cx, alm_part *part, alm_decoded *decoded)
     uint8_t *whole = aligned_alloc(ALIGN, aligned(bytes));
     if (whole == NULL)
         return ALM_OK; /* it is mapped instead */
-    const int handle = io->open(io, part->path, ALM_IO_READ);
-    alm_status st = handle < 0 ? alm_io_fail(cx, handle, part->path)
-                               : alm_io_read_all(cx, io, handle, whole, bytes, 0, part->path);
+    const int handle = io->open(io, part->file_path, ALM_IO_READ);
+    alm_status st =
+        handle < 0 ? alm_io_fail(cx, handle, part->file_path)
+                   : alm_io_read_all(cx, io, handle, whole, bytes, part->place.offset, part->path);
     if (handle >= 0)
         (void)io->close(io, handle); /* read-only: nothing to lose */
     if (st != ALM_OK || alm_part_is_parquet(whole, bytes)) {

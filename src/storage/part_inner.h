@@ -16,7 +16,9 @@ struct alm_part_parquet; /* part_parquet.c */
 struct alm_part {
     _Atomic uint32_t refs;
     const alm_io *io;
-    char *path;
+    char *path;      /* as messages name it: with the offset where it shares its file */
+    char *file_path; /* the same without it */
+    alm_part_place place;
     alm_io_map *file;   /* NULL: there is a copy */
     const uint8_t *map; /* file->at, or the copy */
     size_t bytes;       /* of the file */

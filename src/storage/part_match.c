@@ -61,7 +61,7 @@ alm_status alm_part_match(alm_ctx *cx, const alm_part *part, const alm_part_clai
 alm_status alm_part_is(alm_ctx *cx, const alm_io *io, const char *path, const alm_part_claim *claim)
 {
     alm_part *part = NULL;
-    ALM_TRY(alm_part_open(cx, io, path, claim->table_id, NULL, &part));
+    ALM_TRY(alm_part_open(cx, io, path, NULL, claim->table_id, NULL, &part));
     const alm_status st = alm_part_match(cx, part, claim);
     alm_part_release(part);
     return st;

@@ -68,7 +68,7 @@ static void only_the_part_that_is_meant_matches(void **state)
         alm_part *part = NULL;
         alm_part_written w;
         write_part(&cx, io, recorded, &w);
-        assert_int_equal(alm_part_open(&cx, io, "/d/p", 42, NULL, &part), ALM_OK);
+        assert_int_equal(alm_part_open(&cx, io, "/d/p", NULL, 42, NULL, &part), ALM_OK);
         assert_int_equal(alm_part_footer_crc(part), w.footer_crc);
         const alm_part_claim nothing = {.table_id = 42, .min_ts = 1};
         const alm_part_claim right = {42, 7, 8, w.bytes, 3, 5, 9, w.footer_crc};

@@ -208,7 +208,7 @@ static alm_part *write_open(rows *r, const alm_io *io, const char *dir, const ch
     assert_int_equal(st, ALM_OK);
     assert_int_equal(written.rows, r->n);
     (void)snprintf(path, sizeof path, "%s/%s", dir, name);
-    assert_int_equal(alm_part_open(&r->cx, io, path, TABLE, decoded, &part), ALM_OK);
+    assert_int_equal(alm_part_open(&r->cx, io, path, NULL, TABLE, decoded, &part), ALM_OK);
     assert_int_equal(alm_part_bytes(part), written.bytes);
     return part;
 }
@@ -305,7 +305,7 @@ static void compare(rows *r, const alm_io *io, const char *dir, const uint64_t *
     char path[256];
     (void)snprintf(path, sizeof path, "%s/a.parquet", dir);
     alm_part_check_arg arg = {.report = print_line};
-    assert_int_equal(alm_part_check(&r->cx, io, path, &WHATEVER, &arg), ALM_OK);
+    assert_int_equal(alm_part_check(&r->cx, io, path, NULL, &WHATEVER, &arg), ALM_OK);
     assert_int_equal(arg.n_findings, 0);
 }
 
@@ -551,7 +551,7 @@ static alm_status open_and_read(rows *r, const alm_io *io, bool *same)
     alm_part *part = NULL;
     alm_error_clear(&r->cx);
     *same = true;
-    alm_status st = alm_part_open(&r->cx, io, "/d/a.parquet", TABLE, NULL, &part);
+    alm_status st = alm_part_open(&r->cx, io, "/d/a.parquet", NULL, TABLE, NULL, &part);
     if (st != ALM_OK)
         return st;
     for (uint32_t c = 0; c < r->n_cols && st == ALM_OK; c++) {
@@ -621,9 +621,9 @@ static void damage_is_named(void **state)
     assert_non_null(strstr(r->cx.err.msg, "c1"));
     alm_error_clear(&r->cx);
     alm_part_check_arg arg = {.report = print_line};
-    assert_int_equal(alm_part_check(&r->cx, io, "/d/a.parquet", &WHATEVER, &arg), ALM_OK);
+    assert_int_equal(alm_part_check(&r->cx, io, "/d/a.parquet", NULL, &WHATEVER, &arg), ALM_OK);
     assert_true(arg.n_findings > 0);
-    assert_int_equal(alm_part_open(&r->cx, io, "/d/a.parquet", TABLE + 1, NULL, &part),
+    assert_int_equal(alm_part_open(&r->cx, io, "/d/a.parquet", NULL, TABLE + 1, NULL, &part),
                      ALM_E_CORRUPT);
     alm_error_clear(&r->cx);
     rows_free(r);

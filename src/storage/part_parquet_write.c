@@ -271,7 +271,7 @@ static alm_status read_back(alm_ctx *cx, const pq_part_writer *p, uint32_t *bad)
     alm_part *part = NULL;
     uint32_t entry = 0;
     *bad = UINT32_MAX;
-    ALM_TRY(alm_part_open(cx, p->io, p->path, p->spec->table_id, NULL, &part));
+    ALM_TRY(alm_part_open(cx, p->io, p->path, NULL, p->spec->table_id, NULL, &part));
     const alm_status st = alm_part_parquet_read_all(cx, part, &entry);
     alm_part_release(part);
     if (st == ALM_E_CORRUPT)

@@ -230,13 +230,19 @@ alm_status alm_part_set_footer(alm_ctx *cx, alm_part *part, const void *footer, 
 
 static alm_status map_file(alm_ctx *cx, alm_part *part)
 {
-    const int rc = part->io->map_file(part->io, part->path, &part->file);
+    const int rc = part->io->map_file(part->io, part->file_path, &part->file);
     if (rc == -ENODATA)
         return alm_part_corrupt(cx, part->path, 0, "the file is too short");
     if (rc < 0)
         return map_failed(cx, part, rc);
     part->map = part->file->at;
     part->bytes = part->file->bytes;
+    if (part->place.bytes == 0)
+        return ALM_OK;
+    if ((uint64_t)part->place.offset + (uint64_t)part->place.bytes > part->bytes)
+        return alm_part_corrupt(cx, part->path, 0, "the file is too short");
+    part->map += part->place.offset;
+    part->bytes = (size_t)part->place.bytes;
     return ALM_OK;
 }
 
@@ -260,7 +266,23 @@ static alm_status open_part(alm_ctx *cx, alm_part *part, uint64_t table_id, alm_
     return part->copy != NULL ? alm_part_copy_pack(cx, part) : ALM_OK;
 }
 
-alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char *path, uint64_t table_id,
+static void set_place(alm_part *part, const char *path, const alm_part_place *place)
+{
+    part->file_path = strdup(path);
+    if (place == NULL) {
+        part->path = strdup(path);
+        return;
+    }
+    ALM_ASSERT(place->offset >= 0 && place->bytes > 0);
+    part->place = *place;
+    const size_t size = strlen(path) + 32;
+    part->path = malloc(size);
+    if (part->path != NULL)
+        (void)snprintf(part->path, size, "%s@%lld", path, (long long)place->offset);
+}
+
+alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char *path,
+                         const alm_part_place *place, uint64_t table_id,
                          struct alm_decoded *decoded, alm_part **out)
 {
     alm_part *part = calloc(1, sizeof(*part));
@@ -268,9 +290,9 @@ alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char *path, uint64
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to open part file '%s'", path);
     part->io = io;
     part->refs = 1;
-    part->path = strdup(path);
+    set_place(part, path, place);
     alm_status st = ALM_OK;
-    if (part->path == NULL)
+    if (part->path == NULL || part->file_path == NULL)
         st = alm_fail(cx, ALM_E_MEMORY, -1, "no memory to open part file '%s'", path);
     else
         st = open_part(cx, part, table_id, decoded);
@@ -299,6 +321,7 @@ void alm_part_release(alm_part *part)
     free(atomic_load(&part->compared));
     free(part->verified);
     free(part->path);
+    free(part->file_path);
     free(part);
 }
 

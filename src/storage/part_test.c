@@ -207,7 +207,7 @@ static int64_t findings(const alm_io *io, const char *path)
     alm_ctx cx = {0};
     const alm_part_claim claim = {.table_id = 42, .min_ts = 1}; /* says nothing else */
     alm_part_check_arg arg = {.report = ignore_line};
-    assert_int_equal(alm_part_check(&cx, io, path, &claim, &arg), ALM_OK);
+    assert_int_equal(alm_part_check(&cx, io, path, NULL, &claim, &arg), ALM_OK);
     return arg.n_findings;
 }
 
@@ -222,7 +222,7 @@ static void round_trip(const alm_io *io, const char *dir, uint32_t n, bool in_or
     (void)snprintf(path, sizeof(path), "%s/p", dir);
     assert_int_equal(alm_part_write(&r->cx, io, dir, "p", &spec, &written), ALM_OK);
     assert_int_equal(written.rows, n);
-    assert_int_equal(alm_part_open(&r->cx, io, path, 42, NULL, &part), ALM_OK);
+    assert_int_equal(alm_part_open(&r->cx, io, path, NULL, 42, NULL, &part), ALM_OK);
     assert_int_equal(alm_part_bytes(part), written.bytes);
     uint32_t *order = oracle_order(r);
     assert_int_equal(written.min_ts, ts_of(r, order[0]));
@@ -305,11 +305,11 @@ static void small_parts_are_copied(void **state)
         alm_part_written written = {0};
         alm_part *part = NULL, *copy = NULL, *mapped = NULL;
         assert_int_equal(alm_part_write(&r->cx, io, dir, "p", &spec, &written), ALM_OK);
-        assert_int_equal(alm_part_open(&r->cx, io, path, 42, NULL, &part), ALM_OK);
+        assert_int_equal(alm_part_open(&r->cx, io, path, NULL, 42, NULL, &part), ALM_OK);
         decoded.copies_max = 1;
-        assert_int_equal(alm_part_open(&r->cx, io, path, 42, &decoded, &copy), ALM_OK);
+        assert_int_equal(alm_part_open(&r->cx, io, path, NULL, 42, &decoded, &copy), ALM_OK);
         assert_true(atomic_load(&decoded.copies) > 1);
-        assert_int_equal(alm_part_open(&r->cx, io, path, 42, &decoded, &mapped), ALM_OK);
+        assert_int_equal(alm_part_open(&r->cx, io, path, NULL, 42, &decoded, &mapped), ALM_OK);
         same_part(r, copy, part, first);
         same_part(r, mapped, part, first);
         alm_part_doubt(copy);
@@ -325,7 +325,7 @@ static void small_parts_are_copied(void **state)
         byte ^= 4;
         assert_int_equal(io->write(io, fd, &byte, 1, at), 1);
         (void)io->close(io, fd);
-        assert_int_equal(alm_part_open(&r->cx, io, path, 42, &decoded, &copy), ALM_E_CORRUPT);
+        assert_int_equal(alm_part_open(&r->cx, io, path, NULL, 42, &decoded, &copy), ALM_E_CORRUPT);
         assert_non_null(strstr(r->cx.err.msg, path));
         assert_int_equal(decoded.copies, 0);
         alm_error_clear(&r->cx);
@@ -374,7 +374,7 @@ static void blocks_and_given_order(void **state)
     alm_part_written written = {0};
     alm_part *part = NULL;
     assert_int_equal(alm_part_write(&cx, io, "/d", "p", &spec, &written), ALM_OK);
-    assert_int_equal(alm_part_open(&cx, io, "/d/p", 42, NULL, &part), ALM_OK);
+    assert_int_equal(alm_part_open(&cx, io, "/d/p", NULL, 42, NULL, &part), ALM_OK);
     assert_int_equal(alm_part_info(part)->n_blocks, 3);
     assert_int_equal(alm_part_col_at(part, 1)->width, 4);
     assert_int_equal(alm_part_col_at(part, 1)->n_last, 0); /* too many codes */
@@ -429,7 +429,7 @@ static void code_widths_and_last_rows(void **state)
         alm_part_written written = {0};
         alm_part *part = NULL;
         assert_int_equal(alm_part_write(&cx, io, "/d", "p", &spec, &written), ALM_OK);
-        assert_int_equal(alm_part_open(&cx, io, "/d/p", 42, NULL, &part), ALM_OK);
+        assert_int_equal(alm_part_open(&cx, io, "/d/p", NULL, 42, NULL, &part), ALM_OK);
         assert_int_equal(alm_part_col_at(part, 0)->width, width[k]);
         alm_vec v;
         assert_int_equal(alm_part_vec(&cx, &arena, part, 5, ALM_TY(SYMBOL), &v), ALM_OK);
@@ -503,7 +503,7 @@ static uint32_t entries_of(const alm_io *io, rows *r, const alm_part_spec *spec,
     alm_part_written written = {0};
     alm_part *part = NULL;
     assert_int_equal(alm_part_write(&r->cx, io, "/d", "p", spec, &written), ALM_OK);
-    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", 42, NULL, &part), ALM_OK);
+    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", NULL, 42, NULL, &part), ALM_OK);
     const uint32_t n = alm_part_info(part)->n_cols;
     if (written.rows == r->n)
         check_part(part, r, order);
@@ -676,14 +676,14 @@ static void version_1_is_read(void **state)
     int fd = io->open(io, "/d/p", ALM_IO_READ);
     assert_int_equal(io->read(io, fd, in, ROOM, 0), written.bytes);
     (void)io->close(io, fd);
-    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", 42, NULL, &part), ALM_OK);
+    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", NULL, 42, NULL, &part), ALM_OK);
     const size_t n = as_version_1(part, in, out);
     assert_true(n < ROOM && (int64_t)n > written.bytes);
     alm_part_release(part);
     fd = io->open(io, "/d/old", ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE);
     assert_int_equal(io->write(io, fd, out, n, 0), n);
     (void)io->close(io, fd);
-    assert_int_equal(alm_part_open(&r->cx, io, "/d/old", 42, NULL, &part), ALM_OK);
+    assert_int_equal(alm_part_open(&r->cx, io, "/d/old", NULL, 42, NULL, &part), ALM_OK);
     check_part(part, r, NULL);
     assert_int_equal(findings(io, "/d/old"), 0);
     alm_part_release(part);
@@ -692,7 +692,7 @@ static void version_1_is_read(void **state)
     fd = io->open(io, "/d/mixed", ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE);
     assert_int_equal(io->write(io, fd, out, n, 0), n);
     (void)io->close(io, fd);
-    assert_int_equal(alm_part_open(&r->cx, io, "/d/mixed", 42, NULL, &part), ALM_E_CORRUPT);
+    assert_int_equal(alm_part_open(&r->cx, io, "/d/mixed", NULL, 42, NULL, &part), ALM_E_CORRUPT);
     free(in);
     free(out);
     free_rows(r);
@@ -705,7 +705,7 @@ static alm_status read_all(const alm_io *io, rows *r)
 {
     alm_part *part = NULL;
     alm_error_clear(&r->cx);
-    alm_status st = alm_part_open(&r->cx, io, "/d/p", 42, NULL, &part);
+    alm_status st = alm_part_open(&r->cx, io, "/d/p", NULL, 42, NULL, &part);
     if (st != ALM_OK)
         return st;
     for (uint32_t c = 0; c < N_TYPES && st == ALM_OK; c++) {
@@ -757,7 +757,7 @@ static void flipped_bits_are_found(void **state)
     alm_part_written written = {0};
     alm_part *part = NULL;
     assert_int_equal(alm_part_write(&r->cx, io, "/d", "p", &spec, &written), ALM_OK);
-    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", 42, NULL, &part), ALM_OK);
+    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", NULL, 42, NULL, &part), ALM_OK);
     assert_int_equal(read_all(io, r), ALM_OK);
     int64_t tried = 0;
     for (int64_t at = 0; at < written.bytes; at++) {
@@ -789,14 +789,14 @@ static void errors_name_the_file(void **state)
     alm_part_written written = {0};
     alm_part *part = NULL;
     assert_int_equal(alm_part_write(&r->cx, io, "/d", "p", &spec, &written), ALM_OK);
-    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", 43, NULL, &part), ALM_E_CORRUPT);
+    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", NULL, 43, NULL, &part), ALM_E_CORRUPT);
     assert_non_null(strstr(r->cx.err.msg, "/d/p"));
     alm_error_clear(&r->cx);
     assert_true(alm_sim_flip(sim, "/d/p", 9, 0)); /* version 258 */
-    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", 42, NULL, &part), ALM_E_UNSUPPORTED);
+    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", NULL, 42, NULL, &part), ALM_E_UNSUPPORTED);
     assert_non_null(strstr(r->cx.err.msg, "version 258"));
     alm_error_clear(&r->cx);
-    assert_int_equal(alm_part_open(&r->cx, io, "/d/none", 42, NULL, &part), ALM_E_IO);
+    assert_int_equal(alm_part_open(&r->cx, io, "/d/none", NULL, 42, NULL, &part), ALM_E_IO);
     alm_error_clear(&r->cx);
     spec.n_chunks = 0;
     assert_int_equal(alm_part_write(&r->cx, io, "/d", "q", &spec, &written), ALM_E_ARG);

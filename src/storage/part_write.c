@@ -23,6 +23,7 @@ enum { HEAP_BUFFER = 1 << 20, SMALL_BUFFER = 64 << 10, CACHE_LINE = 64 };
 typedef struct part_writer {
     const alm_io *io;
     int handle;
+    int64_t base; /* where the part begins in its file */
     char path[1024];
     const alm_part_spec *spec;
     alm_part_plan *plan;   /* nothing is written, it is only said what would be; or NULL */
@@ -52,13 +53,18 @@ typedef struct chunk_at {
     uint32_t row;
 } chunk_at;
 
+/* Offsets are of the part. */
+static alm_status write_out(alm_ctx *cx, const part_writer *w, const void *bytes, size_t n,
+                            uint64_t offset)
+{
+    return alm_io_write_all(cx, w->io, w->handle, bytes, n, w->base + (int64_t)offset, w->path);
+}
+
 static alm_status write_small(alm_ctx *cx, part_writer *w)
 {
     const size_t n = w->small_len;
     w->small_len = 0;
-    return n == 0
-               ? ALM_OK
-               : alm_io_write_all(cx, w->io, w->handle, w->small, n, (int64_t)w->small_at, w->path);
+    return n == 0 ? ALM_OK : write_out(cx, w, w->small, n, w->small_at);
 }
 
 /* Does it go on where the small buffer ends, but for padding? A gap below a cache line is nothing else. What is written out
@@ -80,7 +86,7 @@ static alm_status write_at(alm_ctx *cx, part_writer *w, const void *bytes, size_
     if (!follows_small(w, n, offset)) {
         ALM_TRY(write_small(cx, w));
         if (n > SMALL_BUFFER / 2)
-            return alm_io_write_all(cx, w->io, w->handle, bytes, n, (int64_t)offset, w->path);
+            return write_out(cx, w, bytes, n, offset);
         w->small_at = offset;
     }
     const size_t at = (size_t)(offset - w->small_at);
@@ -574,6 +580,32 @@ static alm_status write_file(alm_ctx *cx, part_writer *w, const uint32_t *by_id,
     return rc < 0 ? alm_io_fail(cx, rc, w->path) : ALM_OK;
 }
 
+/* Does the part go behind others? Texts are not counted, whose length is not known yet. */
+static bool is_packed(const part_writer *w, const uint32_t *by_id)
+{
+    const alm_part_pack *pack = w->spec->pack;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; pack != NULL && i < w->n_cols; i++)
+        bytes += (uint64_t)w->rows * alm_type_width(w->spec->cols[by_id[i]].type) +
+                 sizeof(alm_part_col) + w->n_blocks * sizeof(alm_part_block);
+    return pack != NULL && bytes <= (uint64_t)pack->bytes_max;
+}
+
+/* What a failed write leaves there is not named, and written over. */
+static alm_status add_to_pack(alm_ctx *cx, part_writer *w, const uint32_t *by_id, int64_t *bytes)
+{
+    alm_part_pack *pack = w->spec->pack;
+    ALM_ASSERT(w->spec->later && pack->end % ALM_PART_PACKED == 0);
+    w->handle = pack->handle;
+    w->base = pack->end;
+    (void)snprintf(w->path, sizeof(w->path), "%s", pack->path);
+    const alm_status st = write_file(cx, w, by_id, bytes);
+    w->handle = -1;
+    if (st == ALM_OK)
+        pack->end = (int64_t)align_up((uint64_t)(w->base + *bytes), ALM_PART_PACKED);
+    return st;
+}
+
 /* Creates the file, writes it, makes its name durable (unless that comes later); removes it when anything fails. */
 static alm_status create_file(alm_ctx *cx, part_writer *w, const char *dir, const uint32_t *by_id,
                               int64_t *bytes)
@@ -671,15 +703,18 @@ alm_status alm_part_write(alm_ctx *cx, const alm_io *io, const char *dir, const 
     alm_status st = settle_order(cx, &w, &sorted);
     if (st == ALM_OK)
         st = allocate(cx, &w, &by_id);
+    const bool packed = st == ALM_OK && is_packed(&w, by_id);
     if (st == ALM_OK)
-        st = create_file(cx, &w, dir, by_id, &bytes);
+        st = packed ? add_to_pack(cx, &w, by_id, &bytes) : create_file(cx, &w, dir, by_id, &bytes);
     if (st == ALM_OK)
         *out = (alm_part_written){.rows = w.rows,
                                   .bytes = bytes,
                                   .min_ts = w.footer.min_ts,
                                   .max_ts = w.footer.max_ts,
                                   .footer_crc = w.footer_crc,
-                                  .handle = w.handle};
+                                  .handle = w.handle,
+                                  .packed = packed,
+                                  .offset = w.base};
     free_buffers(&w);
     free(w.cols);
     free(w.blocks);

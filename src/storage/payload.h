@@ -31,10 +31,10 @@ typedef enum alm_op_kind {
 } alm_op_kind;
 
 /*
- * Descriptions of parts have two forms: 0 without checksums of footers, 1 with them. An operation says in its head which it has;
- * the catalogue file by its version.
+ * Descriptions of parts have three forms: 0 without checksums of footers, 1 with them, 2 with their place in a file that they
+ * share. An operation says in its head which it has; the catalogue file by its version.
  */
-enum { ALM_PARTS_FORM = 1 };
+enum { ALM_PARTS_FORM = 2 };
 
 /* ------------------------------------------------------------------- writing */
 

@@ -249,6 +249,18 @@ void alm_get_file(alm_reader *r, alm_part_claim *claim)
     claim->file_id = alm_get_u64(r);
     claim->bytes = alm_get_i64(r);
     claim->footer_crc = r->form >= 1 ? alm_get_u32(r) : 0;
+    claim->pack = r->form >= 2 ? alm_get_u64(r) : 0;
+    claim->offset = claim->pack != 0 ? alm_get_i64(r) : 0;
+}
+
+/* Only native parts share a file, and a pack is a number of its own. */
+static bool is_good_place(const alm_part_claim *claim)
+{
+    if (claim->pack == 0)
+        return true;
+    return (claim->pack & ALM_FILE_FORMATS) == ALM_FILE_PACK && claim->offset >= 0 &&
+           claim->bytes > 0 && claim->bytes <= INT64_MAX - claim->offset &&
+           (claim->file_id & ALM_FILE_FORMATS) == 0;
 }
 
 /* An overlay of a part of `rows` rows. */
@@ -259,9 +271,11 @@ static alm_status get_overlay(alm_ctx *cx, alm_storage *st, uint64_t table_id, a
         .table_id = table_id, .rows = rows, .min_ts = INT64_MAX, .max_ts = INT64_MIN};
     out->col_id = alm_get_u32(r);
     alm_get_file(r, &claim);
-    if (r->bad || claim.file_id == 0 || alm_file_id_is_parquet(claim.file_id))
+    if (r->bad || claim.file_id == 0 || (claim.file_id & ALM_FILE_FORMATS) != 0 ||
+        !is_good_place(&claim))
         return corrupt(cx, "a part");
     see_number(&st->next_file_id, claim.file_id);
+    see_number(&st->next_file_id, claim.pack & ~ALM_FILE_PACK);
     return alm_file_known(cx, st, &claim, &out->file);
 }
 
@@ -278,11 +292,13 @@ alm_status alm_get_part(alm_ctx *cx, alm_storage *st, uint64_t table_id, alm_rea
     alm_get_file(r, &claim);
     const uint64_t number = claim.file_id & ~ALM_FILE_PARQUET;
     const uint32_t n = alm_get_u32(r);
-    if (r->bad || p.rows <= 0 || p.id == 0 || p.seq == 0 || number == 0 || n > COLUMNS_MAX)
+    if (r->bad || (claim.file_id & ALM_FILE_PACK) != 0 || !is_good_place(&claim) || p.rows <= 0 ||
+        p.id == 0 || p.seq == 0 || number == 0 || n > COLUMNS_MAX)
         return corrupt(cx, "a part");
     see_number(&st->next_part_id, p.id);
     see_number(&st->next_seq, p.seq);
     see_number(&st->next_file_id, number);
+    see_number(&st->next_file_id, claim.pack & ~ALM_FILE_PACK);
     ALM_TRY(alm_heap_bytes(cx, n * sizeof *p.overlays, "a part", &p.overlays));
     alm_status e = alm_file_known(cx, st, &claim, &p.file);
     for (uint32_t i = 0; i < n && e == ALM_OK; i++) {

@@ -94,10 +94,13 @@ alm_status alm_put_table(alm_ctx *cx, alm_buf *buf, const alm_version *v)
 
 static alm_status put_file(alm_ctx *cx, alm_buf *buf, const alm_file *file)
 {
-    ALM_ASSERT(file->unsynced.state == ALM_SYNC_DONE);
+    const alm_unsynced *u = file->pack != NULL ? &file->pack->unsynced : &file->unsynced;
+    ALM_ASSERT(u->state == ALM_SYNC_DONE);
     ALM_TRY(alm_put_u64(cx, buf, file->id));
     ALM_TRY(alm_put_i64(cx, buf, file->bytes));
-    return alm_put_u32(cx, buf, atomic_load(&file->footer_crc));
+    ALM_TRY(alm_put_u32(cx, buf, atomic_load(&file->footer_crc)));
+    ALM_TRY(alm_put_u64(cx, buf, file->pack != NULL ? file->pack->id : 0));
+    return file->pack != NULL ? alm_put_i64(cx, buf, file->offset) : ALM_OK;
 }
 
 alm_status alm_put_part(alm_ctx *cx, alm_buf *buf, const alm_part_ref *part)

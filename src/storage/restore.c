@@ -147,7 +147,7 @@ static alm_status one_file(restore *r, const alm_backup_file *f)
     (void)snprintf(from, sizeof from, "%.*s/%s", DIR_MAX, r->spec->dir, f->name);
     (void)snprintf(to, sizeof to, "%s/%s", r->db, f->path);
     ALM_TRY(make_parent(r, to));
-    ALM_TRY(alm_backup_copy(r->cx, r->io, from, to, INT64_MAX, &bytes, &crc));
+    ALM_TRY(alm_backup_copy(r->cx, r->io, from, 0, to, INT64_MAX, &bytes, &crc));
     if (bytes != f->bytes || crc != f->crc)
         return alm_fail(
             r->cx, ALM_E_CORRUPT, -1,

@@ -93,7 +93,7 @@ static alm_status copy_file(void *arg, const alm_part_claim *claim)
     const int e = r->io->mkdir(r->io, dir);
     if (e < 0)
         return alm_io_fail(r->cx, e, dir);
-    ALM_TRY(alm_backup_copy(r->cx, r->io, from, to, INT64_MAX, &got, &crc));
+    ALM_TRY(alm_backup_copy(r->cx, r->io, from, 0, to, INT64_MAX, &got, &crc));
     const int synced = r->io->sync_dir(r->io, dir);
     return synced < 0 ? alm_io_fail(r->cx, synced, dir) : ALM_OK;
 }
@@ -120,7 +120,7 @@ static alm_status copy_segment(replay *r, const alm_wal *wal, const alm_wal_segm
     (void)snprintf(to, sizeof to, "%.*s/wal/%016llx.wal", DIR_MAX, r->db,
                    (unsigned long long)seg->number);
     const int64_t most = scan.last_lsn >= r->until ? scan.at : INT64_MAX;
-    return alm_backup_copy(r->cx, r->io, from, to, most, &bytes, &crc);
+    return alm_backup_copy(r->cx, r->io, from, 0, to, most, &bytes, &crc);
 }
 
 static alm_status pass_over(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload, size_t bytes)

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "storage/alter.h"
 #include "storage/backup.h"
-#include "storage/part.h"
+#include "storage/pack.h"
 #include "storage/part_format.h"
 #include "storage/scrub.h"
 #include "storage/state.h"
@@ -38,7 +38,9 @@ static rot rot_of(fixture *f, rot_place place)
     alm_snapshot *snap = fix_snapshot(f);
     const alm_table *t = fix_table(snap);
     alm_file *file = alm_version_of(t)->parts->parts[0]->file;
-    alm_file_path(file, r.path, sizeof r.path);
+    alm_part_place place_in;
+    bool shared = false;
+    alm_file_where(file, r.path, sizeof r.path, &place_in, &shared);
     assert_int_equal(alm_file_part(&f->cx, file, &part), ALM_OK);
     const int32_t text = alm_part_find(part, t->cols[COL_TEXT].id, 0);
     switch ((int)place) {
@@ -55,6 +57,7 @@ static rot rot_of(fixture *f, rot_place place)
         r.at = alm_part_bytes(part) - ALM_PART_TRAILER - (int64_t)sizeof(alm_part_block) +
                (int64_t)offsetof(alm_part_block, sum);
     }
+    r.at += place_in.offset;
     alm_snapshot_release(snap);
     return r;
 }

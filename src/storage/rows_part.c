@@ -82,7 +82,7 @@ alm_status alm_spec_to_part(alm_ctx *cx, alm_storage *st, const alm_part_spec *s
                             uint64_t seq, alm_part_ref **out)
 {
     alm_file *file = NULL;
-    ALM_TRY(alm_file_new(cx, st, spec->table_id, spec->parquet, &file));
+    ALM_TRY(alm_file_new(cx, st, spec->table_id, spec->parquet ? ALM_FILE_PARQUET : 0, &file));
     const alm_status status = write_part(cx, st, file, spec, bucket, seq, out);
     alm_file_release(file); /* the part holds its own reference; without one the file goes */
     return status;
@@ -90,7 +90,7 @@ alm_status alm_spec_to_part(alm_ctx *cx, alm_storage *st, const alm_part_spec *s
 
 alm_status alm_rows_to_part(alm_ctx *cx, alm_storage *st, const alm_version *v,
                             const alm_part_chunk *chunks, size_t n_chunks, int64_t bucket,
-                            alm_part_ref **out)
+                            alm_part_pack *pack, alm_part_ref **out)
 {
     alm_part_coldef *defs = calloc(v->table.n_cols, sizeof(*defs));
     if (defs == NULL)
@@ -103,6 +103,7 @@ alm_status alm_rows_to_part(alm_ctx *cx, alm_storage *st, const alm_version *v,
                           .ts_col = v->table.ts_col,
                           .chunks = chunks,
                           .n_chunks = n_chunks,
+                          .pack = pack,
                           .sort = true};
     uint64_t *order = NULL;
     alm_status status = ALM_OK;

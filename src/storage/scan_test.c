@@ -205,7 +205,7 @@ static void add_part(table *t, uint64_t *seed, int64_t n, int64_t day, int64_t l
     alm_part *part = NULL;
     const alm_io *io = alm_sim_io(t->sim);
     assert_int_equal(alm_part_write(&t->cx, io, "/d", name, &spec, &written), ALM_OK);
-    assert_int_equal(alm_part_open(&t->cx, io, path, 42, NULL, &part), ALM_OK);
+    assert_int_equal(alm_part_open(&t->cx, io, path, NULL, 42, NULL, &part), ALM_OK);
     alm_file *file = &t->files[t->n_parts];
     *file = (alm_file){.refs = 1, .table_id = 42, .part = part};
     t->refs[t->n_parts] = (alm_part_ref){.refs = 1,

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/wait.h"
 #include "storage/dict.h"
-#include "storage/part.h"
+#include "storage/pack.h"
 
 enum { RETRY_MS = 60000, BURST_MS = 1000, WAIT_MS = 10000 };
 
@@ -104,7 +104,8 @@ static bool is_damage(alm_status st)
 /* ------------------------------------------------------------------------- parts */
 
 /* Is the file there and of its size? What keeps it from being opened for now is an error, and says nothing about it. */
-static alm_status look(scrubbing *s, const alm_file *file, const char *path, bool *there)
+static alm_status look(scrubbing *s, const char *path, const alm_part_place *place, bool shared,
+                       bool *there)
 {
     const alm_io *io = s->st->io;
     alm_io_stat meta;
@@ -115,7 +116,7 @@ static alm_status look(scrubbing *s, const alm_file *file, const char *path, boo
         (void)io->close(io, h);
     if (h == -EMFILE || h == -ENFILE || h == -ENOMEM)
         return alm_io_fail(s->cx, h, path);
-    *there = h >= 0 && !meta.is_dir && meta.size_bytes == file->bytes;
+    *there = h >= 0 && !meta.is_dir && alm_place_fits(place, shared, meta.size_bytes);
     if (*there)
         return ALM_OK;
     if (e < 0 || h < 0)
@@ -124,7 +125,7 @@ static alm_status look(scrubbing *s, const alm_file *file, const char *path, boo
     else
         (void)snprintf(line, sizeof line,
                        "part file '%s' has %lld bytes, not the %lld it should have", path,
-                       (long long)meta.size_bytes, (long long)file->bytes);
+                       (long long)meta.size_bytes, (long long)place->bytes);
     part_finding(s, line);
     return ALM_OK;
 }
@@ -135,14 +136,16 @@ static alm_status one_file(scrubbing *s, alm_file *file)
     bool there = false;
     alm_part_claim claim;
     alm_part_check_arg arg = {.report = part_finding, .arg = s, .pace = pace};
-    alm_file_path(file, path, sizeof path);
+    alm_part_place place;
+    bool shared = false;
+    alm_file_where(file, path, sizeof path, &place, &shared);
     alm_file_claim(file, &claim);
     s->file = file;
     s->before = s->result->findings;
     s->result->files++;
-    ALM_TRY(look(s, file, path, &there));
+    ALM_TRY(look(s, path, &place, shared, &there));
     if (there)
-        ALM_TRY(alm_part_check(s->cx, s->st->io, path, &claim, &arg));
+        ALM_TRY(alm_part_check(s->cx, s->st->io, path, shared ? &place : NULL, &claim, &arg));
     if (s->result->findings > s->before)
         return ALM_OK;
     if (claim.footer_crc == 0) /* an older catalogue did not say it */

@@ -7,7 +7,7 @@
 
 static int count_parts(void *arg, const char *name)
 {
-    *(int *)arg += strstr(name, ".part") != NULL;
+    *(int *)arg += strstr(name, ".part") != NULL || strstr(name, ".pack") != NULL;
     return 0;
 }
 

@@ -37,6 +37,9 @@ typedef struct alm_storage_conf {
     int64_t snapshot_age_max_ms;
     int64_t decoded_bytes_max; /* columns of Parquet partitions in memory */
     int64_t maps_max; /* part files in memory, of all of the process; 0: by the system's limit */
+    /* Parts below this size share a file if a flush or load writes so many of them; 0: none does. */
+    int64_t shared_part_bytes_max;
+    int32_t shared_parts_min;
     int64_t copies_bytes_max; /* small parts in memory that need no map; 0: none */
     const char *archive_dir;  /* of the log, for restores to a point in time; NULL or "": none */
     int64_t archive_interval_ms, archive_backlog_max;

@@ -89,6 +89,8 @@ static ALM_UNUSED fixture *fix_new(uint64_t seed, bool dedup, bool create)
     assert_int_equal(alm_sim_io(f->sim)->sync_dir(alm_sim_io(f->sim), ""), 0);
     alm_storage_conf_default(&f->conf);
     f->conf.part_rows_max = 1000;
+    f->conf.shared_parts_min =
+        seed % 2 != 0 ? 1 : 16; /* small parts share files, or mostly do not */
     f->conf.wal_segment_bytes = 64 << 10;
     fix_open(f);
     if (create) {

@@ -591,7 +591,7 @@ static alm_status rewrite_part(alm_ctx *cx, alm_update *up, const update_part *p
     if (alm_part_ref_is_parquet(part->ref) && up->kind == ALM_UPDATE_VALUES)
         return rewrite_parquet(cx, up, part, out);
     alm_file *file = NULL;
-    ALM_TRY(alm_file_new(cx, up->st, up->v->table.id, false, &file));
+    ALM_TRY(alm_file_new(cx, up->st, up->v->table.id, 0, &file));
     alm_status st = write_overlay(cx, up, part, file);
     if (st == ALM_OK)
         st = new_ref(cx, up, part, file, out);

@@ -40,14 +40,17 @@
 
 struct alm_part; /* part.h: an open, mapped part or overlay file */
 
-/* A number of a file says its format, too: this bit of it is set where the file is Parquet. */
+/* A number of a file says its format, too: the one bit of it is set where the file is Parquet, the other where it is a pack of
+ * small parts (pack.h). */
 #define ALM_FILE_PARQUET (UINT64_C(1) << 63)
+#define ALM_FILE_PACK    (UINT64_C(1) << 62)
+#define ALM_FILE_FORMATS (ALM_FILE_PARQUET | ALM_FILE_PACK)
 static inline bool alm_file_id_is_parquet(uint64_t id)
 {
     return (id & ALM_FILE_PARQUET) != 0;
 }
 enum { ALM_NAME_MAX = 32 };
-/* "<16 hex digits>.part" or ".parquet": the number without the bit. */
+/* "<16 hex digits>.part", ".parquet" or ".pack": the number without the bits. */
 void alm_file_id_name(uint64_t id, char *name, size_t name_size);
 /* Is it such a name, and of which number? */
 bool alm_file_id_of_name(const char *name, uint64_t *id);
@@ -61,14 +64,21 @@ typedef struct alm_file {
     int64_t min_ts, max_ts; /* min > max: of an overlay, which has no times */
     _Atomic uint32_t
         footer_crc; /* alm_part_footer_crc; 0: an older catalogue did not say, until the file is opened */
+    struct alm_file
+        *pack; /* its bytes are in this file, from `offset` on; NULL: it has its own. Counted */
+    int64_t offset;
     alm_storage *st;
-    alm_unsynced unsynced;           /* the writer's, until a record names the file */
+    alm_unsynced
+        unsynced; /* the writer's, until a record names the file; of a part in a pack: the pack's */
     _Atomic(struct alm_part *) part; /* opened on first use: alm_file_part */
 } alm_file;
 
-/* A fresh id, registered; makes the directory of the table if it is not there. refs = 1. */
-ALM_NODISCARD alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool parquet,
-                                      alm_file **out);
+/* A fresh id, registered; makes the directory of the table if it is not there. `format`: a bit of ALM_FILE_FORMATS, 0: a
+ * native part. refs = 1. */
+ALM_NODISCARD alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id,
+                                      uint64_t format, alm_file **out);
+/* Of the file itself, or of its pack. */
+alm_unsynced *alm_file_unsynced(alm_file *file);
 /* Writes a fresh file. It is durable after alm_parts_sync of a part that names it: alm_parts_commit does that. */
 struct alm_part_spec;
 struct alm_part_written;

@@ -14,7 +14,7 @@
 #include "io/io.h"
 
 enum {
-    ALM_WAL_VERSION = 11,
+    ALM_WAL_VERSION = 12,
     ALM_WAL_IDENTIFIED = 11, /* segments say of which database they are from here on */
     ALM_WAL_HEADER = 64,
     ALM_REC_HEADER = 48
