@@ -690,6 +690,8 @@ def audit_settings(check, s):
             reads += [text for text in planned if rest.sql(text, ann)[0] == 200]
             check.that(len(reads) > 20, f"statements that read while they are planned: {[(text, rest.sql(text, ann)[1][:200]) for text in planned if text not in reads]}")
             rest.sql("drop table zz", ann)
+            rest.must("grant create materialized view to ann")
+            reads.append("create materialized view mvp as (select ts, max(a) m from pay sample by 1d) partition by day")
             began = len(trail(rest))
             for text in reads:
                 rest.must(text, ann)

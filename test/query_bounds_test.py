@@ -892,6 +892,17 @@ def rows_of_open_transactions_and_loads_count(_):
             expect(used() > before - (4 << 20), f"what a cursor of a block that failed holds is counted: {used()} of {before}")
             w.rows("rollback")
             wait_until(lambda: used() < 2 << 20, f"and given back with it: {used()}")
+            w.rows("begin")
+            for _ in range(3):
+                w.rows(insert)
+            w.rows("declare c cursor with hold for select * from m")
+            w.rows("fetch 1 from c")
+            w.rows("insert into m values (0, 'a', 1)")
+            before = used()
+            w.rows("commit")
+            expect(used() > before // 2, f"what a cursor holds behind the commit is counted: {used()} of {before}")
+            w.rows("close c")
+            wait_until(lambda: used() < 2 << 20, f"and given back with it: {used()}")
             w.close()
         # loads: more than all of the limit, at the same time
         load = "insert into {t} select repeat('y', 1000) st from long_sequence(150000)"

@@ -222,7 +222,7 @@ alm_status alm_run_truncate(alm_cursor *c, const alm_stmt *stmt, alm_param *para
     uint32_t n_names = 0;
     ALM_TRY(alm_outside_block(c, stmt));
     ALM_TRY(named_tables(c, stmt, &names, &n_names, "TRUNCATE TABLE", alm_refuse_view));
-    return alm_tables_truncate(&c->cx, c->session->db->storage, names, n_names);
+    return alm_tables_truncate(&c->cx, c->session->db->storage, names, n_names, stmt->keep_symbols);
 }
 
 static alm_status rename_once(alm_cursor *c, const alm_stmt *stmt)

@@ -479,8 +479,9 @@ typedef struct alm_stmt {
     int32_t ttl_pos, dedup_kw_pos, volume_pos; /* of the value, of UPSERT, of the name */
     int32_t *row_end;                          /* INSERT: of the ')' behind row r */
     bool or_replace;
-    bool cascade;  /* DROP TABLE ... CASCADE PERMISSIONS */
-    alm_str owner; /* OWNED BY; len 0: not given */
+    bool keep_symbols; /* TRUNCATE ... KEEP SYMBOL MAPS */
+    bool cascade;      /* DROP TABLE ... CASCADE PERMISSIONS */
+    alm_str owner;     /* OWNED BY; len 0: not given */
     int32_t owner_pos;
     alm_str range_from, range_to; /* REFRESH ... RANGE: texts; range_to: BACKUP ... TO */
     int32_t range_from_pos, range_to_pos;

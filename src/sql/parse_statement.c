@@ -116,11 +116,12 @@ static alm_status parse_truncate(alm_parser *p, alm_stmt *s)
     ALM_TRY(alm_expect_kw(p, ALM_KW_TABLE, "TABLE expected"));
     ALM_TRY(take_if_exists(p, s));
     ALM_TRY(alm_parse_table_list(p, s, "table name", true));
-    if (alm_take_word(p, "keep") && !alm_take_word(p, "symbol"))
+    if (!alm_take_word(p, "keep"))
+        return ALM_OK;
+    s->keep_symbols = true;
+    if (!alm_take_word(p, "symbol"))
         return alm_parse_fail(p, p->tok.pos, "'symbol' expected");
-    if (p->prev.kind == ALM_TOK_NAME && alm_at_word(p, "maps"))
-        alm_parse_next(p); /* KEEP SYMBOL MAPS: dictionaries are kept anyway */
-    return ALM_OK;
+    return alm_take_word(p, "maps") ? ALM_OK : alm_parse_fail(p, p->tok.pos, "'maps' expected");
 }
 
 alm_status alm_parse_rename_target(alm_parser *p, alm_stmt *s)

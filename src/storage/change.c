@@ -255,13 +255,62 @@ static alm_status truncated(alm_ctx *cx, alm_build *b, uint64_t table_id, alm_ve
     return alm_build_own(cx, b, table_id);
 }
 
-alm_status alm_change_truncate(alm_ctx *cx, alm_build *b, const uint64_t *ids, uint32_t n)
+static bool has_symbols(const alm_version *v)
+{
+    bool any = false;
+    for (uint32_t c = 0; c < v->schema->n_cols; c++)
+        any |= v->schema->symbols[c] != NULL && alm_symbols_count(v->schema->symbols[c]) > 1;
+    return any;
+}
+
+static alm_status with_new_columns(alm_ctx *cx, const alm_build *b, const alm_version *v,
+                                   alm_column *cols, alm_buf *ops, alm_version **out)
+{
+    alm_table to = v->table;
+    size_t mark = 0;
+    for (uint32_t c = 0; c < to.n_cols; c++) {
+        cols[c] = v->table.cols[c];
+        if (v->schema->symbols[c] != NULL)
+            cols[c].id = 0;
+    }
+    to.cols = cols;
+    to.schema_version++;
+    ALM_TRY(alm_change_alter(cx, b, v, &to, v->next_col_id, NULL, out));
+    ALM_TRY(alm_op_begin(cx, ops, ALM_OP_ALTER, &mark));
+    ALM_TRY(alm_put_table(cx, ops, *out));
+    return alm_op_end(cx, ops, mark);
+}
+
+/* The truncated version *v becomes one whose SYMBOL columns are new, in their old places. */
+static alm_status without_symbols(alm_ctx *cx, const alm_build *b, alm_version **v, alm_buf *ops)
+{
+    alm_column *cols = NULL;
+    alm_version *next = NULL;
+    if (!has_symbols(*v) || ((*v)->detached != NULL && (*v)->detached->n > 0))
+        return ALM_OK;
+    ALM_TRY(alm_heap_bytes(cx, (*v)->schema->n_cols * sizeof *cols, "columns", &cols));
+    const alm_status e = with_new_columns(cx, b, *v, cols, ops, &next);
+    free(cols);
+    if (e != ALM_OK) {
+        alm_version_release(next);
+        return e;
+    }
+    alm_version_release(*v);
+    *v = next;
+    return ALM_OK;
+}
+
+alm_status alm_change_truncate(alm_ctx *cx, alm_build *b, const uint64_t *ids, uint32_t n,
+                               alm_buf *ops)
 {
     alm_version **next = NULL;
     ALM_TRY(alm_heap_bytes(cx, n * sizeof *next, "tables", &next));
     alm_status e = ALM_OK;
-    for (uint32_t i = 0; i < n && e == ALM_OK; i++)
+    for (uint32_t i = 0; i < n && e == ALM_OK; i++) {
         e = truncated(cx, b, ids[i], &next[i]);
+        if (e == ALM_OK && ops != NULL)
+            e = without_symbols(cx, b, &next[i], ops);
+    }
     for (uint32_t i = 0; i < n; i++) {
         if (e == ALM_OK)
             alm_build_put(b, next[i]);

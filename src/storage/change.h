@@ -71,9 +71,10 @@ ALM_NODISCARD alm_status alm_change_create(alm_ctx *cx, alm_build *b, alm_versio
 ALM_NODISCARD alm_status alm_change_drop(alm_ctx *cx, alm_build *b, uint64_t table_id);
 ALM_NODISCARD alm_status alm_change_rename(alm_ctx *cx, alm_build *b, uint64_t table_id,
                                            alm_str to);
-/* All of these tables, or none. */
+/* All of these tables, or none. `ops` not NULL: their SYMBOL columns become new ones with empty dictionaries, and the operations for that are
+ * put there, to be redone behind the truncation; but of no table that has detached partitions, whose files have codes. */
 ALM_NODISCARD alm_status alm_change_truncate(alm_ctx *cx, alm_build *b, const uint64_t *ids,
-                                             uint32_t n);
+                                             uint32_t n, alm_buf *ops);
 /* `v` with the columns and options of `to`: columns keep what they have by id; id 0 is a new column.
  * `made` (may be NULL) has the dictionaries of new columns. The result is not yet in the build. */
 ALM_NODISCARD alm_status alm_change_alter(alm_ctx *cx, const alm_build *b, const alm_version *v,

@@ -343,7 +343,7 @@ static alm_status truncate_two(world *w, model *m)
     const alm_str names[] = {alm_str_of(NAMES[0]), alm_str_of(NAMES[1])};
     for (int i = 0; i < 2; i++)
         memset(m->tables[i].count, 0, sizeof m->tables[i].count);
-    return alm_tables_truncate(&w->cx, w->st, names, 2);
+    return alm_tables_truncate(&w->cx, w->st, names, 2, true);
 }
 
 /* The column behind the fourth goes. */

@@ -271,6 +271,7 @@ static alm_status prepare_drop_all(alm_ctx *cx, alm_request *rq, alm_build *b)
 typedef struct named_arg {
     const alm_str *names;
     uint64_t *ids;
+    bool keep_symbols; /* TRUNCATE */
     uint32_t n;
 } named_arg;
 
@@ -328,13 +329,14 @@ static alm_status prepare_truncate(alm_ctx *cx, alm_request *rq, alm_build *b)
         ALM_TRY(alm_put_u64(cx, &rq->buf, arg->ids[i]));
         ALM_TRY(alm_op_end(cx, &rq->buf, mark));
     }
-    ALM_TRY(alm_change_truncate(cx, b, arg->ids, arg->n));
+    ALM_TRY(alm_change_truncate(cx, b, arg->ids, arg->n, arg->keep_symbols ? NULL : &rq->buf));
     return set_piece(rq);
 }
 
-alm_status alm_tables_truncate(alm_ctx *cx, alm_storage *st, const alm_str *names, uint32_t n)
+alm_status alm_tables_truncate(alm_ctx *cx, alm_storage *st, const alm_str *names, uint32_t n,
+                               bool keep_symbols)
 {
-    named_arg arg = {.names = names, .n = n};
+    named_arg arg = {.names = names, .n = n, .keep_symbols = keep_symbols};
     if (n == 0)
         return ALM_OK;
     ALM_TRY(alm_heap_bytes(cx, n * sizeof *arg.ids, "tables", &arg.ids));
@@ -346,7 +348,7 @@ alm_status alm_tables_truncate(alm_ctx *cx, alm_storage *st, const alm_str *name
 
 alm_status alm_table_truncate(alm_ctx *cx, alm_storage *st, alm_str name)
 {
-    return alm_tables_truncate(cx, st, &name, 1);
+    return alm_tables_truncate(cx, st, &name, 1, false);
 }
 
 static alm_status check_column(alm_ctx *cx, const alm_column *col)

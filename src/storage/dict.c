@@ -194,6 +194,7 @@ alm_status alm_symbols_new(alm_ctx *cx, uint32_t id, uint64_t table_id, uint32_t
     alm_symbols *sym = calloc(1, sizeof(*sym));
     if (sym == NULL)
         return no_memory(cx, sizeof(*sym));
+    sym->refs = 1;
     sym->id = id;
     sym->table_id = table_id;
     sym->col_id = col_id;
@@ -205,7 +206,7 @@ alm_status alm_symbols_new(alm_ctx *cx, uint32_t id, uint64_t table_id, uint32_t
     if (st == ALM_OK)
         st = views_grow(cx, sym, 0);
     if (st != ALM_OK) {
-        alm_symbols_free(sym);
+        alm_symbols_release(sym);
         return st;
     }
     atomic_load(&sym->views)[0] = alm_view_null();
@@ -219,9 +220,16 @@ void alm_symbols_identify(alm_symbols *sym, uint64_t database_id)
     sym->database_id = database_id;
 }
 
-void alm_symbols_free(alm_symbols *sym)
+alm_symbols *alm_symbols_retain(alm_symbols *sym)
 {
-    if (sym == NULL)
+    const uint32_t before = atomic_fetch_add_explicit(&sym->refs, 1, memory_order_relaxed);
+    ALM_ASSERT(before > 0);
+    return sym;
+}
+
+void alm_symbols_release(alm_symbols *sym)
+{
+    if (sym == NULL || atomic_fetch_sub_explicit(&sym->refs, 1, memory_order_acq_rel) > 1)
         return;
     for (size_t i = 0; i < sym->n_retired; i++)
         free(sym->retired[i]);

@@ -34,7 +34,9 @@ ALM_NODISCARD alm_status alm_symbols_new(alm_ctx *cx, uint32_t id, uint64_t tabl
 /* The database that its file is of: before the first load or save. */
 void alm_symbols_identify(alm_symbols *sym, uint64_t database_id);
 /* Once no view is in use. */
-void alm_symbols_free(alm_symbols *sym);
+alm_symbols *alm_symbols_retain(alm_symbols *sym);
+/* The last release frees it. NULL: nothing. */
+void alm_symbols_release(alm_symbols *sym);
 
 /* Codes in use + 1, now. */
 uint32_t alm_symbols_count(const alm_symbols *sym);

@@ -21,6 +21,7 @@ typedef struct symbols_heap {
 } symbols_heap;
 
 struct alm_symbols {
+    _Atomic uint32_t refs;
     uint32_t id, col_id;
     char *lost; /* dict_lost.c; set before others see the dictionary */
     uint32_t kept_count, kept_crc;

@@ -51,7 +51,7 @@ static void codes_come_in_order_and_stay(void **state)
     }
     assert_int_equal(alm_symbols_find(sym, ALM_STR("nowhere")), 0);
     assert_null(alm_symbols_text(sym, 0).ptr);
-    alm_symbols_free(sym);
+    alm_symbols_release(sym);
 }
 
 static void null_and_empty_differ(void **state)
@@ -66,7 +66,7 @@ static void null_and_empty_differ(void **state)
     assert_int_equal(code, 1);
     assert_int_equal(alm_symbols_find(sym, ALM_STR("")), 1);
     assert_int_equal(alm_symbols_find(sym, (alm_str){NULL, 0}), 0);
-    alm_symbols_free(sym);
+    alm_symbols_release(sym);
 }
 
 static void a_view_does_not_see_later_values(void **state)
@@ -85,7 +85,7 @@ static void a_view_does_not_see_later_values(void **state)
     assert_int_equal(view.find(&view, ALM_STR("early")), 1);
     assert_int_equal(view.find(&view, text_of(buf, sizeof(buf), 5)), 0);
     assert_true(alm_str_eq(alm_view_str(&view.views[1], NULL), ALM_STR("early")));
-    alm_symbols_free(sym);
+    alm_symbols_release(sym);
 }
 
 static void vectors_of_any_form_are_encoded(void **state)
@@ -122,8 +122,8 @@ static void vectors_of_any_form_are_encoded(void **state)
         .type = ALM_TY(VARCHAR), .width = 16, .is_const = true, .data = &views[2]};
     assert_int_equal(alm_symbols_encode(&cx, sym, &constant, 4, codes), ALM_OK);
     assert_int_equal(codes[3], 2);
-    alm_symbols_free(other);
-    alm_symbols_free(sym);
+    alm_symbols_release(other);
+    alm_symbols_release(sym);
 }
 
 static void put_is_idempotent_and_strict(void **state)
@@ -140,7 +140,7 @@ static void put_is_idempotent_and_strict(void **state)
     alm_error_clear(&cx);
     assert_int_equal(alm_symbols_put(&cx, sym, 3, ALM_STR("x")), ALM_E_CORRUPT);
     assert_int_equal(alm_symbols_count(sym), 3);
-    alm_symbols_free(sym);
+    alm_symbols_release(sym);
 }
 
 /* ---------------------------------------------------------------- threads */
@@ -190,7 +190,7 @@ static void threads_agree(void **state)
     for (uint32_t t = 1; t < THREADS; t++)
         assert_memory_equal(w[0].codes, w[t].codes, sizeof(w[0].codes));
     free(w);
-    alm_symbols_free(sym);
+    alm_symbols_release(sym);
 }
 
 /* ------------------------------------------------------------------- file */
@@ -234,7 +234,7 @@ static void file_gives_back_what_was_counted(void **state)
     intern_range(&cx, sym, 1, 1000);
     assert_int_equal(save(&cx, sym, io, 500), ALM_OK);
     assert_int_equal(save(&cx, sym, io, 1000), ALM_OK);
-    alm_symbols_free(sym);
+    alm_symbols_release(sym);
 
     /* An older checkpoint: 499 values; the rest is cut by the next save. */
     sym = make(&cx);
@@ -242,16 +242,16 @@ static void file_gives_back_what_was_counted(void **state)
     assert_int_equal(alm_symbols_count(sym), 500);
     intern_range(&cx, sym, 500, 700);
     assert_int_equal(save(&cx, sym, io, 700), ALM_OK);
-    alm_symbols_free(sym);
+    alm_symbols_release(sym);
     sym = make(&cx);
     assert_int_equal(alm_symbols_load(&cx, sym, io, "/d/f", 700, 0), ALM_OK);
     char buf[64];
     for (uint32_t i = 1; i < 700; i++)
         assert_int_equal(alm_symbols_find(sym, text_of(buf, sizeof(buf), i)), i);
-    alm_symbols_free(sym);
+    alm_symbols_release(sym);
     sym = make(&cx);
     assert_int_equal(alm_symbols_load(&cx, sym, io, "/d/f", 701, 0), ALM_E_CORRUPT);
-    alm_symbols_free(sym);
+    alm_symbols_release(sym);
     alm_sim_free(sim);
 }
 
@@ -265,7 +265,7 @@ static void flipped_bits_are_found(void **state)
     alm_symbols *sym = make(&cx);
     intern_range(&cx, sym, 1, 40);
     assert_int_equal(save(&cx, sym, io, 40), ALM_OK);
-    alm_symbols_free(sym);
+    alm_symbols_release(sym);
     alm_io_stat meta;
     assert_int_equal(io->stat(io, "/d/f", &meta), 0);
     for (int64_t at = 0; at < meta.size_bytes; at++) {
@@ -275,7 +275,7 @@ static void flipped_bits_are_found(void **state)
         alm_error_clear(&cx);
         sym = make(&cx);
         assert_int_not_equal(alm_symbols_load(&cx, sym, io, "/d/f", 40, 0), ALM_OK);
-        alm_symbols_free(sym);
+        alm_symbols_release(sym);
         assert_true(alm_sim_flip(sim, "/d/f", at, (unsigned)at % 8));
     }
     alm_sim_free(sim);
@@ -295,7 +295,7 @@ static void a_torn_save_leaves_the_counted_records(void **state)
         assert_int_equal(save(&cx, sym, io, 100), ALM_OK);
         alm_sim_cut_after(sim, cut);
         const alm_status st = save(&cx, sym, io, 300);
-        alm_symbols_free(sym);
+        alm_symbols_release(sym);
         alm_sim_restart(sim);
         alm_error_clear(&cx);
         sym = make(&cx);
@@ -303,7 +303,7 @@ static void a_torn_save_leaves_the_counted_records(void **state)
             alm_symbols_load(&cx, sym, io, "/d/f", st == ALM_OK ? 300 : 100, 0);
         assert_string_equal(cx.err.msg, "");
         assert_int_equal(loaded, ALM_OK);
-        alm_symbols_free(sym);
+        alm_symbols_release(sym);
         alm_sim_free(sim);
     }
 }

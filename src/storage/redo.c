@@ -319,7 +319,7 @@ static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, a
         return alm_change_rename(cx, b, table_id, alm_get_text(r));
     case ALM_OP_TRUNCATE:
         table_id = alm_get_u64(r);
-        return alm_change_truncate(cx, b, &table_id, 1);
+        return alm_change_truncate(cx, b, &table_id, 1, NULL);
     case ALM_OP_ADD_COLUMN:
         return redo_add_column(cx, b, r);
     case ALM_OP_PARTS:

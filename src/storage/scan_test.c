@@ -104,7 +104,7 @@ static void table_free(table *t)
     }
     free(t->v.parts);
     free(t->rows);
-    alm_symbols_free(t->symbols);
+    alm_symbols_release(t->symbols);
     alm_sim_free(t->sim);
     alm_arena_deinit(&t->arena);
     free(t);

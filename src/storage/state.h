@@ -36,8 +36,6 @@ struct alm_tab {
     _Atomic uint32_t refs;
     uint64_t id;
     tab_text *texts;
-    struct alm_symbols **symbols; /* by order of creation; owned */
-    uint32_t n_symbols;
     /* Under tab_lock. */
     bool maint, alone;
     uint32_t sharers, waiting_alone;

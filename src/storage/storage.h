@@ -422,9 +422,10 @@ ALM_NODISCARD alm_status alm_tables_drop(alm_ctx *cx, alm_storage *st, const alm
 ALM_NODISCARD alm_status alm_tables_drop_all(alm_ctx *cx, alm_storage *st);
 ALM_NODISCARD alm_status alm_table_rename(alm_ctx *cx, alm_storage *st, alm_str name, alm_str to,
                                           const alm_records_change *records);
+/* Dictionaries of SYMBOL columns become empty, too, unless keep_symbols; those of a table with detached partitions are kept. */
 ALM_NODISCARD alm_status alm_table_truncate(alm_ctx *cx, alm_storage *st, alm_str name);
 ALM_NODISCARD alm_status alm_tables_truncate(alm_ctx *cx, alm_storage *st, const alm_str *names,
-                                             uint32_t n);
+                                             uint32_t n, bool keep_symbols);
 ALM_NODISCARD alm_status alm_table_add_column(alm_ctx *cx, alm_storage *st, alm_str name,
                                               const alm_column *col);
 

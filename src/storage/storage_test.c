@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "io/sim.h"
+#include "storage/state.h"
 #include "storage/storage.h"
 
 enum { TS, SYM, TXT, VAL, N_COLS };
@@ -637,6 +638,93 @@ static void dictionaries_go_with_their_tables(void **state)
     world_deinit(&w);
 }
 
+static uint32_t symbols_of(world *w, const char *name)
+{
+    alm_snapshot *snap = NULL;
+    OK(w, alm_snapshot_acquire(&w->cx, w->st, &snap));
+    const alm_table *t = alm_snapshot_find(snap, alm_str_of(name));
+    uint32_t count = 0;
+    for (uint32_t c = 0; c < t->n_cols; c++)
+        count += t->cols[c].dict != NULL ? t->cols[c].dict->count : 0;
+    alm_snapshot_release(snap);
+    return count;
+}
+
+/* TRUNCATE empties dictionaries, unless it is to keep them: the column is a new one. A snapshot of before reads its own. */
+static void truncation_empties_dictionaries(void **state)
+{
+    (void)state;
+    world w;
+    const int64_t ts[] = {1, 2}, val[] = {1, 2};
+    const alm_str names[] = {ALM_STR("t"), ALM_STR("u")};
+    world_init(&w, 25);
+    OK(&w, create(&w, "t", false));
+    OK(&w, create(&w, "u", false));
+    OK(&w, insert(&w, "t", ts, val, 2));
+    OK(&w, insert(&w, "u", ts, val, 2));
+    OK(&w, alm_storage_checkpoint(&w.cx, w.st));
+    const uint32_t full = symbols_of(&w, "t");
+    assert_true(full > 1 && has_file(&w, "r/db/tables/1/2.dict"));
+    OK(&w, alm_tables_truncate(&w.cx, w.st, names, 2, true));
+    assert_true(symbols_of(&w, "t") == full && symbols_of(&w, "u") == full);
+    OK(&w, insert(&w, "t", ts, val, 2));
+    alm_snapshot *snap = NULL;
+    OK(&w, alm_snapshot_acquire(&w.cx, w.st, &snap));
+    OK(&w, alm_tables_truncate(&w.cx, w.st, names, 2, false));
+    assert_true(symbols_of(&w, "t") == 1 && symbols_of(&w, "u") == 1);
+    assert_int_equal(alm_snapshot_find(snap, ALM_STR("t"))->cols[1].dict->count, full);
+    alm_snapshot_release(snap);
+    power_cut(&w);
+    assert_true(symbols_of(&w, "t") == 1 && symbols_of(&w, "u") == 1);
+    expect(&w, "t", val, 0);
+    OK(&w, insert(&w, "t", ts, val, 2));
+    power_cut(&w);
+    expect(&w, "t", val, 2);
+    assert_int_equal(symbols_of(&w, "t"), full);
+    OK(&w, alm_storage_checkpoint(&w.cx, w.st));
+    assert_false(has_file(&w, "r/db/tables/1/2.dict"));
+    restart(&w);
+    expect(&w, "t", val, 2);
+    for (int i = 0; i < 3; i++) { /* with rows in memory, in parts, and without any */
+        if (i < 2)
+            OK(&w, insert(&w, "t", ts, val, 2));
+        if (i == 1)
+            OK(&w, alm_storage_checkpoint(&w.cx, w.st));
+        OK(&w, alm_table_truncate(&w.cx, w.st, ALM_STR("t")));
+        expect(&w, "t", val, 0);
+        assert_int_equal(symbols_of(&w, "t"), 1);
+    }
+    world_deinit(&w);
+}
+
+/* A stop without a checkpoint leaves what waits for one. */
+static void dictionaries_that_waited_are_swept(void **state)
+{
+    (void)state;
+    world w;
+    const int64_t ts[] = {1, 2}, val[] = {1, 2};
+    const char *const first = "r/db/tables/1/2.dict";
+    world_init(&w, 26);
+    OK(&w, create(&w, "t", false));
+    OK(&w, insert(&w, "t", ts, val, 2));
+    OK(&w, alm_storage_hold(&w.cx, w.st));
+    OK(&w, alm_table_truncate(&w.cx, w.st, ALM_STR("t")));
+    OK(&w, insert(&w, "t", ts, val, 2));
+    OK(&w, alm_storage_hold_release(&w.cx, w.st));
+    alm_sweep(w.st, UINT64_MAX);
+    assert_true(has_file(&w, first)); /* the catalogue names it */
+    OK(&w, alm_storage_hold(&w.cx, w.st));
+    OK(&w, alm_storage_hold_release(&w.cx, w.st));
+    restart(&w);
+    assert_true(has_file(&w, first));
+    alm_sweep(w.st, UINT64_MAX);
+    assert_false(has_file(&w, first));
+    expect(&w, "t", val, 2);
+    power_cut(&w);
+    expect(&w, "t", val, 2);
+    world_deinit(&w);
+}
+
 typedef struct moving {
     world *w;
     const char *from, *to;
@@ -703,6 +791,8 @@ int main(void)
         cmocka_unit_test(records_are_kept),
         cmocka_unit_test(records_go_with_tables),
         cmocka_unit_test(dictionaries_go_with_their_tables),
+        cmocka_unit_test(truncation_empties_dictionaries),
+        cmocka_unit_test(dictionaries_that_waited_are_swept),
         cmocka_unit_test(nothing_is_swept_when_catalogue_and_log_are_lost),
         cmocka_unit_test(the_real_disk_works),
     };

@@ -61,23 +61,13 @@ void alm_txn_table_free(alm_storage *st, alm_txn_table *t)
     free(t);
 }
 
-/* Of what was committed: from here on its chunks are of the versions that have them. What was not stays charged as long as a snapshot of
- * the session holds it, which ends with the session at the latest. */
-static void uncharge(const alm_txn_table *t)
-{
-    for (uint32_t i = 0; i < t->n_chunks; i++)
-        alm_chunk_uncharge(t->chunks[i]);
-    for (uint32_t i = 0; i < t->n_runs; i++)
-        alm_chunk_uncharge(t->runs[i].chunk);
-    if (t->settled != NULL)
-        alm_chunk_uncharge(t->settled);
-}
-
+/* What was published is of the versions that have it from here on. Everything else stays charged as long as a snapshot of the session holds
+ * it, which ends with the session at the latest. */
 static void txn_free(alm_txn *txn, bool published)
 {
     for (size_t i = 0; i < txn->n; i++) {
-        if (published)
-            uncharge(txn->tables[i]);
+        if (published && txn->tables[i]->settled != NULL)
+            alm_chunk_uncharge(txn->tables[i]->settled);
         alm_txn_table_free(txn->st, txn->tables[i]);
     }
     free((void *)txn->tables);

@@ -55,9 +55,6 @@ void alm_tab_release(alm_tab *tab)
 {
     if (tab == NULL || !last_reference(&tab->refs))
         return;
-    for (uint32_t i = 0; i < tab->n_symbols; i++)
-        alm_symbols_free(tab->symbols[i]);
-    free((void *)tab->symbols);
     while (tab->texts != NULL) {
         tab_text *next = tab->texts->next;
         free(tab->texts);
@@ -78,20 +75,21 @@ alm_status alm_tab_text(alm_ctx *cx, alm_tab *tab, alm_str text, const char **ou
     return ALM_OK;
 }
 
-/* A dictionary that the table owns. */
-static alm_status tab_symbols(alm_ctx *cx, alm_storage *st, alm_tab *tab, uint32_t col_id,
+/* An empty dictionary. */
+static alm_status new_symbols(alm_ctx *cx, alm_storage *st, const alm_tab *tab, uint32_t col_id,
                               alm_symbols **out)
 {
-    alm_symbols **bigger =
-        realloc((void *)tab->symbols, (tab->n_symbols + 1) * sizeof *tab->symbols);
-    if (bigger == NULL)
-        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for a dictionary");
-    tab->symbols = bigger;
     const uint32_t id = atomic_fetch_add(&st->next_dict_id, 1);
     ALM_TRY(alm_symbols_new(cx, id, tab->id, col_id, out));
     alm_symbols_identify(*out, st->database_id);
-    tab->symbols[tab->n_symbols++] = *out;
     return ALM_OK;
+}
+
+static void free_schema(alm_schema *s)
+{
+    for (uint32_t i = 0; i < s->n_cols; i++)
+        alm_symbols_release(s->symbols[i]);
+    free(s);
 }
 
 /* --------------------------------------------------------------------- schema */
@@ -130,11 +128,12 @@ alm_status alm_schema_new(alm_ctx *cx, alm_storage *st, alm_tab *tab, const alm_
         s->row_bytes += alm_type_width(cols[i].type);
         if (cols[i].type.id != ALM_T_SYMBOL)
             continue;
-        s->symbols[i] = symbols != NULL ? symbols[i] : NULL;
-        if (s->symbols[i] == NULL) {
-            const alm_status e = tab_symbols(cx, st, tab, cols[i].id, &s->symbols[i]);
+        if (symbols != NULL && symbols[i] != NULL) {
+            s->symbols[i] = alm_symbols_retain(symbols[i]);
+        } else {
+            const alm_status e = new_symbols(cx, st, tab, cols[i].id, &s->symbols[i]);
             if (e != ALM_OK) {
-                free(s);
+                free_schema(s);
                 return e;
             }
         }
@@ -158,7 +157,7 @@ alm_schema *alm_schema_retain(alm_schema *schema)
 void alm_schema_release(alm_schema *schema)
 {
     if (schema != NULL && last_reference(&schema->refs))
-        free(schema);
+        free_schema(schema);
 }
 
 int32_t alm_schema_find(const alm_schema *schema, uint32_t col_id)

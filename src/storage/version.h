@@ -174,7 +174,8 @@ typedef struct alm_lane {
 
 /* --------------------------------------------------------------------- schema */
 
-struct alm_symbols; /* dict.h: the live dictionary of a SYMBOL column; owned by alm_tab */
+struct
+    alm_symbols; /* dict.h: the live dictionary of a SYMBOL column; counted by the schemas that have the column */
 
 /* Columns with the dictionary sizes of one LSN; cols[i].dict points to dicts[i] of SYMBOL columns.
  * A column that changed its type keeps its place and has a new id, so that ids need not ascend.

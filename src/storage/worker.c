@@ -443,6 +443,26 @@ typedef struct sweeping {
     bool table_exists;
 } sweeping;
 
+/* Of a column that the table has. */
+static bool is_of_column(alm_storage *st, uint64_t table_id, uint32_t col_id)
+{
+    alm_version *v = alm_storage_version(st, table_id);
+    const bool is = v != NULL && alm_schema_find(v->schema, col_id) >= 0;
+    alm_version_release(v);
+    return is;
+}
+
+/* The dictionary of a column that went, left by a crash or a stop before the checkpoint that would have removed it. Not while a checkpoint
+ * is written: it may be about to name the file. */
+static bool is_orphaned_dict(alm_storage *st, uint64_t table_id, uint32_t col_id)
+{
+    if (is_of_column(st, table_id, col_id) || pthread_mutex_trylock(&st->checkpoint_lock) != 0)
+        return false;
+    const bool orphan = !st->hold.held && !alm_catalog_names_dict(st, table_id, col_id);
+    (void)pthread_mutex_unlock(&st->checkpoint_lock);
+    return orphan;
+}
+
 static int sweep_file(void *arg, const char *name)
 {
     const sweeping *s = arg;
@@ -454,8 +474,9 @@ static int sweep_file(void *arg, const char *name)
     if (alm_file_id_of_name(name, &id)) {
         orphan = !alm_file_is_registered(s->st, id) && !alm_hold_waits_for(s->st, id);
     } else if (n > 5 && strcmp(name + n - 5, ".dict") == 0) {
-        orphan = !s->table_exists &&
-                 !alm_catalog_names_dict(s->st, s->table_id, (uint32_t)strtoul(name, &end, 10));
+        const uint32_t col_id = (uint32_t)strtoul(name, &end, 10);
+        orphan = s->table_exists ? is_orphaned_dict(s->st, s->table_id, col_id)
+                                 : !alm_catalog_names_dict(s->st, s->table_id, col_id);
     } else if (n > 9 && strcmp(name + n - 9, ".dict.tmp") == 0) {
         orphan = true; /* a scrub that was cut off */
     }
