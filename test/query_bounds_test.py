@@ -904,6 +904,23 @@ def rows_of_open_transactions_and_loads_count(_):
             w.rows("close c")
             wait_until(lambda: used() < 2 << 20, f"and given back with it: {used()}")
             w.close()
+        for i in range(50):  # lists of savepoints
+            status, said, _ = post(s, f"create table s{i} (x long)", user="low:of tests")
+            expect(status == 200, f"{said}")
+        w = wire(s, user="low", password="of tests")
+        w.rows("begin")
+        for i in range(50):
+            w.rows(f"insert into s{i} values (1)")
+        said = ""
+        try:
+            for i in range(9000):
+                w.rows(f"savepoint p{i}")
+        except RuntimeError as e:
+            said = str(e)
+        expect("query.memory.user.max" in said and "savepoint" in said, f"savepoints of many tables: {said}")
+        w.rows("rollback")
+        wait_until(lambda: used() < 2 << 20, f"and given back: {used()}")
+        w.close()
         # loads: more than all of the limit, at the same time
         load = "insert into {t} select repeat('y', 1000) st from long_sequence(150000)"
         ends = []
@@ -918,6 +935,31 @@ def rows_of_open_transactions_and_loads_count(_):
         expect(most > 5 << 20, f"loads count: {most}")
         expect(all(status == 200 or "query.memory.user.max" in str(said) for status, said, _ in ends) and any(status == 200 for status, _, _ in ends), f"{ends}")
         wait_until(lambda: used() < 2 << 20, f"all is given back: {used()}")
+
+
+@check
+def dictionaries_have_a_limit(_):
+    """Symbols stay when their rows are rolled back: above the limit new ones are refused, old ones are not, and TRUNCATE makes room."""
+    with Server(env={"ALMANAC_STORAGE_SYMBOL_MEMORY_MAX": "40m"}) as s:
+        for sql in ("create table y (ts timestamp, s symbol, v long) timestamp(ts) partition by day", "create table z (ts timestamp, s symbol) timestamp(ts) partition by day", "insert into y values (0, 'known', 1)"):
+            expect(post(s, sql)[0] == 200, sql)
+        w = wire(s)
+        said = ""
+        for k in range(20):
+            w.rows("begin")
+            try:
+                w.rows(f"insert into y select x::timestamp, repeat('z', 500) || (x + {k} * 10000), x from long_sequence(10000)")
+            except RuntimeError as e:
+                said = str(e)
+            w.rows("rollback")
+        expect("storage.symbol.memory.max (41943040)" in said and "TRUNCATE" in said, f"symbols of transactions that were rolled back: {said}")
+        for sql in ("insert into z values (0, 'new')", "insert into z select 0::timestamp, 'new'", "create table other as (select 'fresh'::symbol s)"):
+            status, said, _ = post(s, sql)
+            expect(status == 400 and "storage.symbol.memory.max" in str(said), f"{sql}: {status} {said}")
+        expect(post(s, "insert into y values (1, 'known', 2), (2, null, 3)")[0] == 200 and post(s, "select count() from y where s = 'known'")[1] == [[2]], "known symbols are taken")
+        expect(post(s, "truncate table y")[0] == 200, "truncated")
+        wait_until(lambda: post(s, "insert into z values (0, 'new')")[0] == 200, "there is room again")
+        w.close()
 
 
 @check

@@ -76,6 +76,7 @@ static void storage_conf(const alm_db *db, alm_storage_conf *out)
     out->scrub_interval_ms = conf->storage_scrub_interval;
     out->scrub_bytes_per_second = conf->storage_scrub_rate;
     out->reserve_bytes = conf->storage_disk_reserve;
+    out->symbols_bytes_max = alm_db_memory_share(db, conf->storage_symbol_memory_max, INT64_MAX, 2);
 }
 
 /* Zone files of the system. They are no part of the data: read from the real disk always. */

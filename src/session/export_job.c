@@ -184,6 +184,7 @@ static alm_status open_file(run *r, int64_t bucket, bool ns)
         return alm_fail(&r->cx, ALM_E_LIMIT, -1, "an export has at most %d files",
                         ALM_EXPORT_FILES_MAX);
     ALM_TRY(ALM_NEW(&r->cx, &r->arena, &t));
+    ALM_TRY(alm_storage_takes_space(&r->cx, r->job->db->storage));
     ALM_TRY(name_target(r, bucket, ns, t));
     r->handle =
         r->io->open_below(r->io, r->unfinished, t->unfinished,
@@ -259,6 +260,7 @@ static alm_status take_rows(run *r)
         ALM_TRY(open_file(r, 0, false));
     for (;;) {
         alm_batch *batch = NULL;
+        ALM_TRY(alm_storage_takes_space(&r->cx, r->job->db->storage));
         if (atomic_load(&r->job->cancel))
             return alm_fail(&r->cx, ALM_E_CANCEL, -1, "cancelled by user");
         if (alm_cursor_next(r->cursor, &batch) != ALM_OK) {
@@ -362,6 +364,7 @@ alm_status alm_export_job_run(alm_export_job *job,
     r.cx = (alm_ctx){.arena = &r.arena,
                      .conf = job->db->conf,
                      .io = job->db->io,
+                     .session = job->session,
                      .cancel = &job->session->cancel};
     const alm_status st = export_all(&r);
     alm_pq_writer_free(r.writer);

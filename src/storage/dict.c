@@ -25,6 +25,28 @@ static alm_status no_memory(alm_ctx *cx, size_t bytes)
     return alm_fail(cx, ALM_E_MEMORY, -1, "symbol dictionary: no memory for %zu bytes", bytes);
 }
 
+static void add_bytes(alm_symbols *sym, int64_t bytes)
+{
+    atomic_fetch_add_explicit(&sym->bytes, bytes, memory_order_relaxed);
+    if (sym->space != NULL)
+        atomic_fetch_add_explicit(&sym->space->bytes, bytes, memory_order_relaxed);
+}
+
+/* Of a symbol that a client brings: what it adds stays when it is rolled back, and when its rows go. */
+static alm_status check_space(alm_ctx *cx, const alm_symbols *sym)
+{
+    const alm_symbols_space *space = sym->space;
+    const int64_t used =
+        space != NULL ? atomic_load_explicit(&space->bytes, memory_order_relaxed) : 0;
+    if (space == NULL || space->bytes_max <= 0 || used < space->bytes_max)
+        return ALM_OK;
+    return alm_fail(
+        cx, ALM_E_LIMIT, -1,
+        "the dictionaries of SYMBOL columns take %lld bytes of memory: no new symbol is "
+        "taken above storage.symbol.memory.max (%lld); TRUNCATE and DROP give memory back",
+        (long long)used, (long long)space->bytes_max);
+}
+
 /* Keeps an outgrown block until the dictionary goes. */
 static alm_status retire(alm_ctx *cx, alm_symbols *sym, void *block)
 {
@@ -45,8 +67,7 @@ static alm_status heap_take(alm_ctx *cx, alm_symbols *sym, size_t bytes, char **
             return no_memory(cx, cap);
         *block = (symbols_heap){.next = sym->heap, .cap = cap};
         sym->heap = block;
-        atomic_fetch_add_explicit(&sym->bytes, (int64_t)(sizeof(*block) + cap),
-                                  memory_order_relaxed);
+        add_bytes(sym, (int64_t)(sizeof(*block) + cap));
     }
     *out = sym->heap->bytes + sym->heap->len;
     sym->heap->len += bytes;
@@ -70,8 +91,7 @@ static alm_status views_grow(alm_ctx *cx, alm_symbols *sym, uint32_t count)
     }
     sym->views_cap = cap;
     atomic_store_explicit(&sym->views, grown, memory_order_release);
-    atomic_fetch_add_explicit(&sym->bytes, (int64_t)cap * (int64_t)sizeof(*grown),
-                              memory_order_relaxed);
+    add_bytes(sym, (int64_t)cap * (int64_t)sizeof(*grown));
     return ALM_OK;
 }
 
@@ -123,7 +143,7 @@ static alm_status table_grow(alm_ctx *cx, alm_symbols *sym, uint32_t count)
         return st;
     }
     atomic_store_explicit(&sym->table, grown, memory_order_release);
-    atomic_fetch_add_explicit(&sym->bytes, (int64_t)(grown->mask + 1) * 8, memory_order_relaxed);
+    add_bytes(sym, (int64_t)(grown->mask + 1) * 8);
     return ALM_OK;
 }
 
@@ -180,7 +200,7 @@ static alm_status find_or_append(alm_ctx *cx, alm_symbols *sym, uint64_t hash, c
     const uint32_t found = find_hashed(sym, hash, v, ptr);
     if (found != 0)
         *code = found;
-    else
+    else if ((st = check_space(cx, sym)) == ALM_OK)
         st = append(cx, sym, hash, (alm_str){ptr, v->len}, code);
     (void)pthread_mutex_unlock(&sym->lock);
     return st;
@@ -220,6 +240,13 @@ void alm_symbols_identify(alm_symbols *sym, uint64_t database_id)
     sym->database_id = database_id;
 }
 
+void alm_symbols_join(alm_symbols *sym, alm_symbols_space *space)
+{
+    ALM_ASSERT(sym->space == NULL);
+    sym->space = space;
+    atomic_fetch_add(&space->bytes, atomic_load(&sym->bytes));
+}
+
 alm_symbols *alm_symbols_retain(alm_symbols *sym)
 {
     const uint32_t before = atomic_fetch_add_explicit(&sym->refs, 1, memory_order_relaxed);
@@ -231,6 +258,8 @@ void alm_symbols_release(alm_symbols *sym)
 {
     if (sym == NULL || atomic_fetch_sub_explicit(&sym->refs, 1, memory_order_acq_rel) > 1)
         return;
+    if (sym->space != NULL)
+        atomic_fetch_sub(&sym->space->bytes, atomic_load(&sym->bytes));
     for (size_t i = 0; i < sym->n_retired; i++)
         free(sym->retired[i]);
     for (symbols_heap *block = sym->heap; block != NULL;) {

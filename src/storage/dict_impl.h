@@ -22,6 +22,7 @@ typedef struct symbols_heap {
 
 struct alm_symbols {
     _Atomic uint32_t refs;
+    alm_symbols_space *space; /* or NULL */
     uint32_t id, col_id;
     char *lost; /* dict_lost.c; set before others see the dictionary */
     uint32_t kept_count, kept_crc;

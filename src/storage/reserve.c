@@ -57,30 +57,43 @@ bool alm_reserve_spend(alm_storage *st)
     path_of(st, path);
     const int e = st->io->unlink(st->io, path);
     atomic_store(&st->reserve_spent, true);
-    st->reserve_tried_ns = st->io->mono_ns(st->io);
+    atomic_store(&st->reserve_tried_ns, st->io->mono_ns(st->io));
     alm_log_warn("storage", "the disk is full: '%s' was removed for a change that frees space",
                  path);
     return e >= 0 || e == -ENOENT;
 }
 
-alm_status alm_reserve_admits(alm_ctx *cx, alm_storage *st)
+/* Once a second, by one thread. */
+static bool try_again(alm_storage *st)
 {
     enum { TRY_MS = 1000 };
+    int64_t before = atomic_load(&st->reserve_tried_ns);
+    const int64_t now_ns = st->io->mono_ns(st->io);
+    if (now_ns - before < TRY_MS * INT64_C(1000000) ||
+        !atomic_compare_exchange_strong(&st->reserve_tried_ns, &before, now_ns))
+        return false;
+    if (!allocate(st)) {
+        alm_storage_poke(st); /* a checkpoint gives back the log */
+        return false;
+    }
+    atomic_store(&st->reserve_spent, false);
+    alm_log_info("storage", "the disk has space again");
+    return true;
+}
+
+alm_status alm_reserve_admits(alm_ctx *cx, alm_storage *st)
+{
     if (!atomic_load(&st->reserve_spent) || cx->frees ||
         cx->session == NULL) /* storage's own work bounds itself */
         return ALM_OK;
-    const int64_t now_ns = st->io->mono_ns(st->io);
-    if (now_ns - st->reserve_tried_ns >= TRY_MS * INT64_C(1000000)) {
-        st->reserve_tried_ns = now_ns;
-        if (allocate(st)) {
-            atomic_store(&st->reserve_spent, false);
-            alm_log_info("storage", "the disk has space again");
-            return ALM_OK;
-        }
-        alm_storage_poke(st); /* a checkpoint gives back the log */
-    }
-    return alm_fail(
-        cx, ALM_E_DISK_FULL, -1,
-        "No space left on device: until there is, only changes of administrators that free "
-        "space or take permissions away are made (storage.disk.reserve)");
+    if (try_again(st))
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_DISK_FULL, -1,
+                    "No space left on device: until there is, only changes of administrators that "
+                    "free space or take permissions away are made (storage.disk.reserve)");
+}
+
+alm_status alm_storage_takes_space(alm_ctx *cx, alm_storage *st)
+{
+    return alm_reserve_admits(cx, st);
 }

@@ -18,6 +18,7 @@
 
 #include "storage/damage.h"
 #include "storage/decoded.h"
+#include "storage/dict.h"
 #include "storage/dict_list.h"
 #include "storage/durable.h"
 #include "storage/owner.h"
@@ -193,8 +194,9 @@ struct alm_storage {
     void (*lead)(
         void *arg); /* calls somebody who runs alm_storage_lead; NULL: everybody waits himself */
     void *lead_arg;
+    alm_symbols_space symbols;
     atomic_bool reserve_spent; /* reserve.h; set by who leads */
-    int64_t reserve_tried_ns;
+    _Atomic int64_t reserve_tried_ns;
     atomic_bool failed; /* read-only after a failed write or sync */
     char failed_why[256];
 

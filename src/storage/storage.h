@@ -45,6 +45,7 @@ typedef struct alm_storage_conf {
     int64_t archive_interval_ms, archive_backlog_max;
     int64_t scrub_interval_ms;      /* between the beginnings of two passes; 0: none */
     int64_t scrub_bytes_per_second; /* 0: no limit */
+    int64_t symbols_bytes_max;      /* of all dictionaries in memory; 0: no limit */
     int64_t reserve_bytes;          /* kept free for changes that free space; 0: none */
     bool whole_log;                 /* the log of a copy must be whole, too */
     bool restoring;                 /* it is being restored, by who opens it */
@@ -422,6 +423,8 @@ ALM_NODISCARD alm_status alm_tables_drop(alm_ctx *cx, alm_storage *st, const alm
 ALM_NODISCARD alm_status alm_tables_drop_all(alm_ctx *cx, alm_storage *st);
 ALM_NODISCARD alm_status alm_table_rename(alm_ctx *cx, alm_storage *st, alm_str name, alm_str to,
                                           const alm_records_change *records);
+/* ALM_E_DISK_FULL while the reserve for a full disk is spent: who is about to write files for a client asks. */
+ALM_NODISCARD alm_status alm_storage_takes_space(alm_ctx *cx, alm_storage *st);
 /* Dictionaries of SYMBOL columns become empty, too, unless keep_symbols; those of a table with detached partitions are kept. */
 ALM_NODISCARD alm_status alm_table_truncate(alm_ctx *cx, alm_storage *st, alm_str name);
 ALM_NODISCARD alm_status alm_tables_truncate(alm_ctx *cx, alm_storage *st, const alm_str *names,

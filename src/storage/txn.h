@@ -58,6 +58,8 @@ struct alm_txn {
 
 struct alm_txn_mark {
     alm_storage *st;
+    alm_mem *account; /* that of the transaction */
+    int64_t charged;  /* to it, for the lists; runs are charged by themselves */
     alm_txn_table **tables;
     size_t n;
 };

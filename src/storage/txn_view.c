@@ -304,6 +304,18 @@ static alm_status copy_tables(alm_ctx *cx, alm_storage *st, alm_txn_table *const
     return ALM_OK;
 }
 
+/* As copy_table takes it. */
+static int64_t mark_bytes(const alm_txn *txn)
+{
+    int64_t bytes = sizeof(alm_txn_mark);
+    for (size_t i = 0; i < txn->n; i++) {
+        const alm_txn_table *t = txn->tables[i];
+        const size_t room = 2U * ALM_MAX(ALM_MAX(t->n_add, t->n_gone), t->n_touch) + 1;
+        bytes += (int64_t)(sizeof *t + room * (2 * sizeof(void *) + sizeof(alm_scan_range) + 1));
+    }
+    return bytes;
+}
+
 alm_status alm_txn_mark_new(alm_ctx *cx, alm_txn *txn, alm_txn_mark **out)
 {
     alm_txn_mark *mark = NULL;
@@ -311,12 +323,20 @@ alm_status alm_txn_mark_new(alm_ctx *cx, alm_txn *txn, alm_txn_mark **out)
         ALM_TRY(alm_txn_settle(cx, txn->tables[i]));
     ALM_TRY(alm_heap_bytes(cx, sizeof *mark, "a savepoint", &mark));
     mark->st = txn->st;
-    mark->n = txn->n;
-    const alm_status e = copy_tables(cx, txn->st, txn->tables, txn->n, &mark->tables);
+    mark->account = txn->account;
+    const int64_t bytes = mark_bytes(txn);
+    alm_status e = ALM_OK;
+    if (txn->account != NULL)
+        e = alm_mem_charge(cx, txn->account, bytes, "savepoint");
+    if (e == ALM_OK && txn->account != NULL)
+        mark->charged = bytes;
+    if (e == ALM_OK)
+        e = copy_tables(cx, txn->st, txn->tables, txn->n, &mark->tables);
     if (e != ALM_OK) {
-        free(mark);
+        alm_txn_mark_free(mark);
         return e;
     }
+    mark->n = txn->n;
     *out = mark;
     return ALM_OK;
 }
@@ -336,6 +356,8 @@ void alm_txn_mark_free(alm_txn_mark *mark)
 {
     if (mark == NULL)
         return;
+    if (mark->charged > 0)
+        alm_mem_release(mark->account, mark->charged);
     free_tables(mark->st, mark->tables, mark->n);
     free(mark);
 }
