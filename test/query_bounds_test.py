@@ -919,6 +919,14 @@ def rows_of_open_transactions_and_loads_count(_):
             said = str(e)
         expect("query.memory.user.max" in said and "savepoint" in said, f"savepoints of many tables: {said}")
         w.rows("rollback")
+        w.rows("begin")
+        for i in range(50):
+            w.rows(f"insert into s{i} values (1)")
+        before = used()
+        for i in range(100):
+            w.rows(f"declare c{i} cursor for select * from s0")
+        expect(used() - before > 100 * 50 * 200, f"cursors hold a version of each table: {used() - before}")
+        w.rows("rollback")
         wait_until(lambda: used() < 2 << 20, f"and given back: {used()}")
         w.close()
         # loads: more than all of the limit, at the same time

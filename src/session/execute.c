@@ -310,8 +310,13 @@ static alm_status look(alm_cursor *c, const alm_stmt *stmt)
     alm_session *s = c->session;
     const bool values = stmt->kind == ALM_STMT_INSERT && stmt->select == NULL;
     alm_cursor_ages(c);
-    if (s->txn != NULL && kinds[stmt->kind].reads && !values)
+    if (s->txn != NULL && kinds[stmt->kind].reads && !values) {
+        const int64_t bytes = alm_txn_snapshot_bytes(s->txn);
+        ALM_ASSERT(c->snapshot_bytes == 0);
+        ALM_TRY(alm_mem_charge(&c->cx, &c->mem, bytes, "transaction"));
+        c->snapshot_bytes = bytes;
         return alm_txn_snapshot(&c->cx, s->txn, &c->snapshot);
+    }
     return alm_snapshot_acquire(&c->cx, s->db->storage, &c->snapshot);
 }
 
@@ -639,6 +644,8 @@ void alm_cursor_over(alm_cursor *c)
 {
     alm_cursor_ended(c);
     alm_cursor_access_over(c);
+    alm_mem_release(&c->mem, c->snapshot_bytes);
+    c->snapshot_bytes = 0;
     alm_arena_deinit(&c->arena);
 }
 

@@ -221,6 +221,7 @@ struct alm_cursor {
     const char *definer_of;        /* view whose definer is asked; NULL: the session's user is */
     const struct alm_asked *asked; /* that were answered with yes: standing.h */
     alm_snapshot *snapshot;
+    int64_t snapshot_bytes; /* charged to `mem` for a snapshot of the open transaction */
     alm_plan *plan;
     alm_kept_plan *kept;      /* owns `plan`; NULL: the arena does */
     alm_exec *exec;           /* NULL, of a plan: it yielded, and is opened anew */

@@ -318,6 +318,8 @@ void alm_txn_rollback(alm_txn *txn);
 /* The newest snapshot with what the transaction has written so far. ALM_E_CONFLICT when it changed rows
  * that others have changed meanwhile. */
 ALM_NODISCARD alm_status alm_txn_snapshot(alm_ctx *cx, alm_txn *txn, alm_snapshot **out);
+/* What such a snapshot takes beside the rows: a version of each table that the transaction has written to. */
+int64_t alm_txn_snapshot_bytes(const alm_txn *txn);
 /* Savepoints: the state of now, to go back to any number of times. A mark may outlive the
  * transaction, but not the storage. */
 typedef struct alm_txn_mark alm_txn_mark;

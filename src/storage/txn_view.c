@@ -120,6 +120,18 @@ static alm_status put_table(alm_ctx *cx, alm_storage *st, alm_build *b, alm_txn_
     return e;
 }
 
+int64_t alm_txn_snapshot_bytes(const alm_txn *txn)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < txn->n; i++) {
+        const alm_txn_table *t = txn->tables[i];
+        bytes += (int64_t)(sizeof(alm_version) +
+                           t->n_runs * (sizeof(alm_lane) + sizeof(alm_lane_chunk)) +
+                           t->n_add * sizeof(alm_part_ref *));
+    }
+    return bytes;
+}
+
 alm_status alm_txn_snapshot(alm_ctx *cx, alm_txn *txn, alm_snapshot **out)
 {
     alm_storage *st = txn->st;
