@@ -566,7 +566,8 @@ def functions_over_the_longest_text_end_soon(s):
                 "parse_ident(n)", "('{' || n || '1}')::double[]", "length((('{' || n || '1}')::double[])::varchar)", "n::decimal(18, 3)", "json_extract('[' || n || '1]', '$[100000000]')", "length(quote_ident(n))", "length(md5(t))", "length(sha256(t))",
                 "length(trim(t))", "length(regexp_replace(t, 'é', 'e'))", "t like '%x%é%'", "t ~ 'éx'", "length(left(t, 29999999))", "count_distinct(t)"):
         status, said, took = post(s, f"select {one} from {LONG}", 1000)
-        expect(status == 200 or "timeout" in str(said) or bound in str(said) or "inconvertible value" in str(said), f"{one}: {status} {str(said)[:200]}")
+        # ::double[] needs 8 bytes for each number of the text: on a fast machine memory ends it before the time does
+        expect(status == 200 or "timeout" in str(said) or bound in str(said) or "inconvertible value" in str(said) or ("double[]" in one and "memory limit" in str(said)), f"{one}: {status} {str(said)[:200]}")
         expect(took < 5, f"{one}: ends at its time limit of a second: {took:.1f} s")
 
 
