@@ -184,7 +184,6 @@ static alm_status open_file(run *r, int64_t bucket, bool ns)
         return alm_fail(&r->cx, ALM_E_LIMIT, -1, "an export has at most %d files",
                         ALM_EXPORT_FILES_MAX);
     ALM_TRY(ALM_NEW(&r->cx, &r->arena, &t));
-    ALM_TRY(alm_storage_takes_space(&r->cx, r->job->db->storage));
     ALM_TRY(name_target(r, bucket, ns, t));
     r->handle =
         r->io->open_below(r->io, r->unfinished, t->unfinished,

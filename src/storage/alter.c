@@ -62,12 +62,7 @@ alm_status alm_alter_prepare(alm_ctx *cx, alm_buf *ops, const alm_build *b,
     to.schema_version = v->table.schema_version + 1;
     alm_version *next = NULL;
     ALM_TRY(alm_change_alter(cx, b, v, &to, v->next_col_id, alter->made, &next));
-    size_t mark = 0;
-    alm_status e = alm_op_begin(cx, ops, ALM_OP_ALTER, &mark);
-    if (e == ALM_OK)
-        e = alm_put_table(cx, ops, next);
-    if (e == ALM_OK)
-        e = alm_op_end(cx, ops, mark);
+    const alm_status e = alm_op_alter(cx, ops, next);
     if (e != ALM_OK) {
         alm_version_release(next);
         return e;

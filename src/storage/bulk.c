@@ -14,7 +14,6 @@
 #include "storage/commit.h"
 #include "storage/dict.h"
 #include "storage/pack.h"
-#include "storage/reserve.h"
 #include "storage/txn.h"
 #include "storage/view.h"
 
@@ -195,7 +194,7 @@ static alm_status bucket_flush(alm_ctx *cx, alm_bulk *bulk, bulk_bucket *b)
         return ALM_OK;
     if (bulk->n_buckets >= (size_t)bulk->st->conf.shared_parts_min)
         ALM_TRY(alm_pack_next(cx, &bulk->pack, &pack));
-    ALM_TRY(alm_reserve_admits(cx, bulk->st));
+    ALM_TRY(alm_storage_takes_space(cx, bulk->st));
     ALM_TRY(reserve(cx, &bulk->parts, &bulk->cap_parts, bulk->n_parts));
     ALM_TRY(alm_rows_to_part(cx, bulk->st, bulk->v, b->rows.chunks, b->rows.n_chunks, b->lo, pack,
                              &bulk->parts[bulk->n_parts]));

@@ -267,7 +267,6 @@ static alm_status with_new_columns(alm_ctx *cx, const alm_build *b, const alm_ve
                                    alm_column *cols, alm_buf *ops, alm_version **out)
 {
     alm_table to = v->table;
-    size_t mark = 0;
     for (uint32_t c = 0; c < to.n_cols; c++) {
         cols[c] = v->table.cols[c];
         if (v->schema->symbols[c] != NULL)
@@ -276,9 +275,7 @@ static alm_status with_new_columns(alm_ctx *cx, const alm_build *b, const alm_ve
     to.cols = cols;
     to.schema_version++;
     ALM_TRY(alm_change_alter(cx, b, v, &to, v->next_col_id, NULL, out));
-    ALM_TRY(alm_op_begin(cx, ops, ALM_OP_ALTER, &mark));
-    ALM_TRY(alm_put_table(cx, ops, *out));
-    return alm_op_end(cx, ops, mark);
+    return alm_op_alter(cx, ops, *out);
 }
 
 /* The truncated version *v becomes one whose SYMBOL columns are new, in their old places. */

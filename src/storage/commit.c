@@ -74,7 +74,7 @@ static void prepare_request(alm_storage *st, alm_request *rq, alm_build *b)
     if (!rq->no_log)
         rq->status = alm_storage_writable(rq->cx, st);
     if (rq->status == ALM_OK && !rq->no_log)
-        rq->status = alm_reserve_admits(rq->cx, st);
+        rq->status = alm_storage_takes_space(rq->cx, st);
     if (rq->status == ALM_OK && !rq->no_log && rq->cx->rewrite != 0)
         rq->status = alm_faults_refuse(rq->cx, st, rq->cx->map_faults);
     rq->lsn = rq->no_log ? b->next->lsn : st->wal.next_lsn++;

@@ -46,6 +46,8 @@ ALM_NODISCARD alm_status alm_put_column(alm_ctx *cx, alm_buf *buf, const alm_col
                                         uint32_t dict_count);
 /* Name, schema, options; neither parts nor rows. */
 ALM_NODISCARD alm_status alm_put_table(alm_ctx *cx, alm_buf *buf, const alm_version *v);
+/* The whole operation ALM_OP_ALTER: the table is described as `v` has it. */
+ALM_NODISCARD alm_status alm_op_alter(alm_ctx *cx, alm_buf *buf, const alm_version *v);
 ALM_NODISCARD alm_status alm_put_part(alm_ctx *cx, alm_buf *buf, const alm_part_ref *part);
 ALM_NODISCARD alm_status alm_put_view(alm_ctx *cx, alm_buf *buf, const alm_view_def *view);
 /* Body of rows [0, rows) of a chunk. */

@@ -92,10 +92,17 @@ alm_status alm_put_table(alm_ctx *cx, alm_buf *buf, const alm_version *v)
     return t->kind == ALM_TABLE_BASE ? ALM_OK : alm_put_view(cx, buf, t->view);
 }
 
-static alm_status put_file(alm_ctx *cx, alm_buf *buf, const alm_file *file)
+alm_status alm_op_alter(alm_ctx *cx, alm_buf *buf, const alm_version *v)
 {
-    const alm_unsynced *u = file->pack != NULL ? &file->pack->unsynced : &file->unsynced;
-    ALM_ASSERT(u->state == ALM_SYNC_DONE);
+    size_t mark = 0;
+    ALM_TRY(alm_op_begin(cx, buf, ALM_OP_ALTER, &mark));
+    ALM_TRY(alm_put_table(cx, buf, v));
+    return alm_op_end(cx, buf, mark);
+}
+
+static alm_status put_file(alm_ctx *cx, alm_buf *buf, alm_file *file)
+{
+    ALM_ASSERT(alm_file_unsynced(file)->state == ALM_SYNC_DONE);
     ALM_TRY(alm_put_u64(cx, buf, file->id));
     ALM_TRY(alm_put_i64(cx, buf, file->bytes));
     ALM_TRY(alm_put_u32(cx, buf, atomic_load(&file->footer_crc)));

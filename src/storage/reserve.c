@@ -81,7 +81,7 @@ static bool try_again(alm_storage *st)
     return true;
 }
 
-alm_status alm_reserve_admits(alm_ctx *cx, alm_storage *st)
+alm_status alm_storage_takes_space(alm_ctx *cx, alm_storage *st)
 {
     if (!atomic_load(&st->reserve_spent) || cx->frees ||
         cx->session == NULL) /* storage's own work bounds itself */
@@ -91,9 +91,4 @@ alm_status alm_reserve_admits(alm_ctx *cx, alm_storage *st)
     return alm_fail(cx, ALM_E_DISK_FULL, -1,
                     "No space left on device: until there is, only changes of administrators that "
                     "free space or take permissions away are made (storage.disk.reserve)");
-}
-
-alm_status alm_storage_takes_space(alm_ctx *cx, alm_storage *st)
-{
-    return alm_reserve_admits(cx, st);
 }

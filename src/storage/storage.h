@@ -425,7 +425,8 @@ ALM_NODISCARD alm_status alm_tables_drop(alm_ctx *cx, alm_storage *st, const alm
 ALM_NODISCARD alm_status alm_tables_drop_all(alm_ctx *cx, alm_storage *st);
 ALM_NODISCARD alm_status alm_table_rename(alm_ctx *cx, alm_storage *st, alm_str name, alm_str to,
                                           const alm_records_change *records);
-/* ALM_E_DISK_FULL while the reserve for a full disk is spent: who is about to write files for a client asks. */
+/* Asked before a client's commit, load or export takes space (cx->session; storage's own work may always). ALM_E_DISK_FULL: the reserve
+ * for a full disk is spent, and there is no space for it, which is looked at each second. */
 ALM_NODISCARD alm_status alm_storage_takes_space(alm_ctx *cx, alm_storage *st);
 /* Dictionaries of SYMBOL columns become empty, too, unless keep_symbols; those of a table with detached partitions are kept. */
 ALM_NODISCARD alm_status alm_table_truncate(alm_ctx *cx, alm_storage *st, alm_str name);
