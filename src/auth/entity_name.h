@@ -16,10 +16,11 @@ ALM_NODISCARD alm_status alm_entity_name_check(alm_ctx *cx, alm_str name, int32_
 /* The entity of another name that reads the same, or `admin` (not NULL) if that does; NULL: none. */
 ALM_NODISCARD alm_status alm_entity_name_twin(alm_ctx *cx, const alm_acl *acl, const char *admin,
                                               alm_str name, const char **out);
-/* Has it the form of an identity of a user of the provider, `sub:` and his subject, which current_user() gives for some? Nobody is called so. */
+/* Does the name begin with `sub:`, as the identities do that current_user() returns for some users of the provider? No entity may have
+ * such a name. */
 bool alm_entity_name_is_identity(alm_str name);
-/* Could it be the name of a user of the provider: may it be a name at all, not an identity, and is nobody here, `admin` (not NULL) among them, called so,
- * nor by a name that reads the same? */
+/* *is: a user of the provider may be shown by this name. False if the name is not valid, begins with `sub:`, or is equal to, or reads
+ * the same as, the name of an entity here or `admin`. */
 ALM_NODISCARD alm_status alm_entity_name_is_elsewhere(alm_ctx *cx, const alm_acl *acl,
                                                       const char *admin, alm_str name, bool *is);
 /* Equal for names that read the same. */

@@ -250,8 +250,8 @@ static bool is_more(holding a, holding b)
     return a.of_user != b.of_user ? a.of_user > b.of_user : a.own > b.own;
 }
 
-/* Does it give way, and may it still be about to? One that has not for so long, as it does not come to look, keeps nobody waiting, or
- * nobody else would ever be ended. */
+/* Was the statement chosen to end, less than WAY_MS ago? After that no request waits for its memory any more: a statement that never
+ * looks at the flag would keep make_room from choosing another one. */
 static bool is_giving_way(const alm_cursor *c, int64_t now_ns)
 {
     enum { WAY_MS = 5000 };

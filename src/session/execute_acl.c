@@ -163,8 +163,8 @@ static alm_status already_there(alm_cursor *c, const alm_acl_name *name)
                     (int)name->text.len, name->text.ptr);
 }
 
-/* Connections by PGWIRE with this name bring a token of the identity provider (pg_external.c); and what current_user() gives for a user of
- * the provider must be nobody else's name. */
+/* Connections over PGWIRE with the name _sso bring a token of the identity provider (pg_external.c). Names that begin with `sub:` look
+ * like the subjects that current_user() returns for users of the provider, so that views by current_user() would mix the two up. */
 static alm_status refuse_reserved(alm_cursor *c, const alm_acl_name *name)
 {
     if (alm_entity_name_is_identity(name->text))

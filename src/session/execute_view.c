@@ -83,7 +83,8 @@ static alm_status define(alm_cursor *c, const alm_stmt *stmt, const alm_view_pla
     return alm_acl_with(cx, &edit, true, out);
 }
 
-/* A materialized view copies what it reads: that is a read by who makes it. Its refreshes, which nobody asks for, are none. */
+/* CREATE MATERIALIZED VIEW copies rows of the tables it reads, so it is audited as a read by the user who runs it. Automatic refreshes
+ * have no user and are not audited. */
 static alm_status audit_query(alm_cursor *c, const alm_view_plan *v)
 {
     const struct alm_conf *conf = c->session->db->conf;

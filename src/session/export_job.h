@@ -11,10 +11,10 @@ typedef struct alm_export_job {
     alm_db *db;
     char id[17];
     const char *query, *label,
-        *path;           /* label: the table, or the query; path: below the folder of exports */
-    const char *owner;   /* whose it is: identity of the session that asked */
-    bool secured;        /* users log in, and the owner replaces nobody's files but his own */
-    bool any;            /* he is an administrator, who may replace all */
+        *path;         /* label: the table, or the query; path: below the folder of exports */
+    const char *owner; /* whose it is: identity of the session that asked */
+    bool secured;      /* access control is on: only files that this owner exported are replaced */
+    bool any;          /* the owner is an administrator and may replace any file */
     alm_partition_by by; /* a file for each; NONE: one file */
     alm_pq_request request;
     alm_arena arena;      /* of the texts */

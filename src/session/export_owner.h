@@ -1,12 +1,12 @@
 /*
- * export_owner.h - whose the exported files and folders are: who is no administrator replaces his own alone.
+ * export_owner.h - who owns an exported file or folder. COPY TO replaces a file only for its owner or an administrator.
  *
- * File      A pair of its Parquet metadata, `almanac.exporter`: SHA-256 of the identity of the exporting user, in hexadecimal. A file
- *           without it (of an older version, or put there by hand) is somebody else's.
- * Folder    A folder directly below the folder of exports that an export has made belongs, with all that is in it, to the exporting
- *           user: readers take its files together, so that a file that somebody added would be among their rows. It says so in a file
- *           `.exporter`. In a folder without it, which somebody made by hand, each file counts for itself.
- * Threads   The caller lets one export at a time place its files, or a file could come between the look and the rename.
+ * File      The Parquet metadata has a pair `almanac.exporter`: the SHA-256, in hexadecimal, of the exporting user's identity. A file
+ *           without the pair, from an older version or copied in by hand, has no owner, and only administrators replace it.
+ * Folder    A folder directly below the export root that an export created belongs to that user; a file `.exporter` in it holds the same
+ *           hash. Nobody else adds files to it or below it, because readers load all files of a folder together. In a folder without
+ *           `.exporter`, which somebody created by hand, only the owner of each file counts.
+ * Threads   The caller must hold a lock from alm_export_may_place to the rename, so that no other export puts a file there in between.
  */
 #ifndef ALM_SESSION_EXPORT_OWNER_H
 #define ALM_SESSION_EXPORT_OWNER_H

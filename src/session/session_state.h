@@ -384,8 +384,9 @@ bool alm_session_refuses_writes(const alm_session *s); /* by mode, not by right 
 /* execute_tx.c */
 size_t alm_savepoint_settings(const alm_session *s); /* mark of the newest; 0: none */
 void alm_savepoints_clear(alm_session *s);
-void alm_drop_writes(alm_session *s);
-void alm_drop_failed_writes(alm_session *s); /* what the open transaction has written */
+void alm_drop_writes(alm_session *s); /* what the open transaction has written */
+/* After an error in a block: keeps only what ROLLBACK TO its newest savepoint needs. */
+void alm_drop_failed_writes(alm_session *s);
 
 /* Lets functions of this execution ask for settings and object numbers. */
 void alm_cursor_lookup(alm_cursor *c);
