@@ -127,9 +127,12 @@ def case(check, s, row, over):
 
 
 def wait_for_copies(s):
-    """COPY with files goes on behind its answer."""
+    """COPY with files goes on behind its answer. The lists of imports and exports have it from the answer on; query_activity, from the moment its thread begins."""
+    ends = ("select (select count() from text_import_log() where status = 'started') - (select count() from text_import_log() where status != 'started')",
+            "select count() from export_activity() where username != 'runner'",
+            "select count() from query_activity() where query ilike 'copy %' and username != 'runner'")
     end = time.monotonic() + 30
-    while time.monotonic() < end and s.rest.rows("select query from query_activity() where query ilike 'copy %' and username != 'runner'"):
+    while time.monotonic() < end and any(s.rest.rows(ask)[0][0] for ask in ends):
         time.sleep(0.01)
 
 
