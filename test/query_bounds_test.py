@@ -972,6 +972,58 @@ def dictionaries_have_a_limit(_):
 
 
 @check
+def one_user_leaves_symbols_to_others(_):
+    """A user has a part of storage.symbol.memory.max, however the symbols came; it is given back with the dictionary, and counts across sessions."""
+    env = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_USER": "root", "ALMANAC_ACL_ADMIN_PASSWORD": "secret", "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096",
+           "ALMANAC_STORAGE_SYMBOL_MEMORY_MAX": "64m"}
+    root = "root:secret"
+    more = lambda t, k, n=10000: f"insert into {t} select x::timestamp, repeat('z', 500) || (x + {k} * 10000) from long_sequence({n})"
+    with Server(env=env) as s:
+        for sql in ("create table y (ts timestamp, s symbol) timestamp(ts) partition by day", "create table z (ts timestamp, s symbol) timestamp(ts) partition by day",
+                    *(f"create user {u} with password 'of tests'" for u in ("many", "few")), *(f"grant {what} to {u}" for u in ("many", "few") for what in ("http, pgwire, create table", "insert, select on y", "insert, select, truncate table on z"))):
+            status, said, _ = post(s, sql, user=root)
+            expect(status == 200, f"{sql}: {said}")
+
+        def refused(name):
+            return f"storage.symbol.memory.{name} ("
+        said = ""
+        for k in range(12):  # each on a connection of its own, and rolled back
+            w = wire(s, user="many", password="of tests")
+            w.rows("begin")
+            try:
+                w.rows(more("yz"[k % 2], k))
+            except RuntimeError as e:
+                said = str(e)
+            w.rows("rollback")
+            w.close()
+        expect(refused("user.max") in said and "(33554432)" in said and "TRUNCATE" in said, f"symbols of one user: {said}")
+        for sql in ("insert into z select 0::timestamp, repeat('n', 600)", "create table other as (select repeat('f', 600)::symbol s)"):
+            status, said, _ = post(s, sql, user="many:of tests")
+            expect(status == 400 and refused("user.max") in str(said), f"{sql}: {status} {said}")
+        line = urllib.request.Request(s.url + "/write", data=b"z,s=" + b"l" * 600 + b" 0\n", headers={"Authorization": "Basic bWFueTpvZiB0ZXN0cw=="})
+        try:
+            urllib.request.urlopen(line, timeout=30)
+            said = "a line was taken"
+        except urllib.error.HTTPError as e:
+            said = e.read().decode()
+        expect(refused("user.max") in said, f"a line: {said}")
+        for who, word in (("few:of tests", "of few"), (root, "of root")):
+            status, said, _ = post(s, f"insert into z values (0, '{word}')", user=who)
+            expect(status == 200, f"{who}: {said}")
+        expect(post(s, "insert into y values (0, 'of few')", user="few:of tests")[0] == 200 and post(s, "insert into y values (1, 'of few')", user="many:of tests")[0] == 200, "what another brought is taken")
+        # two together leave an eighth to the administrator
+        said = ""
+        for k in range(12, 18):
+            status, said, _ = post(s, more("y", k), user="few:of tests")
+        expect(refused("max") in str(said) and "an eighth" in str(said), f"two users: {said}")
+        status, said, _ = post(s, "insert into y values (2, 'of root')", user=root)
+        expect(status == 200, f"the administrator: {said}")
+        # given back
+        expect(post(s, "truncate table z", user="many:of tests")[0] == 200, "truncated")
+        wait_until(lambda: post(s, "insert into z select 0::timestamp, repeat('n', 600)", user="many:of tests")[0] == 200, "there is room again")
+
+
+@check
 def one_user_leaves_temporary_files_to_others(_):
     """A user has a part of query.spill.max, and what fails gives its files back, though its transaction stays open."""
     env = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_USER": "root", "ALMANAC_ACL_ADMIN_PASSWORD": "secret", "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096",

@@ -206,6 +206,8 @@ struct alm_ctx {
     alm_mem *
         lasting; /* of the user: memory for rows that may outlive the statement (open transactions, loads); NULL: no account */
     alm_mem *files; /* bytes in temporary files of the user; NULL: only those of all are bounded */
+    alm_mem *
+        symbols; /* of the user: symbols that he is the first to write; NULL: only those of all are bounded */
     const struct alm_conf *conf;
     const struct alm_io *io;
     struct alm_zones *zones;   /* time/zone.h: zones by name, loaded on first use */

@@ -4,7 +4,8 @@
  * (query.memory.admin.reserve), so that he can see who has the memory, and end it.
  *
  * Accounts    statement > user > all users > all statements. The administrator's statements, and all of them without access
- *             control, are charged to the last alone. Temporary files have an account of their own (query.spill.user.max). An account lives as long as a session of its user, or memory of it.
+ *             control, are charged to the last alone. Temporary files have an account of their own (query.spill.user.max), and so has the memory of new symbols
+ *             (storage.symbol.memory.user.max). An account lives as long as a session of its user, or memory of it.
  * Room        Where an account that several users share is full, the statement that holds most gives way, not the one that
  *             asks last: of the user who holds most, whose other statements count, too, so that nobody ends a statement of
  *             another user by running many small ones. query.memory.reserve is left to statements that hold little.
@@ -21,7 +22,8 @@ struct alm_account {
     char *identity;
     uint32_t sessions;
     alm_mem mem;
-    alm_mem files; /* bytes in temporary files */
+    alm_mem files;   /* bytes in temporary files */
+    alm_mem symbols; /* that the user was the first to write, until their dictionaries are freed */
 };
 
 /* Its session cannot release it while it runs another statement: so all of its statements are ended, and its connection releases
@@ -82,6 +84,15 @@ static int64_t files_max(const struct alm_conf *conf)
     return conf->query_spill_user_max > 0 ? conf->query_spill_user_max : conf->query_spill_max / 2;
 }
 
+static int64_t symbols_max(const alm_db *db)
+{
+    if (db->conf == NULL)
+        return INT64_MAX;
+    const int64_t all = alm_db_memory_share(db, db->conf->storage_symbol_memory_max, INT64_MAX, 2);
+    const int64_t one = db->conf->storage_symbol_memory_user_max;
+    return one > 0 ? one : all / 2;
+}
+
 void alm_accounts_limit(alm_db *db)
 {
     const struct alm_conf *conf = db->conf;
@@ -95,9 +106,11 @@ void alm_accounts_limit(alm_db *db)
     (void)pthread_mutex_lock(&db->accounts.lock);
     db->accounts.max_bytes = one > 0 ? one : total / 2;
     db->accounts.max_files = files_max(conf);
+    db->accounts.max_symbols = symbols_max(db);
     for (alm_account *a = db->accounts.first; a != NULL; a = a->next) {
         __atomic_store_n(&a->mem.limit_bytes, db->accounts.max_bytes, __ATOMIC_RELEASE);
         __atomic_store_n(&a->files.limit_bytes, db->accounts.max_files, __ATOMIC_RELEASE);
+        __atomic_store_n(&a->symbols.limit_bytes, db->accounts.max_symbols, __ATOMIC_RELEASE);
     }
     (void)pthread_mutex_unlock(&db->accounts.lock);
 }
@@ -117,6 +130,7 @@ static alm_account *account_new(alm_db *db, const char *identity)
                        .name = "the queries of this user",
                        .setting = "query.memory.user.max"};
     a->files = (alm_mem){.limit_bytes = db->accounts.max_files};
+    a->symbols = (alm_mem){.limit_bytes = db->accounts.max_symbols};
     a->next = db->accounts.first;
     db->accounts.first = a;
     return a;
@@ -127,7 +141,7 @@ static void leave(alm_db *db, alm_account *a)
 {
     ALM_ASSERT(a->sessions > 0);
     if (--a->sessions > 0 || atomic_load(&a->mem.used_bytes) > 0 ||
-        atomic_load(&a->files.used_bytes) > 0)
+        atomic_load(&a->files.used_bytes) > 0 || atomic_load(&a->symbols.used_bytes) > 0)
         return;
     alm_account **at = &db->accounts.first;
     while (*at != a)
@@ -180,6 +194,11 @@ void alm_account_change(alm_session *s)
 alm_mem *alm_session_files(alm_session *s)
 {
     return s->account != NULL ? &s->account->files : NULL;
+}
+
+alm_mem *alm_session_symbols(alm_session *s)
+{
+    return s->account != NULL ? &s->account->symbols : NULL;
 }
 
 alm_mem *alm_session_memory(alm_session *s)

@@ -181,6 +181,7 @@ void alm_cursor_context(alm_cursor *c)
                       .mem = &c->mem,
                       .lasting = alm_session_memory(s),
                       .files = alm_session_files(s),
+                      .symbols = alm_session_symbols(s),
                       .conf = s->db->conf,
                       .io = s->db->io,
                       .zones = s->db->zones,

@@ -131,6 +131,9 @@ bool alm_session_gives_way(alm_session *s, const alm_error **why);
 alm_mem *alm_session_memory(alm_session *s);
 /* The account of its temporary files (alm_ctx.files); NULL: it has none. */
 alm_mem *alm_session_files(alm_session *s);
+/* Of symbols that the user is the first to write; NULL: he is no user, and only the symbols of all are bounded. Lives as long as the
+ * database. */
+alm_mem *alm_session_symbols(alm_session *s);
 /* Ends the statement of that number; a read-only session, and one without SQL ENGINE ADMIN, that of its own user alone. */
 typedef enum alm_cancelled { ALM_CANCEL_NONE, ALM_CANCEL_DENIED, ALM_CANCEL_DONE } alm_cancelled;
 alm_cancelled alm_session_cancel_query(alm_session *me, int64_t statement);

@@ -35,7 +35,7 @@ struct alm_db {
     struct {
         pthread_mutex_t lock;
         struct alm_account *first; /* of each user with a session */
-        int64_t max_bytes, max_files;
+        int64_t max_bytes, max_files, max_symbols;
     } accounts;
     struct {
         pthread_mutex_t lock;

@@ -32,21 +32,6 @@ static void add_bytes(alm_symbols *sym, int64_t bytes)
         atomic_fetch_add_explicit(&sym->space->bytes, bytes, memory_order_relaxed);
 }
 
-/* Of a symbol that a client brings: what it adds stays when it is rolled back, and when its rows go. */
-static alm_status check_space(alm_ctx *cx, const alm_symbols *sym)
-{
-    const alm_symbols_space *space = sym->space;
-    const int64_t used =
-        space != NULL ? atomic_load_explicit(&space->bytes, memory_order_relaxed) : 0;
-    if (space == NULL || space->bytes_max <= 0 || used < space->bytes_max)
-        return ALM_OK;
-    return alm_fail(
-        cx, ALM_E_LIMIT, -1,
-        "the dictionaries of SYMBOL columns take %lld bytes of memory: no new symbol is "
-        "taken above storage.symbol.memory.max (%lld); TRUNCATE and DROP give memory back",
-        (long long)used, (long long)space->bytes_max);
-}
-
 /* Keeps an outgrown block until the dictionary goes. */
 static alm_status retire(alm_ctx *cx, alm_symbols *sym, void *block)
 {
@@ -200,8 +185,9 @@ static alm_status find_or_append(alm_ctx *cx, alm_symbols *sym, uint64_t hash, c
     const uint32_t found = find_hashed(sym, hash, v, ptr);
     if (found != 0)
         *code = found;
-    else if ((st = check_space(cx, sym)) == ALM_OK)
-        st = append(cx, sym, hash, (alm_str){ptr, v->len}, code);
+    else if ((st = alm_symbols_admit(cx, sym, v->len)) == ALM_OK &&
+             (st = append(cx, sym, hash, (alm_str){ptr, v->len}, code)) == ALM_OK)
+        alm_symbols_charge(cx, sym, v->len);
     (void)pthread_mutex_unlock(&sym->lock);
     return st;
 }
@@ -258,8 +244,7 @@ void alm_symbols_release(alm_symbols *sym)
 {
     if (sym == NULL || atomic_fetch_sub_explicit(&sym->refs, 1, memory_order_acq_rel) > 1)
         return;
-    if (sym->space != NULL)
-        atomic_fetch_sub(&sym->space->bytes, atomic_load(&sym->bytes));
+    alm_symbols_uncharge(sym);
     for (size_t i = 0; i < sym->n_retired; i++)
         free(sym->retired[i]);
     for (symbols_heap *block = sym->heap; block != NULL;) {

@@ -29,7 +29,8 @@ typedef struct alm_symbols alm_symbols;
 /* Memory of many dictionaries together. Zeroed: no limit. */
 typedef struct alm_symbols_space {
     _Atomic int64_t bytes;
-    int64_t bytes_max; /* over it new symbols of clients are refused (ALM_E_LIMIT); 0: never */
+    int64_t
+        bytes_max; /* over it new symbols are refused (ALM_E_LIMIT), those with an account above 7/8 of it; 0: never */
 } alm_symbols_space;
 
 enum { ALM_SYMBOLS_VERSION = 2 };
@@ -39,7 +40,8 @@ ALM_NODISCARD alm_status alm_symbols_new(alm_ctx *cx, uint32_t id, uint64_t tabl
                                          uint32_t col_id, alm_symbols **out);
 /* The database that its file is of: before the first load or save. */
 void alm_symbols_identify(alm_symbols *sym, uint64_t database_id);
-/* Its memory counts in `space`, which outlives it, from now on; before others see it. */
+/* Its memory counts in `space`, which outlives it, from now on; before others see it. Values that are interned with an account
+ * (alm_ctx.symbols) count there, too, until the dictionary is freed: the account must outlive it. */
 void alm_symbols_join(alm_symbols *sym, alm_symbols_space *space);
 /* Once no view is in use. */
 alm_symbols *alm_symbols_retain(alm_symbols *sym);

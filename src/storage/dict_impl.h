@@ -1,5 +1,6 @@
 /*
- * dict_impl.h - inside of a symbol dictionary, shared by dict.c (memory) and dict_file.c (file).
+ * dict_impl.h - inside of a symbol dictionary, shared by dict.c (memory), dict_space.c (its limits) and
+ * dict_file.c (file).
  */
 #ifndef ALM_STORAGE_DICT_IMPL_H
 #define ALM_STORAGE_DICT_IMPL_H
@@ -20,6 +21,12 @@ typedef struct symbols_heap {
     char bytes[];
 } symbols_heap;
 
+/* Memory of the symbols of a dictionary that one user was the first to write. */
+typedef struct symbols_charge {
+    alm_mem *account; /* of the user; outlives the dictionary */
+    int64_t bytes;    /* charged to it until the dictionary is freed */
+} symbols_charge;
+
 struct alm_symbols {
     _Atomic uint32_t refs;
     alm_symbols_space *space; /* or NULL */
@@ -36,9 +43,18 @@ struct alm_symbols {
     symbols_heap *heap;
     void *retired[128]; /* outgrown arrays: each is half of its successor */
     size_t n_retired;
-    uint32_t saved_count; /* codes the file holds + 1 */
-    int64_t saved_bytes;  /* length of the file up to there */
+    uint32_t saved_count;    /* codes the file holds + 1 */
+    int64_t saved_bytes;     /* length of the file up to there */
+    symbols_charge *charges; /* one for each user; the last one that was charged is at `charged` */
+    uint32_t n_charges, cap_charges, charged;
     uint32_t summed, crc; /* alm_symbols_crc of the first `summed` codes; 0: of none */
 };
+
+/* dict_space.c, all under the lock. May the statement add a symbol of `len` bytes? ALM_E_LIMIT names the setting. After ALM_OK there is
+ * room for the entry that alm_symbols_charge needs, so that it cannot fail. */
+ALM_NODISCARD alm_status alm_symbols_admit(alm_ctx *cx, alm_symbols *sym, size_t len);
+void alm_symbols_charge(const alm_ctx *cx, alm_symbols *sym, size_t len);
+/* Gives everything back to the accounts; for the last release. */
+void alm_symbols_uncharge(alm_symbols *sym);
 
 #endif

@@ -308,6 +308,46 @@ static void a_torn_save_leaves_the_counted_records(void **state)
     }
 }
 
+/* What is refused adds nothing, neither to the dictionary nor to the account. */
+static void an_account_bounds_new_values_and_gets_them_back(void **state)
+{
+    (void)state;
+    alm_symbols_space space = {.bytes_max = 1 << 20};
+    alm_mem one = {.limit_bytes = 1 << 30}, other = {.limit_bytes = 1 << 30};
+    alm_ctx cx = {.symbols = &one};
+    alm_symbols *a = make(&cx), *b = make(&cx);
+    alm_symbols_join(a, &space);
+    alm_symbols_join(b, &space);
+    intern_range(&cx, a, 1, 61);
+    const int64_t of_a = one.used_bytes;
+    assert_true(of_a >= 60 * 64);
+    intern_range(&cx, b, 1, 41);
+    const int64_t full = one.used_bytes;
+    assert_true(full >= of_a + 40 * 64);
+    one.limit_bytes = full + 63;
+    uint32_t code = 0;
+    assert_int_equal(alm_symbols_intern_one(&cx, a, ALM_STR("more"), &code), ALM_E_LIMIT);
+    assert_non_null(strstr(cx.err.msg, "storage.symbol.memory.user.max"));
+    assert_int_equal(alm_symbols_count(a), 61);
+    assert_int_equal(one.used_bytes, full);
+    alm_error_clear(&cx);
+    intern_range(&cx, a, 1, 61); /* known values ask nobody */
+    cx.symbols = &other;
+    intern_range(&cx, a, 61, 81);
+    assert_true(other.used_bytes >= 20 * 64);
+    alm_symbols_release(b);
+    assert_int_equal(one.used_bytes, of_a);
+    /* all accounts leave an eighth of the space to who has none */
+    space.bytes_max = space.bytes + space.bytes / 7;
+    assert_int_equal(alm_symbols_intern_one(&cx, a, ALM_STR("more"), &code), ALM_E_LIMIT);
+    assert_non_null(strstr(cx.err.msg, "an eighth"));
+    alm_error_clear(&cx);
+    cx.symbols = NULL;
+    assert_int_equal(alm_symbols_intern_one(&cx, a, ALM_STR("more"), &code), ALM_OK);
+    alm_symbols_release(a);
+    assert_int_equal(one.used_bytes + other.used_bytes + space.bytes, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +357,7 @@ int main(void)
         cmocka_unit_test(vectors_of_any_form_are_encoded),
         cmocka_unit_test(put_is_idempotent_and_strict),
         cmocka_unit_test(threads_agree),
+        cmocka_unit_test(an_account_bounds_new_values_and_gets_them_back),
         cmocka_unit_test(file_gives_back_what_was_counted),
         cmocka_unit_test(flipped_bits_are_found),
         cmocka_unit_test(a_torn_save_leaves_the_counted_records),
