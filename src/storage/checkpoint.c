@@ -152,8 +152,13 @@ static void drop_dicts(alm_storage *st, const alm_catver *cat)
         (void)pthread_mutex_unlock(&st->file_lock);
         now = before;
     }
-    for (size_t i = 0; !keeps && i < gone.n && e == ALM_OK; i++)
+    for (size_t i = 0; !keeps && i < gone.n && e == ALM_OK; i++) {
         unlink_dict(st, gone.ids[i]);
+        alm_version *v = alm_storage_version(st, gone.ids[i].table_id);
+        if (v == NULL)
+            alm_storage_table_dir_drop(st, gone.ids[i].table_id);
+        alm_version_release(v);
+    }
     alm_dict_list_free(&now);
     alm_dict_list_free(&gone);
 }

@@ -75,7 +75,7 @@ static alm_status make_version(alm_ctx *cx, alm_storage *st, const alm_table_spe
                                .o3_max_lag_us = spec->o3_max_lag_us,
                                .kind = spec->kind}};
     alm_column *cols = NULL;
-    ALM_TRY(alm_tab_new(cx, v.table.id, &v.tab));
+    ALM_TRY(alm_tab_new(cx, st, v.table.id, &v.tab));
     alm_status e = alm_heap_bytes(cx, spec->n_cols * sizeof *cols, "columns", &cols);
     if (e == ALM_OK)
         e = alm_tab_text(cx, v.tab, spec->name, &v.table.name);
@@ -316,21 +316,33 @@ alm_status alm_table_rename(alm_ctx *cx, alm_storage *st, alm_str name, alm_str 
     return change_table(cx, st, &arg, records);
 }
 
-static alm_status prepare_truncate(alm_ctx *cx, alm_request *rq, alm_build *b)
+static alm_status truncate_ids(alm_ctx *cx, alm_request *rq, alm_build *b, const named_arg *arg)
 {
-    const named_arg *arg = rq->arg;
     for (uint32_t i = 0; i < arg->n; i++) {
-        const int64_t pos = alm_catver_by_name(b->next, arg->names[i]);
         size_t mark;
-        if (pos < 0)
-            return table_missing(cx, arg->names[i]);
-        arg->ids[i] = alm_catver_at(b->next, (size_t)pos)->table.id;
         ALM_TRY(alm_op_begin(cx, &rq->buf, ALM_OP_TRUNCATE, &mark));
         ALM_TRY(alm_put_u64(cx, &rq->buf, arg->ids[i]));
         ALM_TRY(alm_op_end(cx, &rq->buf, mark));
     }
     ALM_TRY(alm_change_truncate(cx, b, arg->ids, arg->n, arg->keep_symbols ? NULL : &rq->buf));
     return set_piece(rq);
+}
+
+static alm_status prepare_truncate(alm_ctx *cx, alm_request *rq, alm_build *b)
+{
+    const named_arg *arg = rq->arg;
+    for (uint32_t i = 0; i < arg->n; i++) {
+        const int64_t pos = alm_catver_by_name(b->next, arg->names[i]);
+        if (pos < 0)
+            return table_missing(cx, arg->names[i]);
+        arg->ids[i] = alm_catver_at(b->next, (size_t)pos)->table.id;
+    }
+    return truncate_ids(cx, rq, b, arg);
+}
+
+static alm_status prepare_empty(alm_ctx *cx, alm_request *rq, alm_build *b)
+{
+    return truncate_ids(cx, rq, b, rq->arg);
 }
 
 alm_status alm_tables_truncate(alm_ctx *cx, alm_storage *st, const alm_str *names, uint32_t n,
@@ -349,6 +361,13 @@ alm_status alm_tables_truncate(alm_ctx *cx, alm_storage *st, const alm_str *name
 alm_status alm_table_truncate(alm_ctx *cx, alm_storage *st, alm_str name)
 {
     return alm_tables_truncate(cx, st, &name, 1, false);
+}
+
+alm_status alm_table_empty(alm_ctx *cx, alm_storage *st, uint64_t table_id)
+{
+    named_arg arg = {.ids = &table_id, .n = 1};
+    alm_request rq = {.prepare = prepare_empty, .arg = &arg};
+    return alm_commit(cx, st, &rq);
 }
 
 static alm_status check_column(alm_ctx *cx, const alm_column *col)

@@ -63,6 +63,15 @@ void alm_storage_table_dir(const alm_storage *st, uint64_t table_id, char *dir, 
     (void)snprintf(dir, dir_size, "%s/tables/%llu", st->root, (unsigned long long)table_id);
 }
 
+void alm_storage_table_dir_drop(alm_storage *st, uint64_t table_id)
+{
+    char dir[ALM_PATH_MAX];
+    if (st->closing || atomic_load(&st->failed))
+        return;
+    alm_storage_table_dir(st, table_id, dir, sizeof dir);
+    (void)st->io->rmdir(st->io, dir);
+}
+
 static alm_status file_make(alm_ctx *cx, alm_storage *st, const alm_part_claim *claim,
                             alm_file **out)
 {

@@ -185,7 +185,11 @@ static alm_status drop_held(alm_ctx *cx, alm_storage *st, const alm_version *v,
             gone[n_gone++] = v->parts->parts[i];
     const alm_parts_change change = {
         .table_id = v->table.id, .remove = gone, .n_remove = n_gone, .data = true};
-    const alm_status e = n_gone > 0 ? alm_parts_commit(cx, st, &change, NULL) : ALM_OK;
+    alm_status e = ALM_OK;
+    if (n_gone > 0 && n_gone == v->parts->n && v->n_lanes == 0)
+        e = alm_table_empty(cx, st, v->table.id); /* its symbols go, too */
+    else if (n_gone > 0)
+        e = alm_parts_commit(cx, st, &change, NULL);
     free((void *)gone);
     return e;
 }

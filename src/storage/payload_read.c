@@ -216,7 +216,7 @@ alm_status alm_get_table(alm_ctx *cx, alm_storage *st, alm_reader *r, alm_versio
     alm_reader head = *r;
     alm_version v = {.refs = 1};
     alm_description d;
-    ALM_TRY(alm_tab_new(cx, alm_get_u64(&head), &v.tab));
+    ALM_TRY(alm_tab_new(cx, st, alm_get_u64(&head), &v.tab));
     alm_status e = alm_get_description(cx, r, v.tab, &d);
     if (e == ALM_OK) {
         e = alm_schema_new(cx, st, v.tab, d.table.cols, d.table.n_cols, NULL, NULL, &v.schema);

@@ -35,6 +35,7 @@ typedef struct tab_text { /* names live as long as the table's identity */
 
 struct alm_tab {
     _Atomic uint32_t refs;
+    alm_storage *st;
     uint64_t id;
     tab_text *texts;
     /* Under tab_lock. */
@@ -268,7 +269,7 @@ void alm_version_settle(alm_version *v);
 /* Releases the chunks of lanes and zeroes them. */
 void alm_lanes_clear(alm_lane *lanes, uint32_t n);
 
-ALM_NODISCARD alm_status alm_tab_new(alm_ctx *cx, uint64_t id, alm_tab **out);
+ALM_NODISCARD alm_status alm_tab_new(alm_ctx *cx, alm_storage *st, uint64_t id, alm_tab **out);
 ALM_NODISCARD alm_status alm_tab_text(alm_ctx *cx, alm_tab *tab, alm_str text, const char **out);
 
 /* Schema from column descriptions; `symbols` are the dictionaries of the columns (NULL: make new
@@ -292,6 +293,9 @@ ALM_NODISCARD alm_status alm_file_known(alm_ctx *cx, alm_storage *st,
 bool alm_file_is_registered(alm_storage *st, uint64_t id);
 /* With a reference of its own; NULL: there is none with this number any more. */
 alm_file *alm_file_find(alm_storage *st, uint64_t id);
+/* Removes the directory of a table that was dropped, if nothing is in it: when the last version of the table goes, and when its
+ * dictionaries are removed, which may be later. Ids of tables are never used again. */
+void alm_storage_table_dir_drop(alm_storage *st, uint64_t table_id);
 void alm_storage_table_dir(const alm_storage *st, uint64_t table_id, char *dir, size_t dir_size);
 
 /* malloc with ALM_E_MEMORY that says what for. */

@@ -628,11 +628,17 @@ static void dictionaries_go_with_their_tables(void **state)
     assert_true(has_file(&w, t));
     OK(&w, alm_storage_hold_release(&w.cx, w.st));
     OK(&w, alm_storage_checkpoint(&w.cx, w.st));
-    assert_false(has_file(&w, t));
+    assert_false(has_file(&w, t) || has_file(&w, "r/db/tables/1"));
     assert_true(has_file(&w, u));
     power_cut(&w);
     expect(&w, "u", val, 2);
+    alm_snapshot *reader = NULL; /* files stay for it, and with them the directory */
+    OK(&w, alm_snapshot_acquire(&w.cx, w.st, &reader));
     OK(&w, alm_table_drop(&w.cx, w.st, ALM_STR("u"), NULL));
+    OK(&w, alm_storage_checkpoint(&w.cx, w.st));
+    assert_true(!has_file(&w, u) && has_file(&w, "r/db/tables/2"));
+    alm_snapshot_release(reader);
+    assert_false(has_file(&w, "r/db/tables/2"));
     restart(&w); /* a clean stop is a checkpoint */
     assert_false(has_file(&w, u));
     world_deinit(&w);
@@ -694,6 +700,45 @@ static void truncation_empties_dictionaries(void **state)
         expect(&w, "t", val, 0);
         assert_int_equal(symbols_of(&w, "t"), 1);
     }
+    world_deinit(&w);
+}
+
+static alm_status drop_partitions(world *w, const char *name, const int64_t *starts, uint32_t n)
+{
+    alm_snapshot *snap = NULL;
+    OK(w, alm_snapshot_acquire(&w->cx, w->st, &snap));
+    const alm_status e = alm_table_drop_partitions(
+        &w->cx, w->st, alm_snapshot_find(snap, alm_str_of(name)), starts, n);
+    alm_snapshot_release(snap);
+    return e;
+}
+
+/* DROP PARTITION of everything is TRUNCATE; while rows are left, so are all symbols. */
+static void dropping_all_partitions_empties_dictionaries(void **state)
+{
+    (void)state;
+    world w;
+    const int64_t day = INT64_C(86400000000), ts[] = {1, day + 1}, val[] = {1, 2};
+    const int64_t starts[] = {0, day};
+    world_init(&w, 27);
+    OK(&w, create(&w, "t", false));
+    for (int flushed = 0; flushed < 2; flushed++) {
+        OK(&w, insert(&w, "t", ts, val, 2));
+        if (flushed == 1)
+            OK(&w, alm_storage_checkpoint(&w.cx, w.st));
+        const uint32_t full = symbols_of(&w, "t");
+        assert_true(full > 1);
+        OK(&w, drop_partitions(&w, "t", starts, 1));
+        assert_int_equal(symbols_of(&w, "t"), full);
+        OK(&w, drop_partitions(&w, "t", starts, 2));
+        assert_int_equal(symbols_of(&w, "t"), 1);
+        power_cut(&w);
+        assert_int_equal(symbols_of(&w, "t"), 1);
+        expect(&w, "t", val, 0);
+    }
+    OK(&w, insert(&w, "t", ts, val, 2));
+    restart(&w);
+    expect(&w, "t", val, 2);
     world_deinit(&w);
 }
 
@@ -792,6 +837,7 @@ int main(void)
         cmocka_unit_test(records_go_with_tables),
         cmocka_unit_test(dictionaries_go_with_their_tables),
         cmocka_unit_test(truncation_empties_dictionaries),
+        cmocka_unit_test(dropping_all_partitions_empties_dictionaries),
         cmocka_unit_test(dictionaries_that_waited_are_swept),
         cmocka_unit_test(nothing_is_swept_when_catalogue_and_log_are_lost),
         cmocka_unit_test(the_real_disk_works),

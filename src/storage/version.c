@@ -35,11 +35,12 @@ static void one_more(_Atomic uint32_t *refs)
 
 /* ------------------------------------------------------------------- identity */
 
-alm_status alm_tab_new(alm_ctx *cx, uint64_t id, alm_tab **out)
+alm_status alm_tab_new(alm_ctx *cx, alm_storage *st, uint64_t id, alm_tab **out)
 {
     alm_tab *tab = NULL;
     ALM_TRY(alm_heap_bytes(cx, sizeof *tab, "a table", &tab));
     tab->refs = 1;
+    tab->st = st;
     tab->id = id;
     *out = tab;
     return ALM_OK;
@@ -60,6 +61,7 @@ void alm_tab_release(alm_tab *tab)
         free(tab->texts);
         tab->texts = next;
     }
+    alm_storage_table_dir_drop(tab->st, tab->id);
     free(tab);
 }
 

@@ -292,6 +292,9 @@ void alm_tab_release(alm_tab *tab);
  * ALONE held too), so that all its rows lie in parts. */
 ALM_NODISCARD alm_status alm_head_flush(alm_ctx *cx, alm_storage *st, uint64_t table_id);
 
+/* TRUNCATE by id. The caller holds MAINT and ALONE, so that the rows that it looked at are all that go. */
+ALM_NODISCARD alm_status alm_table_empty(alm_ctx *cx, alm_storage *st, uint64_t table_id);
+
 /* The newest version of a table (retained), NULL when it is gone. */
 alm_version *alm_storage_version(alm_storage *st, uint64_t table_id);
 
