@@ -13,6 +13,7 @@
 #include "storage/bulk.h"
 #include "storage/commit.h"
 #include "storage/dict.h"
+#include "storage/interning.h"
 #include "storage/pack.h"
 #include "storage/txn.h"
 #include "storage/view.h"
@@ -34,6 +35,7 @@ struct alm_bulk {
     size_t n_buckets, cap_buckets;
     size_t latest; /* bucket of the last row */
     int64_t rows, buffered_rows, buffered_bytes;
+    alm_interning interning;
     alm_mem *account; /* or NULL; outlives the load */
     int64_t charged;  /* to it */
     alm_part_ref **parts;
@@ -98,11 +100,18 @@ alm_status alm_bulk_begin_any(alm_ctx *cx, alm_storage *st, const alm_table *tab
     alm_status status = alm_table_is_open(cx, &v->table, -1);
     if (status == ALM_OK && v->table.schema_version != table->schema_version)
         status = alm_fail(cx, ALM_E_STALE, -1, "columns of table '%s' were changed", table->name);
+    alm_interning interning = {0};
+    if (status == ALM_OK)
+        status = alm_interning_begin_newest(cx, st, &v, &interning);
     if (status == ALM_OK)
         status = bulk_new(cx, st, v, NULL, out);
-    if (status != ALM_OK)
+    if (status != ALM_OK) {
+        alm_interning_end(&interning);
         alm_version_release(v);
-    return status;
+        return status;
+    }
+    (*out)->interning = interning;
+    return ALM_OK;
 }
 
 alm_status alm_bulk_new_pending(alm_ctx *cx, alm_storage *st, struct alm_pending *pending,
@@ -131,6 +140,7 @@ static void bulk_free(alm_bulk *bulk)
     free(bulk->parts);
     alm_pack_deinit(&bulk->pack);
     alm_arena_deinit(&bulk->scratch);
+    alm_interning_end(&bulk->interning);
     alm_version_release(bulk->v);
     if (bulk->pending != NULL)
         alm_pending_free(bulk->pending);

@@ -359,7 +359,7 @@ static alm_status load_dicts(alm_ctx *cx, alm_storage *st, alm_version *v, const
         if (r != NULL && counts[c] > 1)
             ALM_TRY(load_values(cx, v->schema->symbols[c], ALM_MAX(in_file, 1u), counts[c], r));
     }
-    ALM_TRY(alm_change_dicts(cx, st, v, NULL, &schema));
+    ALM_TRY(alm_change_dicts(cx, st, v, NULL, 0, NULL, &schema));
     if (schema != NULL) {
         alm_schema_release(v->schema);
         v->schema = schema;

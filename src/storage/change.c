@@ -17,15 +17,33 @@ static alm_status table_gone(alm_ctx *cx, uint64_t table_id, const char *name)
                     (unsigned long long)table_id);
 }
 
-alm_status alm_change_dicts(alm_ctx *cx, alm_storage *st, const alm_version *v, alm_buf *ops,
-                            alm_schema **out)
+/* How many values of the column, + 1, a version must show that has these rows, too: all that were interned where `rows` is NULL. */
+static uint32_t values_needed(const alm_version *v, uint32_t c, const alm_chunk *rows, uint32_t n)
+{
+    const uint32_t shown = v->schema->dicts[c].count,
+                   all = alm_symbols_count(v->schema->symbols[c]);
+    if (all == shown || rows == NULL)
+        return all;
+    const int32_t at = alm_schema_find(rows->schema, v->schema->cols[c].id);
+    if (at < 0)
+        return shown;
+    const uint32_t *codes = rows->cols[at];
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < n; i++)
+        most = ALM_MAX(most, codes[i]);
+    ALM_ASSERT(rows->schema->symbols[at] == v->schema->symbols[c] && most < all);
+    return ALM_MAX(shown, most + 1);
+}
+
+alm_status alm_change_dicts(alm_ctx *cx, alm_storage *st, const alm_version *v,
+                            const alm_chunk *rows, uint32_t n, alm_buf *ops, alm_schema **out)
 {
     const alm_schema *s = v->schema;
     uint32_t *counts = NULL;
     *out = NULL;
     bool grown = false;
     for (uint32_t c = 0; c < s->n_cols && !grown; c++)
-        grown = s->symbols[c] != NULL && alm_symbols_count(s->symbols[c]) > s->dicts[c].count;
+        grown = s->symbols[c] != NULL && values_needed(v, c, rows, n) > s->dicts[c].count;
     if (!grown)
         return ALM_OK;
     ALM_TRY(alm_heap_bytes(cx, s->n_cols * sizeof *counts, "columns", &counts));
@@ -33,7 +51,7 @@ alm_status alm_change_dicts(alm_ctx *cx, alm_storage *st, const alm_version *v, 
     for (uint32_t c = 0; c < s->n_cols && e == ALM_OK; c++) {
         if (s->symbols[c] == NULL)
             continue;
-        counts[c] = alm_symbols_count(s->symbols[c]);
+        counts[c] = values_needed(v, c, rows, n);
         if (counts[c] > s->dicts[c].count && ops != NULL)
             e = alm_op_symbols(cx, ops, v->table.id, s->cols[c].id, s->symbols[c],
                                s->dicts[c].count, counts[c]);
@@ -67,7 +85,7 @@ alm_status alm_change_rows_of(alm_ctx *cx, const alm_build *b, const alm_version
 {
     alm_schema *schema = NULL;
     alm_version *next = NULL;
-    ALM_TRY(alm_change_dicts(cx, b->st, v, ops, &schema));
+    ALM_TRY(alm_change_dicts(cx, b->st, v, ops != NULL ? rows : NULL, n, ops, &schema));
     const alm_status e = alm_version_append(cx, v, rows, n, b->lsn, &next);
     if (e != ALM_OK) {
         alm_schema_release(schema);
@@ -142,6 +160,14 @@ static void drop_frozen(alm_version *v)
     v->flushed_lsn = v->frozen_lsn;
 }
 
+/* May the parts have symbols that the version does not show? Those of a flush and of a merge have rows that were committed. */
+static bool has_new_codes(const alm_parts_change *change)
+{
+    const bool merges = change->n_remove > 0 && !change->data && change->alter == NULL &&
+                        change->create == NULL && change->view == NULL;
+    return change->n_add > 0 && !change->flush && !merges;
+}
+
 alm_status alm_change_parts_of(alm_ctx *cx, alm_build *b, const alm_version *v,
                                const alm_parts_change *change, uint64_t flushed_lsn, bool redo,
                                alm_buf *ops, alm_version **out)
@@ -155,8 +181,8 @@ alm_status alm_change_parts_of(alm_ctx *cx, alm_build *b, const alm_version *v,
     alm_schema *schema = NULL;
     ALM_TRY(alm_version_copy(cx, v, 0, &next));
     alm_status e = alm_change_part_set(cx, v, change, &parts);
-    if (e == ALM_OK)
-        e = alm_change_dicts(cx, b->st, v, ops, &schema);
+    if (e == ALM_OK && (redo || has_new_codes(change)))
+        e = alm_change_dicts(cx, b->st, v, NULL, 0, ops, &schema);
     if (e == ALM_OK && change->data && !redo)
         e = alm_change_touches(cx, b, next, change, ops);
     if (e != ALM_OK) {

@@ -16,10 +16,12 @@ struct alm_pending {
     const alm_records_change *records; /* with it, or NULL */
 };
 
-/* A version of the table whose dictionaries show all values interned so far; NULL in *out if it has
- * them already. `ops` (may be NULL) receives symbols operations for the new ones. */
+/* A schema whose dictionaries show the values that n rows of the chunk have, or all values interned so far (rows NULL); NULL in *out if
+ * that of the version does already. Values of others that came before those of the rows are shown with them. `ops` (may be NULL)
+ * receives symbols operations for the new ones. */
 ALM_NODISCARD alm_status alm_change_dicts(alm_ctx *cx, alm_storage *st, const alm_version *v,
-                                          alm_buf *ops, alm_schema **out);
+                                          const alm_chunk *rows, uint32_t n, alm_buf *ops,
+                                          alm_schema **out);
 /* Columns of a description: names and types, no name twice. */
 /* VARCHAR(n): ALM_E_LENGTH says which text is too long (text_length.c). */
 ALM_NODISCARD alm_status alm_text_length_check(alm_ctx *cx, const alm_column *col, const alm_vec *v,

@@ -158,6 +158,7 @@ static inline uint32_t find_hashed(const alm_symbols *sym, uint64_t hash, const 
 static alm_status append(alm_ctx *cx, alm_symbols *sym, uint64_t hash, alm_str text, uint32_t *out)
 {
     const uint32_t code = atomic_load_explicit(&sym->count, memory_order_relaxed);
+    ALM_ASSERT(!atomic_load_explicit(&sym->replaced, memory_order_relaxed));
     if (code == UINT32_MAX - 1)
         return alm_fail(cx, ALM_E_LIMIT, -1, "symbol dictionary: more than %u values", code);
     if (code == sym->views_cap)
@@ -187,7 +188,7 @@ static alm_status find_or_append(alm_ctx *cx, alm_symbols *sym, uint64_t hash, c
         *code = found;
     else if ((st = alm_symbols_admit(cx, sym, v->len)) == ALM_OK &&
              (st = append(cx, sym, hash, (alm_str){ptr, v->len}, code)) == ALM_OK)
-        alm_symbols_charge(cx, sym, v->len);
+        alm_symbols_charge(cx, sym, *code, v->len);
     (void)pthread_mutex_unlock(&sym->lock);
     return st;
 }
@@ -406,4 +407,47 @@ alm_status alm_symbols_put(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_str
                         "symbol dictionary of column %u: one value has codes %u and %u",
                         sym->col_id, got, code);
     return ALM_OK;
+}
+
+alm_status alm_symbols_copy(alm_ctx *cx, alm_symbols *from, uint32_t id, uint32_t count,
+                            alm_symbols **out)
+{
+    alm_symbols *copy = NULL;
+    ALM_ASSERT(count >= 1 && count <= alm_symbols_count(from) && from->lost == NULL);
+    ALM_TRY(alm_symbols_new(cx, id, from->table_id, from->col_id, &copy));
+    alm_status st = ALM_OK;
+    for (uint32_t code = 1; code < count && st == ALM_OK; code++)
+        st = alm_symbols_put(cx, copy, code, alm_symbols_text(from, code));
+    (void)pthread_mutex_lock(&from->lock);
+    copy->database_id = from->database_id;
+    copy->saved_count = from->saved_count;
+    copy->saved_bytes = from->saved_bytes;
+    if (st == ALM_OK && from->saved_count > count)
+        st = alm_fail(cx, ALM_E_INTERNAL, -1,
+                      "symbol dictionary of column %u: the file has %u codes, of which %u stay",
+                      from->col_id, from->saved_count - 1, count - 1);
+    if (st == ALM_OK)
+        st = alm_symbols_share_charges(cx, from, copy);
+    (void)pthread_mutex_unlock(&from->lock);
+    if (st != ALM_OK) {
+        alm_symbols_release(copy);
+        return st;
+    }
+    if (from->space != NULL)
+        alm_symbols_join(copy, from->space);
+    *out = copy;
+    return ALM_OK;
+}
+
+void alm_symbols_replace(alm_symbols *sym)
+{
+    (void)pthread_mutex_lock(&sym->lock); /* who adds a value has added it */
+    const bool before = atomic_exchange(&sym->replaced, true);
+    (void)pthread_mutex_unlock(&sym->lock);
+    ALM_ASSERT(!before);
+}
+
+bool alm_symbols_is_replaced(const alm_symbols *sym)
+{
+    return atomic_load(&sym->replaced);
 }

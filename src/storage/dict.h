@@ -59,6 +59,16 @@ void alm_symbols_view(const alm_symbols *sym, uint32_t count, alm_dict *out);
 /* Bytes of memory in use. */
 int64_t alm_symbols_bytes(const alm_symbols *sym);
 
+/* A dictionary of the first codes [1, count) of another one, with the same file, for the same column; `id` as for alm_symbols_new. The
+ * file must not be written meanwhile, and have no more than these. */
+ALM_NODISCARD alm_status alm_symbols_copy(alm_ctx *cx, alm_symbols *from, uint32_t id,
+                                          uint32_t count, alm_symbols **out);
+/* Another dictionary has the column from now on: this one is read, and gets no values any more. */
+void alm_symbols_replace(alm_symbols *sym);
+bool alm_symbols_is_replaced(const alm_symbols *sym);
+/* Memory of the values from a code on, some bytes more or less. */
+int64_t alm_symbols_bytes_from(const alm_symbols *sym, uint32_t code);
+
 /* Code of each of n texts, new ones are added. Null gives 0. */
 ALM_NODISCARD alm_status alm_symbols_intern(alm_ctx *cx, alm_symbols *sym, const alm_view *views,
                                             const char *heap, size_t n, uint32_t *codes);

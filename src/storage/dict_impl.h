@@ -21,10 +21,11 @@ typedef struct symbols_heap {
     char bytes[];
 } symbols_heap;
 
-/* Memory of the symbols of a dictionary that one user was the first to write. */
+/* Memory of the symbols that follow each other in a dictionary and were written first by one user. */
 typedef struct symbols_charge {
-    alm_mem *account; /* of the user; outlives the dictionary */
-    int64_t bytes;    /* charged to it until the dictionary is freed */
+    alm_mem *account; /* of the user; outlives the dictionary. NULL: nobody's */
+    uint32_t first;   /* code of the first of them; the next entry has the code behind the last */
+    int64_t bytes;    /* charged to the account until the dictionary is freed */
 } symbols_charge;
 
 struct alm_symbols {
@@ -45,15 +46,19 @@ struct alm_symbols {
     size_t n_retired;
     uint32_t saved_count;    /* codes the file holds + 1 */
     int64_t saved_bytes;     /* length of the file up to there */
-    symbols_charge *charges; /* one for each user; the last one that was charged is at `charged` */
-    uint32_t n_charges, cap_charges, charged;
+    symbols_charge *charges; /* by `first`; no two neighbours are of one account */
+    uint32_t n_charges, cap_charges;
+    atomic_bool replaced; /* alm_symbols_replace: no value may come any more */
     uint32_t summed, crc; /* alm_symbols_crc of the first `summed` codes; 0: of none */
 };
 
 /* dict_space.c, all under the lock. May the statement add a symbol of `len` bytes? ALM_E_LIMIT names the setting. After ALM_OK there is
  * room for the entry that alm_symbols_charge needs, so that it cannot fail. */
 ALM_NODISCARD alm_status alm_symbols_admit(alm_ctx *cx, alm_symbols *sym, size_t len);
-void alm_symbols_charge(const alm_ctx *cx, alm_symbols *sym, size_t len);
+void alm_symbols_charge(const alm_ctx *cx, alm_symbols *sym, uint32_t code, size_t len);
+/* `to` has the first values of `from`, and no charges: they are charged once more, to the same accounts. */
+ALM_NODISCARD alm_status alm_symbols_share_charges(alm_ctx *cx, const alm_symbols *from,
+                                                   alm_symbols *to);
 /* Gives everything back to the accounts; for the last release. */
 void alm_symbols_uncharge(alm_symbols *sym);
 

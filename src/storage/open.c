@@ -206,7 +206,7 @@ static alm_status show_symbols(alm_ctx *cx, alm_build *b)
         const alm_version *v = alm_catver_at(b->next, i);
         alm_schema *schema = NULL;
         alm_version *next = NULL;
-        ALM_TRY(alm_change_dicts(cx, b->st, v, NULL, &schema));
+        ALM_TRY(alm_change_dicts(cx, b->st, v, NULL, 0, NULL, &schema));
         if (schema == NULL)
             continue;
         alm_status e = alm_version_copy(cx, v, 0, &next);

@@ -120,7 +120,7 @@ static alm_status put_lane(alm_ctx *cx, alm_build *b, const alm_version *v, uint
 {
     alm_version *next = NULL;
     alm_schema *schema = NULL;
-    ALM_TRY(alm_change_dicts(cx, b->st, v, NULL, &schema));
+    ALM_TRY(alm_change_dicts(cx, b->st, v, NULL, 0, NULL, &schema));
     alm_status e = alm_version_copy(cx, v, 1, &next);
     if (e != ALM_OK) {
         alm_schema_release(schema);

@@ -44,6 +44,9 @@ struct alm_tab {
     /* Open transactions that change rows of parts: compaction would make them fail. */
     _Atomic uint32_t claims;
     _Atomic uint64_t versions; /* made of it so far: alm_table.version */
+    pthread_mutex_t interning_lock;
+    uint32_t interning; /* who may add symbols that no version shows yet (interning.c) */
+    atomic_bool unused; /* it may have symbols that nobody will need */
 };
 
 /* ------------------------------------------------------- catalogue versions */
@@ -241,6 +244,7 @@ struct alm_storage {
     uint32_t cap_failing;
     uint64_t compacted_lsn, expired_lsn, tidied_lsn;
     atomic_bool untidy; /* a commit left late rows in a lane of their own */
+    atomic_bool unused; /* a table has alm_tab.unused set */
     int64_t tidied_ns;  /* of the background thread */
     int64_t idle_commits, idle_since_ns;
     _Atomic uint64_t checkpoint_lsn; /* of the catalogue file */

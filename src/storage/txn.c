@@ -57,6 +57,7 @@ void alm_txn_table_free(alm_storage *st, alm_txn_table *t)
     free(t->touch);
     alm_chunk_release(t->settled);
     alm_version_release(t->next);
+    alm_interning_end(&t->interning);
     alm_version_release(t->bare);
     free(t);
 }
@@ -86,6 +87,18 @@ void alm_txn_rollback(alm_txn *txn)
 
 /* -------------------------------------------------------------------- appending */
 
+static alm_status begin_table(alm_ctx *cx, const alm_txn *txn, const alm_table *table,
+                              alm_txn_table *t)
+{
+    alm_version *v = alm_version_retain(
+        (alm_version *)(uintptr_t)table->handle); /* of the statement's snapshot */
+    alm_status e = alm_interning_begin_newest(cx, txn->st, &v, &t->interning);
+    if (e == ALM_OK)
+        e = alm_version_bare(cx, v, &t->bare);
+    alm_version_release(v);
+    return e;
+}
+
 alm_status alm_txn_table_of(alm_ctx *cx, alm_txn *txn, const alm_table *table, alm_txn_table **out)
 {
     size_t at = 0;
@@ -103,8 +116,9 @@ alm_status alm_txn_table_of(alm_ctx *cx, alm_txn *txn, const alm_table *table, a
         alm_txn_table *t = NULL;
         ALM_TRY(alm_refuse_rows(cx, table));
         ALM_TRY(alm_heap_bytes(cx, sizeof *t, "a transaction", &t));
-        const alm_status e = alm_version_bare(cx, alm_version_of(table), &t->bare);
+        const alm_status e = begin_table(cx, txn, table, t);
         if (e != ALM_OK) {
+            alm_interning_end(&t->interning);
             free(t);
             return e;
         }

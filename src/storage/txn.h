@@ -14,6 +14,7 @@
 #define ALM_STORAGE_TXN_H
 
 #include "storage/change.h"
+#include "storage/interning.h"
 
 enum { ALM_TXN_RUNS_MAX = 32 }; /* sizes double: more cannot be */
 
@@ -26,6 +27,7 @@ typedef struct alm_txn_table {
     uint64_t id;
     alm_mem *account;  /* that of the transaction */
     alm_version *bare; /* schema, identity, options as of the first change */
+    alm_interning interning;
     alm_chunk **chunks;
     uint32_t *rows;
     uint32_t n_chunks, cap_chunks;

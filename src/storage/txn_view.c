@@ -89,7 +89,7 @@ alm_status alm_txn_version(alm_ctx *cx, alm_storage *st, const alm_version *base
     if (e == ALM_OK)
         e = add_lanes(cx, t, v);
     if (e == ALM_OK)
-        e = alm_change_dicts(cx, st, base, NULL, &schema); /* values it interned */
+        e = alm_change_dicts(cx, st, base, NULL, 0, NULL, &schema); /* values it interned */
     if (e != ALM_OK) {
         alm_version_release(v);
         return e;

@@ -53,6 +53,7 @@ static void update_free(alm_update *up)
     if (up->snap != NULL)
         alm_snapshot_release(up->snap);
     alm_schema_release(up->made);
+    alm_interning_end(&up->interning);
     alm_table_let_go(&up->held);
     free(up);
 }
@@ -177,6 +178,7 @@ static alm_status prepare_columns(alm_ctx *cx, alm_update *up, const uint32_t *c
     up->values.n_cols = n_cols;
     ALM_TRY(ALM_NEWN(cx, &up->arena, n_cols + 1, &up->values.cols));
     ALM_TRY(ALM_NEWN(cx, &up->arena, n_cols + 1, &up->symbols));
+    ALM_TRY(alm_interning_begin(cx, v->tab, v->schema, &up->interning));
     for (uint32_t c = 0; c < n_cols; c++) {
         if (cols[c] >= v->table.n_cols)
             return alm_fail(cx, ALM_E_STALE, -1, "columns of table '%s' were changed",

@@ -34,6 +34,7 @@ struct alm_update {
     alm_snapshot *snap;
     const alm_version *v;
     alm_held_table held;
+    alm_interning interning;
     uint32_t *cols; /* column numbers in the version */
     uint32_t n_cols;
     alm_arena arena; /* scan, columns; until the end */

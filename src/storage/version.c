@@ -41,6 +41,7 @@ alm_status alm_tab_new(alm_ctx *cx, alm_storage *st, uint64_t id, alm_tab **out)
     ALM_TRY(alm_heap_bytes(cx, sizeof *tab, "a table", &tab));
     tab->refs = 1;
     tab->st = st;
+    (void)pthread_mutex_init(&tab->interning_lock, NULL);
     tab->id = id;
     *out = tab;
     return ALM_OK;
@@ -61,6 +62,8 @@ void alm_tab_release(alm_tab *tab)
         free(tab->texts);
         tab->texts = next;
     }
+    ALM_ASSERT(tab->interning == 0);
+    (void)pthread_mutex_destroy(&tab->interning_lock);
     alm_storage_table_dir_drop(tab->st, tab->id);
     free(tab);
 }

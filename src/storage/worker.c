@@ -17,6 +17,7 @@
 #include "storage/failing.h"
 #include "storage/head.h"
 #include "storage/hold.h"
+#include "storage/interning.h"
 #include "storage/scrub.h"
 
 enum { IDLE_ROUNDS = 10, IDLE_BYTES = 4 << 20, IDLE_KEEP_BYTES = 1 << 20 };
@@ -266,6 +267,7 @@ static alm_status one_round(alm_ctx *cx, alm_storage *st, bool *more)
     ALM_TRY(flush_idle(cx, st));
     ALM_TRY(tidy_heads(cx, st));
     ALM_TRY(expire(cx, st));
+    ALM_TRY(alm_unused_symbols_drop(cx, st));
     ALM_TRY(compact(cx, st, more));
     if (wants_checkpoint(st))
         ALM_TRY(alm_checkpoint(cx, st, ALM_CHECKPOINT_KEEP_BYTES));
