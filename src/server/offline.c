@@ -15,6 +15,24 @@ static void print_finding(void *arg, const char *line)
     (void)puts(line);
 }
 
+static int salvage_root(alm_ctx *cx, const alm_options *options)
+{
+    alm_salvage_result done;
+    const alm_status st = alm_storage_salvage(cx, alm_io_posix(), options->root, options->salvage,
+                                              print_finding, NULL, &done);
+    if (st != ALM_OK) {
+        (void)fprintf(stderr, "almanac check: %s\n", cx->err.msg);
+        return 2;
+    }
+    (void)printf(
+        "saved %lld rows in %lld files to '%s': of %lld parts %lld whole, %lld in part, %lld "
+        "not; %lld findings, see report.csv\n",
+        (long long)done.rows, (long long)done.files, options->salvage,
+        (long long)(done.whole + done.partial + done.lost), (long long)done.whole,
+        (long long)done.partial, (long long)done.lost, (long long)done.findings);
+    return done.findings > 0;
+}
+
 int alm_check_root(const alm_options *options)
 {
     const alm_io *io = alm_io_posix();
@@ -23,6 +41,11 @@ int alm_check_root(const alm_options *options)
     alm_ctx cx = {.arena = &arena};
     int64_t findings = 0;
     alm_log_set_level(ALM_LOG_WARN);
+    if (options->salvage != NULL) {
+        const int code = salvage_root(&cx, options);
+        alm_arena_deinit(&arena);
+        return code;
+    }
     const char *dir = options->root;
     const alm_status st =
         alm_archive_is(io, dir) ? alm_archive_check(&cx, io, dir, print_finding, NULL, &findings)

@@ -13,6 +13,10 @@ static const char help[] =
     "                                backups or an archive of the log, and remove what a crash\n"
     "                                left over of the first two; exit code\n"
     "                                0: sound, 1: damage was found, 2: it could not be checked\n"
+    "       almanac check ROOT --salvage OUT\n"
+    "                                save what is whole in a damaged data directory to OUT: a\n"
+    "                                Parquet file for each part, and report.csv; ROOT stays as it\n"
+    "                                is; exit code 0: all was saved, 1: not all, 2: nothing\n"
     "       almanac restore BACKUP_DIR TO ROOT [--generation N]\n"
     "                       [--until LSN|TIME [--log DIR] [--allow-earlier]]\n"
     "                                make a data directory from a backup, the newest or number N;\n"
@@ -85,6 +89,8 @@ static alm_status take(alm_ctx *cx, int argc, char **argv, int *i, alm_options *
         out->repair = true;
         return ALM_OK;
     }
+    if (out->verb == ALM_VERB_CHECK && strcmp(arg, "--salvage") == 0)
+        return value_of(cx, argc, argv, i, "a directory", &out->salvage);
     if (restore && strcmp(arg, "--log") == 0)
         return value_of(cx, argc, argv, i, "a directory", &out->log);
     if (restore && strcmp(arg, "--allow-earlier") == 0) {
@@ -129,6 +135,8 @@ alm_status alm_options_parse(alm_ctx *cx, int argc, char **argv, alm_options *ou
         }
         ALM_TRY(take(cx, argc, argv, &i, out));
     }
+    if (out->salvage != NULL && out->repair)
+        return alm_fail(cx, ALM_E_ARG, -1, "--salvage changes nothing in ROOT, and --repair does");
     if (out->verb == ALM_VERB_RESTORE && out->from == NULL)
         return alm_fail(cx, ALM_E_ARG, -1, "the directory of the backup is missing");
     if (out->root == NULL)

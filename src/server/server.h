@@ -25,7 +25,8 @@ typedef struct alm_options {
     int64_t until_us;
     const char *log;
     bool allow_earlier;
-    bool repair; /* CHECK */
+    bool repair;         /* CHECK */
+    const char *salvage; /* CHECK: where to; NULL: nowhere */
 } alm_options;
 
 /* ALM_E_ARG says what is wrong with the command line. */

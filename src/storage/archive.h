@@ -1,7 +1,7 @@
 /*
  * archive.h - the log kept for restores to a point in time: finished segments, and the part files that
  * their records name, are copied to a directory before they go. Layout, crashes, what happens when it
- * fails: docs/internals/storage.md, section 14.
+ * fails: docs/internals/storage.md, section 16.
  *
  * Threads     one of its own, so that a slow disk of the archive holds up nothing else;
  *             alm_archive_at_open before there is one, alm_archive_limit on the background thread.

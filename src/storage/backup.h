@@ -1,6 +1,6 @@
 /*
  * backup.h - backups: a directory with the files of the database and one manifest per backup. Format,
- * crashes: docs/internals/storage.md, section 13.
+ * crashes: docs/internals/storage.md, section 15.
  *
  * A file in it never changes: its name says what it is, and its bytes are whole and synced before it
  * has that name. So a later backup into the same directory copies only what is not there yet, and a

@@ -386,6 +386,22 @@ alm_status alm_symbols_encode(alm_ctx *cx, alm_symbols *sym, const alm_vec *in, 
     return ALM_OK;
 }
 
+alm_status alm_symbols_name(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_str text)
+{
+    ALM_ASSERT(code > 0 && code < alm_symbols_count(sym));
+    (void)pthread_mutex_lock(&sym->lock);
+    char *copy = NULL;
+    const alm_status st = text.len > ALM_VIEW_INLINE ? heap_take(cx, sym, text.len, &copy) : ALM_OK;
+    if (copy != NULL) {
+        memcpy(copy, text.ptr, text.len);
+        text.ptr = copy;
+    }
+    if (st == ALM_OK)
+        atomic_load_explicit(&sym->views, memory_order_relaxed)[code] = alm_view_of(text);
+    (void)pthread_mutex_unlock(&sym->lock);
+    return st;
+}
+
 alm_status alm_symbols_put(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_str text)
 {
     const uint32_t count = alm_symbols_count(sym);

@@ -129,4 +129,23 @@ ALM_NODISCARD alm_status alm_symbols_usable(alm_ctx *cx, const alm_symbols *sym)
 /* Of the codes [1, count): how many its file has, or must have, + 1, and their checksum. */
 void alm_symbols_in_file(alm_symbols *sym, uint32_t count, uint32_t *in_file, uint32_t *crc);
 
+/*
+ * What is left of a dictionary that is lost, for programs that have the directory alone. Codes whose text is not known have
+ * placeholders.
+ */
+bool alm_symbols_knows(const alm_symbols *sym, uint32_t code);
+/* Placeholders for the codes from its count up to `count`. */
+ALM_NODISCARD alm_status alm_symbols_pad(alm_ctx *cx, alm_symbols *sym, uint32_t count);
+/* The text of a code that has a placeholder, or is beyond the count. *agrees false: the code has another text. */
+ALM_NODISCARD alm_status alm_symbols_learn(alm_ctx *cx, alm_symbols *sym, uint32_t code,
+                                           alm_str text, bool *agrees);
+/* Forgets all texts of codes [1, count). */
+ALM_NODISCARD alm_status alm_symbols_forget(alm_ctx *cx, alm_symbols *sym, uint32_t count);
+/*
+ * Learns what the sound records of its file say of the codes [1, count), whose checksum is `crc` (count 0, crc 0: it is not known). Of
+ * a file that is provably another one: nothing.
+ */
+ALM_NODISCARD alm_status alm_symbols_learn_file(alm_ctx *cx, alm_symbols *sym, const alm_io *io,
+                                                const char *path, uint32_t count, uint32_t crc);
+
 #endif

@@ -13,7 +13,7 @@
 #include "storage/dict_impl.h"
 
 static const char FILE_MAGIC[8] = {'A', 'L', 'M', 'D', 'I', 'C', 'T', '1'};
-enum { RECORD_MAGIC = 0x52434944 /* "DICR" */, RECORD_BYTES_MAX = 32 << 20, PATH_BYTES = 1024 };
+enum { RECORD_BYTES_MAX = 32 << 20, PATH_BYTES = 1024 };
 
 typedef struct file_header {
     char magic[8];
@@ -31,14 +31,7 @@ typedef struct file_header_1 { /* of version 1 */
 } file_header_1;
 _Static_assert(sizeof(file_header_1) == 32, "on disk");
 
-typedef struct record_header {
-    uint32_t magic, first, n;
-    uint32_t crc; /* of text_bytes, lengths and text */
-    uint64_t text_bytes;
-} record_header;
-_Static_assert(sizeof(record_header) == 24, "on disk");
-
-static uint32_t record_crc(const record_header *head, const void *payload, size_t bytes)
+static uint32_t record_crc(const alm_dict_record *head, const void *payload, size_t bytes)
 {
     const uint32_t crc = alm_crc32c(0, &head->text_bytes, sizeof(head->text_bytes));
     return alm_crc32c(crc, payload, bytes);
@@ -51,11 +44,11 @@ static alm_status save_record(alm_ctx *cx, const alm_symbols *sym, const alm_io 
     uint64_t text_bytes = 0;
     for (uint32_t i = 0; i < n; i++)
         text_bytes += alm_symbols_text(sym, first + i).len;
-    const size_t bytes = sizeof(record_header) + (size_t)n * 4 + (size_t)text_bytes;
+    const size_t bytes = sizeof(alm_dict_record) + (size_t)n * 4 + (size_t)text_bytes;
     char *buf = malloc(bytes);
     if (buf == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "dictionary file '%s': no memory", path);
-    char *len_at = buf + sizeof(record_header);
+    char *len_at = buf + sizeof(alm_dict_record);
     char *text_at = len_at + (size_t)n * 4;
     for (uint32_t i = 0; i < n; i++) {
         const alm_str text = alm_symbols_text(sym, first + i);
@@ -65,7 +58,8 @@ static alm_status save_record(alm_ctx *cx, const alm_symbols *sym, const alm_io 
         memcpy(text_at, text.ptr, text.len);
         text_at += text.len;
     }
-    record_header head = {.magic = RECORD_MAGIC, .first = first, .n = n, .text_bytes = text_bytes};
+    alm_dict_record head = {
+        .magic = ALM_DICT_RECORD_MAGIC, .first = first, .n = n, .text_bytes = text_bytes};
     head.crc = record_crc(&head, buf + sizeof(head), bytes - sizeof(head));
     memcpy(buf, &head, sizeof(head));
     const alm_status st = alm_io_write_all(cx, io, handle, buf, bytes, *offset, path);
@@ -168,9 +162,8 @@ static alm_status read_header(alm_ctx *cx, const char *path, const char *map, si
     return head->crc == crc ? ALM_OK : corrupt(cx, path, 0, "header fails its checksum");
 }
 
-/* *bytes: where the first record stands. */
-static alm_status check_header(alm_ctx *cx, const alm_symbols *sym, const char *path,
-                               const char *map, size_t size, size_t *bytes)
+alm_status alm_dict_check_header(alm_ctx *cx, const alm_symbols *sym, const char *path,
+                                 const char *map, size_t size, size_t *bytes)
 {
     file_header head;
     ALM_TRY(read_header(cx, path, map, size, &head, bytes));
@@ -204,7 +197,7 @@ static alm_status check_file(alm_ctx *cx, const alm_symbols *sym, const alm_io *
         return corrupt(cx, path, meta.size_bytes, "it was cut, or is an older copy");
     const size_t n = (size_t)ALM_MIN(meta.size_bytes, (int64_t)sizeof(head));
     ALM_TRY(alm_io_read_all(cx, io, handle, head, n, 0, path));
-    return check_header(cx, sym, path, head, n, &bytes);
+    return alm_dict_check_header(cx, sym, path, head, n, &bytes);
 }
 
 static alm_status write_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *path,
@@ -327,15 +320,15 @@ void alm_symbols_saved(const alm_symbols_saving *saving)
     (void)pthread_mutex_unlock(&sym->lock);
 }
 
-/* The record at *offset, whose checksum fits; *lens: its lengths, behind which its text stands. */
-static alm_status find_record(alm_ctx *cx, const char *path, const char *map, size_t size,
-                              size_t offset, uint32_t first, record_header *head, const char **lens)
+alm_status alm_dict_find_record(alm_ctx *cx, const char *path, const char *map, size_t size,
+                                size_t offset, uint32_t first, alm_dict_record *head,
+                                const char **lens)
 {
     if (size - offset < sizeof(*head))
         return corrupt(cx, path, (int64_t)offset, "record is cut off");
     memcpy(head, map + offset, sizeof(*head));
     const size_t room = size - offset - sizeof(*head);
-    if (head->magic != RECORD_MAGIC || head->first != first)
+    if (head->magic != ALM_DICT_RECORD_MAGIC || head->first != first)
         return corrupt(cx, path, (int64_t)offset, "not the next record");
     if ((size_t)head->n * 4 > room || head->text_bytes > room - (size_t)head->n * 4)
         return corrupt(cx, path, (int64_t)offset, "record is cut off");
@@ -351,9 +344,9 @@ static alm_status walk_record(alm_ctx *cx, alm_symbols *sym, const char *path, c
                               size_t size, uint32_t first, each_value each, size_t *offset,
                               uint32_t *n)
 {
-    record_header head;
+    alm_dict_record head;
     const char *lens = NULL;
-    ALM_TRY(find_record(cx, path, map, size, *offset, first, &head, &lens));
+    ALM_TRY(alm_dict_find_record(cx, path, map, size, *offset, first, &head, &lens));
     const char *text = lens + (size_t)head.n * 4;
     uint64_t left = head.text_bytes;
     for (uint32_t i = 0; i < head.n; i++) {
@@ -383,7 +376,7 @@ static alm_status walk_file(alm_ctx *cx, alm_symbols *sym, const char *path, con
                             size_t size, uint32_t count, each_value each, size_t *end)
 {
     uint32_t first = 1, n = 0;
-    ALM_TRY(check_header(cx, sym, path, map, size, end));
+    ALM_TRY(alm_dict_check_header(cx, sym, path, map, size, end));
     for (; first < count; first += n)
         ALM_TRY(walk_record(cx, sym, path, map, size, first, each, end, &n));
     return first == count ? ALM_OK
@@ -452,7 +445,7 @@ static alm_status compare_map(alm_ctx *cx, alm_symbols *sym, const char *path, c
 {
     size_t offset = 0;
     uint32_t first = 1, n = 0;
-    ALM_TRY(check_header(cx, sym, path, map, size, &offset));
+    ALM_TRY(alm_dict_check_header(cx, sym, path, map, size, &offset));
     for (; offset < size; first += n) {
         ALM_TRY(alm_check(cx));
         ALM_TRY(walk_record(cx, sym, path, map, size, first, same_value, &offset, &n));

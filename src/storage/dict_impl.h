@@ -62,4 +62,25 @@ ALM_NODISCARD alm_status alm_symbols_share_charges(alm_ctx *cx, const alm_symbol
 /* Gives everything back to the accounts; for the last release. */
 void alm_symbols_uncharge(alm_symbols *sym);
 
+/* A record of the file; u32 length x n and the texts follow. */
+enum { ALM_DICT_RECORD_MAGIC = 0x52434944 /* "DICR" */ };
+typedef struct alm_dict_record {
+    uint32_t magic, first, n;
+    uint32_t crc; /* of text_bytes, lengths and text */
+    uint64_t text_bytes;
+} alm_dict_record;
+_Static_assert(sizeof(alm_dict_record) == 24, "on disk");
+
+/* Is it the file of this dictionary? *bytes: where the first record stands. */
+ALM_NODISCARD alm_status alm_dict_check_header(alm_ctx *cx, const alm_symbols *sym,
+                                               const char *path, const char *map, size_t size,
+                                               size_t *bytes);
+/* The record at `offset`, of values from `first` on, whose checksum fits; *lens: its lengths, behind which its text stands. */
+ALM_NODISCARD alm_status alm_dict_find_record(alm_ctx *cx, const char *path, const char *map,
+                                              size_t size, size_t offset, uint32_t first,
+                                              alm_dict_record *head, const char **lens);
+/* Puts another text in the place of a placeholder. It is not found by alm_symbols_find. Nobody else uses the dictionary. */
+ALM_NODISCARD alm_status alm_symbols_name(alm_ctx *cx, alm_symbols *sym, uint32_t code,
+                                          alm_str text);
+
 #endif

@@ -18,17 +18,54 @@ static const char PLACEHOLDER[] = "\xff\xfe";
 alm_status alm_symbols_lose(alm_ctx *cx, alm_symbols *sym, uint32_t count, uint32_t crc,
                             const char *why)
 {
-    char text[32];
     ALM_ASSERT(alm_symbols_count(sym) == 1 && sym->lost == NULL);
     sym->lost = strdup(why);
     if (sym->lost == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for a dictionary");
     sym->kept_count = count;
     sym->kept_crc = crc;
-    for (uint32_t code = 1; code < count; code++) {
-        const int n = snprintf(text, sizeof(text), "%s%u", PLACEHOLDER, code);
-        ALM_TRY(alm_symbols_put(cx, sym, code, (alm_str){text, (size_t)n}));
-    }
+    return alm_symbols_pad(cx, sym, count);
+}
+
+static alm_str placeholder(uint32_t code, char *text, size_t size)
+{
+    const int n = snprintf(text, size, "%s%u", PLACEHOLDER, code);
+    return (alm_str){text, (size_t)n};
+}
+
+alm_status alm_symbols_pad(alm_ctx *cx, alm_symbols *sym, uint32_t count)
+{
+    char text[32];
+    for (uint32_t code = alm_symbols_count(sym); code < count; code++)
+        ALM_TRY(alm_symbols_put(cx, sym, code, placeholder(code, text, sizeof(text))));
+    return ALM_OK;
+}
+
+bool alm_symbols_knows(const alm_symbols *sym, uint32_t code)
+{
+    const size_t n = sizeof(PLACEHOLDER) - 1;
+    if (code >= alm_symbols_count(sym))
+        return false;
+    const alm_str text = alm_symbols_text(sym, code);
+    return code == 0 || text.len < n || memcmp(text.ptr, PLACEHOLDER, n) != 0;
+}
+
+alm_status alm_symbols_learn(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_str text,
+                             bool *agrees)
+{
+    *agrees = true;
+    ALM_TRY(alm_symbols_pad(cx, sym, code + 1));
+    if (!alm_symbols_knows(sym, code))
+        return alm_symbols_name(cx, sym, code, text);
+    *agrees = alm_str_eq(alm_symbols_text(sym, code), text);
+    return ALM_OK;
+}
+
+alm_status alm_symbols_forget(alm_ctx *cx, alm_symbols *sym, uint32_t count)
+{
+    char text[32];
+    for (uint32_t code = 1; code < ALM_MIN(count, alm_symbols_count(sym)); code++)
+        ALM_TRY(alm_symbols_name(cx, sym, code, placeholder(code, text, sizeof(text))));
     return ALM_OK;
 }
 

@@ -199,8 +199,7 @@ static alm_status second_pass(alm_ctx *cx, void *arg, uint64_t lsn, const char *
     return ALM_OK;
 }
 
-/* Dictionaries may have got values whose rows are in parts: show them. */
-static alm_status show_symbols(alm_ctx *cx, alm_build *b)
+alm_status alm_build_show_symbols(alm_ctx *cx, alm_build *b)
 {
     for (size_t i = 0; i < b->next->n; i++) {
         const alm_version *v = alm_catver_at(b->next, i);
@@ -323,7 +322,7 @@ static alm_status recover_once(alm_ctx *cx, alm_storage *st, bool log, alm_wal_s
         if (e == ALM_OK)
             e = alm_redo_rows_settle_all(cx, &rec.build, &rec.rows);
         if (e == ALM_OK)
-            e = show_symbols(cx, &rec.build);
+            e = alm_build_show_symbols(cx, &rec.build);
         if (e == ALM_OK && log && alm_hold_is_copy(st))
             e = alm_hold_files_there(cx, &rec.build);
         if (e == ALM_OK)

@@ -225,6 +225,14 @@ uint32_t alm_part_footer_sum(const alm_part *part);
 /* Does a Parquet part have exactly these columns, under these names? */
 bool alm_part_is_as(const alm_part *part, const alm_column *cols, uint32_t n);
 
+/* What a Parquet part says by itself of a SYMBOL column: each word and its code in the dictionary of the table, some more than once.
+ * A native part says nothing. */
+typedef alm_status (*alm_part_word)(alm_ctx *cx, void *arg, uint32_t code, alm_str word);
+ALM_NODISCARD alm_status alm_part_words(alm_ctx *cx, const alm_part *part, uint32_t entry,
+                                        alm_part_word each, void *arg);
+/* Name of the column in a Parquet part; NULL: a native part. */
+const char *alm_part_field(const alm_part *part, uint32_t entry);
+
 /* Entry of a column id, -1: the part lacks it (it reads as nulls). `hint` is tried first. */
 int32_t alm_part_find(const alm_part *part, uint32_t id, uint32_t hint);
 const alm_part_col *alm_part_col_at(const alm_part *part, uint32_t entry);

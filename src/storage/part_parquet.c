@@ -374,6 +374,42 @@ alm_status alm_part_parquet_read_all(alm_ctx *cx, struct alm_part *part, uint32_
     return ALM_OK;
 }
 
+static alm_status words_of_group(alm_ctx *cx, const alm_part_parquet *q, alm_pq_cursor *cur,
+                                 uint32_t entry, uint32_t group, alm_part_word each, void *arg)
+{
+    const pq_codes *list = &q->codes[(size_t)group * q->part->footer->n_cols + entry];
+    const alm_view *views = NULL;
+    uint32_t n = 0;
+    if (list->n == 0)
+        return ALM_OK;
+    ALM_TRY(as_damage(cx, q->part, alm_pq_dictionary(cx, cur, group, &views, &n)));
+    if (n != list->n + 1) /* views[0] is null */
+        return alm_part_corrupt(cx, q->part->path, 0, "a dictionary has another number of values");
+    for (uint32_t i = 0; i < list->n; i++)
+        ALM_TRY(each(cx, arg, list->code[i], alm_view_str(&views[i + 1], NULL)));
+    return ALM_OK;
+}
+
+alm_status alm_part_words(alm_ctx *cx, const alm_part *part, uint32_t entry, alm_part_word each,
+                          void *arg)
+{
+    const alm_part_parquet *q = part->parquet;
+    alm_pq_cursor *cur = NULL;
+    if (q == NULL || part->cols[entry].type.id != ALM_T_SYMBOL)
+        return ALM_OK;
+    alm_status st = as_damage(cx, part, alm_pq_cursor_new(cx, q->file, q->col[entry], &cur));
+    for (uint32_t g = 0; g < q->n_groups && st == ALM_OK; g++)
+        st = words_of_group(cx, q, cur, entry, g, each, arg);
+    alm_pq_cursor_free(cur);
+    return st;
+}
+
+const char *alm_part_field(const alm_part *part, uint32_t entry)
+{
+    const alm_part_parquet *q = part->parquet;
+    return q == NULL ? NULL : alm_pq_columns(q->file, &(uint32_t){0})[q->col[entry]].name;
+}
+
 void alm_part_parquet_forget(alm_part *part, uint32_t entry)
 {
     alm_part_parquet *q = part->parquet;

@@ -101,6 +101,8 @@ static alm_status redo_symbols(alm_ctx *cx, alm_build *b, alm_reader *r)
     alm_reader lengths = *r;
     if (alm_get_bytes(r, (uint64_t)n * 4) == NULL)
         return bad_record(cx, b->lsn, "symbols");
+    if (b->gaps)
+        ALM_TRY(alm_symbols_pad(cx, v->schema->symbols[c], first));
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t len = alm_get_u32(&lengths);
         const char *text = alm_get_bytes(r, len);

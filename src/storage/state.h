@@ -100,6 +100,7 @@ typedef struct alm_build {
     int64_t head_delta;
     bool touched; /* rows that materialized views follow */
     bool redo;    /* of the log, by recovery */
+    bool gaps;    /* the log has some: codes of lost symbols get placeholders (dict_lost.c) */
 } alm_build;
 ALM_NODISCARD alm_status alm_catver_empty(alm_ctx *cx, alm_catver **out);
 ALM_NODISCARD alm_status alm_build_begin(alm_ctx *cx, alm_storage *st, alm_build *b);
@@ -358,6 +359,8 @@ struct alm_flush_marks;
 ALM_NODISCARD alm_status alm_catalog_load(alm_ctx *cx, alm_build *b, const alm_catalog_file *file,
                                           const struct alm_flush_marks *marks);
 
+/* Recovery: dictionaries may have got values whose rows are in parts. Schemas show them from then on. */
+ALM_NODISCARD alm_status alm_build_show_symbols(alm_ctx *cx, alm_build *b);
 /* ROOT/restoring is there from before the first file of a restore to behind the last: ALM_E_CORRUPT. */
 ALM_NODISCARD alm_status alm_restore_refuse(alm_ctx *cx, const alm_io *io, const char *root);
 /* Opens without writing anything: catalogue and log into memory. `scan` says where the log ends. */

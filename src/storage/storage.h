@@ -150,6 +150,22 @@ ALM_NODISCARD alm_status alm_storage_repair(alm_ctx *cx, const alm_io *io, const
                                             void (*report)(void *arg, const char *line), void *arg,
                                             int64_t *n_findings);
 
+/*
+ * `almanac check ROOT --salvage OUT`: copies what is whole in a damaged directory that nobody uses to OUT, which is new or empty: a
+ * Parquet file for each part, one for the rows of each table that are in no part yet, and report.csv. Nothing is written to ROOT.
+ * Calls `report` for what was not saved, or not wholly.
+ */
+typedef struct alm_salvage_result {
+    int64_t files, rows;          /* written */
+    int64_t whole, partial, lost; /* parts, and rows that are in no part, of tables */
+    int64_t found;                /* parts that nothing names; they count as partial */
+    int64_t findings;             /* lines of the report that say something else than `saved` */
+} alm_salvage_result;
+ALM_NODISCARD alm_status alm_storage_salvage(alm_ctx *cx, const alm_io *io, const char *root,
+                                             const char *out,
+                                             void (*report)(void *arg, const char *line), void *arg,
+                                             alm_salvage_result *done);
+
 typedef struct alm_storage_stats {
     int64_t head_bytes_max; /* as storage.head.bytes.max or the memory of the machine has it */
     int64_t syncs, commits, wal_bytes, head_bytes, parts, rows;

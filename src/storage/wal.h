@@ -129,6 +129,21 @@ void alm_wal_forget(alm_wal *wal);
  * middle, or one that begins after `after`. Reads only. */
 ALM_NODISCARD alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each each,
                                       void *arg, alm_wal_scan *out);
+/* What alm_wal_read_whole passed over. */
+typedef struct alm_wal_gaps {
+    uint64_t last_lsn; /* of the last record that was read, or `after` */
+    uint32_t n;        /* stretches of the log that are missing */
+    uint64_t from,
+        to; /* the first of them lies between the records of these numbers; to 0: it ends nowhere */
+    uint32_t unread; /* segments of which nothing can be read */
+} alm_wal_gaps;
+/*
+ * Of a damaged log: calls `each` for every whole record with lsn > after, in order, and passes over what is damaged. A segment whose
+ * header is damaged counts if a record stands at its beginning, and segments of another database (alm_wal.database_id) do not. Reads
+ * only.
+ */
+ALM_NODISCARD alm_status alm_wal_read_whole(alm_ctx *cx, alm_wal *wal, uint64_t after,
+                                            alm_wal_each each, void *arg, alm_wal_gaps *out);
 /* Did somebody begin to write a record behind the chain that was read? Reads only. */
 ALM_NODISCARD alm_status alm_wal_is_torn(alm_ctx *cx, const alm_wal *wal, const alm_wal_scan *scan,
                                          bool *torn);

@@ -505,3 +505,72 @@ alm_status alm_wal_cut(alm_ctx *cx, const alm_wal *wal, const alm_wal_scan *scan
     (void)io->close(io, h);
     return st;
 }
+
+/* ------------------------------------------------------------------ a damaged log */
+
+/* A segment of which records can be told from what an older use left. Of one with a damaged header the first record says the salt. */
+static alm_status whole_open(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
+                             segment_view *v, bool *readable)
+{
+    alm_rec_header rec;
+    *readable = false;
+    const alm_status st = view_open(cx, wal, seg, v);
+    if (st == ALM_E_CORRUPT || st == ALM_E_UNSUPPORTED || st == ALM_E_IO) {
+        alm_error_clear(cx);
+        return ALM_OK;
+    }
+    ALM_TRY(st);
+    if (v->bytes == NULL || wal->io->prefetch(wal->io, v->bytes, (size_t)v->n) == -EFAULT)
+        return ALM_OK;
+    if (!v->valid && record_at(v, ALM_WAL_HEADER, &rec)) {
+        v->head.salt = rec.salt;
+        v->valid = true;
+    }
+    *readable = v->valid;
+    return ALM_OK;
+}
+
+/* *seen: of the last record, whether it was called for or not. */
+static alm_status whole_records(const chain *c, const segment_view *v, uint64_t *seen,
+                                alm_wal_gaps *gaps)
+{
+    alm_rec_header rec;
+    for (int64_t at = ALM_WAL_HEADER; at + ALM_REC_HEADER <= v->n && mark_at(v, at) == 0;) {
+        if (!record_at(v, at, &rec) || rec.lsn <= *seen) {
+            at += 8;
+            continue;
+        }
+        at += ALM_REC_HEADER + (int64_t)rec.bytes;
+        const uint64_t before = ALM_MAX(*seen, c->after);
+        *seen = rec.lsn;
+        if (rec.lsn <= c->after)
+            continue;
+        if (rec.prev_lsn > before && gaps->n++ == 0) {
+            gaps->from = before;
+            gaps->to = rec.lsn;
+        }
+        ALM_TRY(
+            c->each(c->cx, c->arg, rec.lsn, v->bytes + at - (int64_t)rec.bytes, (size_t)rec.bytes));
+        gaps->last_lsn = rec.lsn;
+    }
+    return ALM_OK;
+}
+
+alm_status alm_wal_read_whole(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each each,
+                              void *arg, alm_wal_gaps *out)
+{
+    const chain c = {.cx = cx, .wal = wal, .after = after, .each = each, .arg = arg};
+    uint64_t seen = 0;
+    *out = (alm_wal_gaps){.last_lsn = after};
+    for (size_t i = 0; i < wal->n_segments; i++) {
+        segment_view v;
+        bool readable = false;
+        alm_status st = whole_open(cx, wal, &wal->segments[i], &v, &readable);
+        if (st == ALM_OK && readable)
+            st = whole_records(&c, &v, &seen, out);
+        out->unread += st == ALM_OK && !readable;
+        view_close(wal, &v);
+        ALM_TRY(st);
+    }
+    return ALM_OK;
+}
