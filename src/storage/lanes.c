@@ -1,10 +1,11 @@
 /*
  * lanes.c - where rows go in the head of a table, and merging when there are too many lanes.
  *
- * Rows go to the first lane (that is not frozen) whose newest row is not newer than they are. For
- * rows of equal time that keeps the order of arrival: a later row never goes to an earlier lane. In
- * a dedup table they go to the first lane behind all lanes that may hold their time, or to the last
- * of these if their time is its newest and their keys are not there yet.
+ * Rows go to the first lane (that is not frozen) whose newest row is not newer than they are, and behind
+ * which no lane may hold their time. For rows of equal time that keeps the order of arrival: a later row never
+ * goes to an earlier lane. Lanes that rows were put into end ever earlier, but the lane that recovery puts behind
+ * them may end later. In a dedup table rows go to the first lane behind all lanes that may hold their time, or to
+ * the last of these if their time is its newest and their keys are not there yet.
  */
 #include <stdlib.h>
 
@@ -136,18 +137,18 @@ static alm_status boundary(alm_ctx *cx, const alm_version *v, uint32_t i, alm_ch
         *out = 0;
         return ALM_OK;
     }
-    if (!v->table.dedup) {
-        *out = search(ts, n, v->lanes[i].max_ts, false);
-        return ALM_OK;
-    }
     int64_t newest = v->lanes[i].max_ts; /* of this lane and all behind it */
     for (uint32_t k = i + 1; k < v->n_lanes; k++)
         newest = ALM_MAX(newest, v->lanes[k].max_ts);
-    const uint32_t above = search(ts, n, newest, true);
-    const uint32_t equal = search(ts, n, newest, false);
-    bool behind = false;
+    bool behind = false; /* do lanes behind this one hold the newest time? */
     for (uint32_t k = i + 1; k < v->n_lanes; k++)
         behind |= v->lanes[k].max_ts >= newest;
+    if (!v->table.dedup) {
+        *out = search(ts, n, newest, behind);
+        return ALM_OK;
+    }
+    const uint32_t above = search(ts, n, newest, true);
+    const uint32_t equal = search(ts, n, newest, false);
     bool repeats = true;
     if (equal < above && !behind)
         ALM_TRY(repeats_tail(cx, v, &v->lanes[i], rows, equal, above, &repeats));

@@ -93,6 +93,27 @@ static void beside_other_changes(void **state)
     fix_free(f);
 }
 
+/* The lane of recovery may end later than one before it. A row that comes then has the time of rows in both. */
+static void of_equal_time_the_last_comes_last(void **state)
+{
+    (void)state;
+    for (int dedup = 0; dedup <= 1; dedup++) {
+        fixture *f = new_fixture(6, dedup != 0);
+        for (int i = 0; i < 20; i++)
+            fix_insert(f, 200, 0, 1000);
+        assert_int_equal(alm_checkpoint(&f->cx, f->st, INT64_MAX), ALM_OK);
+        fix_insert(f, 20, 0, 1000);
+        fix_insert(f, 1, 1100, 1);
+        cut(f);
+        alm_snapshot *snap = fix_snapshot(f);
+        assert_int_equal(alm_version_of(fix_table(snap))->n_lanes, 2);
+        alm_snapshot_release(snap);
+        fix_insert(f, 5, 1100, 1);
+        fix_check(f);
+        fix_free(f);
+    }
+}
+
 static void insert_untimed(fixture *f, int64_t from, int64_t n)
 {
     alm_snapshot *snap = fix_snapshot(f);
@@ -174,6 +195,7 @@ int main(void)
         cmocka_unit_test(late_rows_cost_the_same),
         cmocka_unit_test(of_equal_keys_the_last_stays),
         cmocka_unit_test(beside_other_changes),
+        cmocka_unit_test(of_equal_time_the_last_comes_last),
         cmocka_unit_test(without_times),
         cmocka_unit_test(what_was_removed_stays_away),
     };
