@@ -332,6 +332,7 @@ SUITES = [
     ("owner", False, script("test/owner_test.py")),
     ("disk", False, script("test/crash/disk_test.py")),
     ("visibility", False, script("test/visibility_test.py")),
+    ("isolation", False, script("test/isolation/isolation_test.py")),
     ("crash", False, script("test/crash/kill_test.py")),
     ("ddl", False, script("test/crash/ddl_test.py")),
     ("console-unit", False, script("test/console_test.py", "unit")),

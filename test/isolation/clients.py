@@ -1,0 +1,399 @@
+"""Clients that write down what they asked and what they were told (history.py), over each interface.
+
+Lists grow by INSERT and line protocol (tables l0, l1; each key has one time, and rows of equal time stand in the order of their commits) or by UPDATE
+of a text (u0). Registers are written by rows of a table with DEDUP UPSERT KEYS (d0), by UPDATE (r0), or by DELETE and INSERT (x0). A connection that
+breaks while the commit is under way leaves a transaction whose outcome nobody knows; one that breaks before has rolled back.
+"""
+import http.client, itertools, json, pathlib, random, socket, sys, threading, time, urllib.parse
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent), str(pathlib.Path(__file__).resolve().parent.parent / "wire")]
+from history import BACK, FAIL, INFO, OK, READ, SAVEPOINT, UPDATE, WRITE, Statement, Transaction  # noqa: E402
+from pgclient import SYNC, Closed, Wire, bind, cells, execute, fields, msg, parse, query  # noqa: E402
+
+TABLES = {"l0": "list", "l1": "list", "u0": "list", "d0": "register", "r0": "register", "x0": "register"}
+LINES = ("l0", "l1", "d0")  # line protocol adds rows
+START_S = 1_767_225_600  # 2026-01-01
+DAYS, ACTIVE, USES = 4, 6, 60  # partitions; keys of a table in use at a time; uses of a key before the next takes its place
+BROKEN = (OSError, http.client.HTTPException, Closed)
+
+
+def seconds_of(number):
+    """Each key has one time, and neighbours are in different partitions."""
+    return START_S + number % DAYS * 86400 + number
+
+
+class World:
+    """What the clients of one round share."""
+
+    def __init__(self, server, seed, made):
+        self.server, self.seed, self.made = server, seed, made  # `made`: keys that have a row in u0, r0 and x0
+        self.tick = itertools.count(1).__next__  # atomic
+        self.value, self.process = itertools.count(1).__next__, itertools.count(1).__next__
+        self.history, self.problems, self.uses = [], [], {t: 0 for t in TABLES}
+        self.conflicts = 0
+        self.up, self.ending = threading.Event(), threading.Event()
+        self.up.set()
+
+    def key(self, rng, table):
+        self.uses[table] += 1
+        first = min(self.uses[table] // USES, self.made - ACTIVE)
+        return TABLES[table], table, first + rng.randrange(ACTIVE)
+
+    def keys(self):
+        return [(kind, t, n) for t, kind in TABLES.items() for n in range(min(self.uses[t] // USES + ACTIVE, self.made))]
+
+
+def create(server, made):
+    for t in TABLES:
+        server.exec(f"drop table if exists {t}")
+        v = "varchar" if t == "u0" else "long"
+        dedup = " dedup upsert keys(ts, k)" if t == "d0" else ""
+        server.exec(f"create table {t} (ts timestamp, k long, v {v}) timestamp(ts) partition by day{dedup}")
+    for t, v in (("u0", "''"), ("r0", "null"), ("x0", "null")):
+        server.exec(f"insert into {t} select (({START_S} + (x - 1) % {DAYS} * 86400 + x - 1) * 1000000)::timestamp, x - 1, {v} from long_sequence({made})")
+
+
+# ------------------------------------------------------------------------------- statements
+def select(keys):
+    by_table = {}
+    for _, table, number in sorted(keys):
+        by_table.setdefault(table, []).append(str(number))
+    return " union all ".join(f"select '{t}' t, k, v::varchar v from {t} where k in ({', '.join(n)})" for t, n in by_table.items())
+
+
+def read_of(keys, rows):
+    """{key: value} of the rows of such a statement."""
+    found = {key: [] for key in keys}
+    for table, number, text in rows:
+        found[TABLES[table], table, int(number)] += [] if text is None else [int(x) for x in text.split(",") if x]
+    one = lambda v: tuple(v) if len(v) > 1 else v[0] if v else None  # the checker complains of a register with several rows
+    return {key: tuple(v) if key[0] == "list" else one(v) for key, v in found.items()}
+
+
+class Asked:
+    """A statement to be, or two that belong together: their texts, what a COPY sends, and how the rows of the last become reads."""
+
+    def __init__(self, kind, sql, keys=(), writes=(), copied=None):
+        self.kind, self.keys, self.writes, self.copied = kind, list(keys), list(writes), copied
+        self.texts = sql.split("; ")
+
+    @property
+    def sql(self):
+        return "; ".join(self.texts)
+
+    def reads(self, rows):
+        return read_of(self.keys, rows) if self.keys else {}
+
+
+def rows_of(asked, answers):
+    """Of the answers to all texts those to the last text of each."""
+    at, out = -1, []
+    for a in asked:
+        at += len(a.texts)
+        out.append(answers[at])
+    return out
+
+
+def a_select(world, rng):
+    keys = {world.key(rng, rng.choice(list(TABLES))) for _ in range(rng.choice((1, 2, 4, 8)))}
+    return Asked(READ, select(keys), keys)
+
+
+def an_insert(world, rng):
+    table = rng.choice(LINES)
+    writes = {world.key(rng, table): world.value() for _ in range(rng.choice((1, 1, 2, 3)))}
+    rows = [f"{seconds_of(k[2]) * 1_000_000}, {k[2]}, {v}" for k, v in writes.items()]
+    return Asked(WRITE, f"insert into {table} values {', '.join(f'({r})' for r in rows)}", (), writes.items())
+
+
+def a_copy(world, rng):
+    a = an_insert(world, rng)
+    table = a.writes[0][0][1]
+    data = "".join(f"{seconds_of(k[2]) * 1_000_000},{k[2]},{v}\n" for k, v in a.writes)
+    return Asked(WRITE, f"copy {table} from stdin with csv", (), a.writes, data.encode())
+
+
+def an_append(world, rng):
+    key, value = world.key(rng, "u0"), world.value()
+    return Asked(UPDATE, f"update u0 set v = v || ',{value}' where k = {key[2]} returning 'u0' t, k, v", [key], [(key, value)])
+
+
+def an_update(world, rng):
+    key, value = world.key(rng, "r0"), world.value()
+    return Asked(WRITE, f"update r0 set v = {value} where k = {key[2]}", (), [(key, value)])
+
+
+def a_replacement(world, rng):
+    key, value = world.key(rng, "x0"), world.value()
+    return Asked(WRITE, f"delete from x0 where k = {key[2]}; insert into x0 values ({seconds_of(key[2]) * 1_000_000}, {key[2]}, {value})", (), [(key, value)])
+
+
+def any_statement(world, rng, reads=0.4):
+    if rng.random() < reads:
+        return a_select(world, rng)
+    return rng.choices((an_insert, an_append, an_update, a_replacement), (6, 3, 1, 1))[0](world, rng)
+
+
+# ---------------------------------------------------------------------------------- clients
+class Refused(Exception):
+    """The server answered with an error; the transaction is rolled back."""
+
+
+class Client(threading.Thread):
+    interface = ""
+
+    def __init__(self, world, number):
+        super().__init__(daemon=True)
+        self.world, self.rng = world, random.Random(f"{world.seed} {type(self).__name__} {number}")
+        self.process, self.link = world.process(), None
+
+    def run(self):
+        while not self.world.ending.is_set():
+            if not self.world.up.wait(0.2):
+                continue
+            try:
+                if self.link is None:
+                    self.connect()
+                self.once()
+            except BROKEN as e:
+                self.link = None
+                if self.world.up.is_set() and not self.killed_since():
+                    self.world.problems.append(f"{type(self).__name__}: {type(e).__name__} {e}")
+                    time.sleep(0.2)
+            except Exception as e:  # noqa: BLE001 - each is reported
+                self.world.problems.append(f"{type(self).__name__}: {type(e).__name__} {str(e)[:600]}")
+                return
+
+    def killed_since(self):
+        """A connection may break a moment before the killer says so."""
+        time.sleep(0.3)
+        return not self.world.up.is_set() or self.generation != self.world.server.generation
+
+    def begin(self):
+        t = Transaction(self.process, self.interface, FAIL)
+        self.world.history.append(t)
+        return t
+
+    def note(self, t, asked):
+        s = Statement(asked.kind, self.world.tick(), None, {}, asked.writes)
+        t.statements.append(s)
+        return s
+
+    def refused(self, code, text):
+        if code not in ("40001", 409):
+            raise AssertionError(f"{code} {text}")
+        self.world.conflicts += 1
+        raise Refused(text)
+
+    def at_once(self, asked, send):
+        """Statements that go in one request and are one transaction. send(asked) gives the rows of each, or None where they are not told."""
+        t = self.begin()
+        noted = [self.note(t, a) for a in asked]
+        t.commit_invoked = noted[0].invoked
+        for s in noted:
+            s.invoked = t.commit_invoked
+        try:
+            rows = send(asked)
+        except BROKEN:
+            self.unknown(t)
+            raise
+        except Refused:
+            return
+        t.status, t.commit_completed = OK, self.world.tick()
+        for a, s, of in zip(asked, noted, rows):
+            s.completed = t.commit_completed
+            s.reads = a.reads(of) if of is not None else {}
+
+    def unknown(self, t):
+        if any(s.writes for s in t.statements):
+            t.status = INFO
+        self.process = self.world.process()
+
+
+class Pg(Client):
+    def connect(self):
+        self.generation = self.world.server.generation
+        self.link = Wire(self.world.server.pg)
+
+    def answers(self, *messages):
+        """The rows of each statement that was complete."""
+        self.link.send(*messages)
+        return self.told()
+
+    def run_one(self, asked):
+        """The rows of one statement, or of the last of two."""
+        if asked.copied is None:
+            return self.answers(query(asked.sql))[-1]
+        self.link.send(query(asked.sql), msg(b"d", asked.copied), msg(b"c"))
+        self.told()
+        return []
+
+    def told(self):
+        rows, done, error = [], [], None
+        for kind, body in self.link.until_ready():
+            if kind == "D":
+                rows.append([None if c is None else c.decode() for c in cells(body)])
+            elif kind == "C":
+                done.append(rows)
+                rows = []
+            elif kind == "E":
+                error = fields(body)
+        if error is not None:
+            self.refused(error["C"], error["M"])
+        return done
+
+
+class PgBlock(Pg):
+    interface = "pg block"
+
+    def once(self):
+        t, rng = self.begin(), self.rng
+        read_only = rng.random() < 0.2
+        self.answers(query("begin read only" if read_only else "begin"))
+        self.marks = 0
+        try:
+            for _ in range(rng.randint(1, 5)):
+                make = a_select if read_only else a_copy if rng.random() < 0.1 else any_statement
+                self.step(t, make(self.world, rng))
+            self.end(t)
+        except Refused:
+            self.answers(query("rollback"))
+
+    def step(self, t, asked):
+        chance = self.rng.random()
+        if chance < 0.08:
+            self.mark(t, SAVEPOINT, "savepoint a")
+            self.marks += 1
+        elif chance < 0.16 and self.marks:
+            self.mark(t, BACK, "rollback to a")
+        s = self.note(t, asked)
+        rows = self.run_one(asked)
+        s.completed, s.reads = self.world.tick(), asked.reads(rows)
+
+    def mark(self, t, kind, sql):
+        s = self.note(t, Asked(kind, sql))
+        self.answers(query(sql))
+        s.completed = self.world.tick()
+
+    def end(self, t):
+        chance = self.rng.random()
+        if chance < 0.02:
+            self.link.s.close()  # what a block wrote goes with its connection
+            self.link = None
+        elif chance < 0.15:
+            self.roll_back(t)
+        else:
+            self.commit(t)
+
+    def roll_back(self, t):
+        self.answers(query("rollback"))
+
+    def commit(self, t):
+        t.commit_invoked = self.world.tick()
+        try:
+            self.answers(query("commit"))
+        except BROKEN:
+            self.unknown(t)
+            raise
+        t.status, t.commit_completed = OK, self.world.tick()
+
+
+class PgStatement(Pg):
+    """Each statement is a transaction."""
+    interface = "pg statement"
+
+    def once(self):
+        make = a_copy if self.rng.random() < 0.1 else any_statement
+        self.at_once([make(self.world, self.rng)], lambda asked: [self.run_one(asked[0])])
+
+
+class PgText(Pg):
+    """Several statements in one text, or in one pipeline, are a transaction."""
+    interface = "pg text"
+
+    def once(self):
+        asked = [any_statement(self.world, self.rng) for _ in range(self.rng.randint(2, 4))]
+        self.at_once(asked, self.rng.choice((self.text, self.pipeline)))
+
+    def text(self, asked):
+        return rows_of(asked, self.answers(query("; ".join(a.sql for a in asked))))
+
+    def pipeline(self, asked):
+        return rows_of(asked, self.answers(*(m for a in asked for text in a.texts for m in (parse("", text), bind(), execute())), SYNC))
+
+
+class Http(Client):
+    """A request is a transaction; of several statements only the rows of the last are told."""
+    interface = "http"
+
+    def connect(self):
+        self.generation = self.world.server.generation
+        self.link = http.client.HTTPConnection(*self.world.server.http.rsplit(":", 1), timeout=60)
+
+    def ask(self, path, body, kind):
+        self.link.request("POST", path, body, {"Content-Type": kind})
+        r = self.link.getresponse()
+        text = r.read().decode()
+        if r.status not in (200, 204):
+            self.refused(r.status, text)
+        return text
+
+    def statements(self, asked):
+        text = self.ask("/exec", "query=" + urllib.parse.quote_plus("; ".join(a.sql for a in asked)), "application/x-www-form-urlencoded")
+        return [None] * (len(asked) - 1) + [json.loads(text).get("dataset", [])]
+
+    def once(self):
+        asked = [self.rng.choice((an_insert, an_update, a_replacement))(self.world, self.rng) for _ in range(self.rng.choice((0, 0, 1, 2)))]
+        asked.append(any_statement(self.world, self.rng, 0.6))
+        self.at_once(asked, self.statements)
+
+
+class Lines(Http):
+    """Lines of several tables, mixed, in one request; and statements between, so that the session sees what it wrote."""
+    interface = "lines"
+
+    def once(self):
+        if self.rng.random() < 0.5:
+            self.at_once([a_select(self.world, self.rng)], self.statements)
+            return
+        writes = {}
+        for _ in range(self.rng.choice((1, 2, 5, 9))):
+            writes.setdefault(self.world.key(self.rng, self.rng.choice(LINES)), []).append(self.world.value())
+        text = [f"{k[1]} k={k[2]}i,v={v[0]}i {seconds_of(k[2])}000000000\n" for k, v in writes.items()]
+        self.at_once([Asked(WRITE, "".join(text), (), [(k, v[0]) for k, v in writes.items()])], self.send)
+
+    def send(self, asked):
+        self.ask("/write", asked[0].sql, "text/plain")
+        return [[]]
+
+
+class Stream(Client):
+    """Lines over TCP: nothing is answered, and what is stored is the beginning of what was sent. Each line is a transaction of which nobody knows whether it
+    is there before it is seen, and a session has them in their order."""
+    interface = "stream"
+
+    def connect(self):
+        self.generation, self.process = self.world.server.generation, self.world.process()
+        host, port = self.world.server.line.rsplit(":", 1)
+        self.link = socket.create_connection((host, int(port)), timeout=30)
+
+    def once(self):
+        text = []
+        for _ in range(self.rng.choice((1, 1, 3, 8))):
+            key, value = self.world.key(self.rng, self.rng.choice(LINES)), self.world.value()
+            t = self.begin()
+            s = self.note(t, Asked(WRITE, "", (), [(key, value)]))
+            t.status, t.commit_invoked = INFO, s.invoked
+            text.append(f"{key[1]} k={key[2]}i,v={value}i {seconds_of(key[2])}000000000\n")
+        self.link.sendall("".join(text).encode())
+        self.world.ending.wait(self.rng.random() * 0.02)
+
+
+def read_all(world):
+    """The last session sees every key."""
+    c, keys = PgStatement(world, 0), world.keys()
+    c.connect()
+    for i in range(0, len(keys), 100):
+        part = keys[i:i + 100]
+        c.at_once([Asked(READ, select(part), part)], lambda asked: [c.run_one(asked[0])])
+    c.link.close()
