@@ -4,7 +4,7 @@ Lists grow by INSERT and line protocol (tables l0, l1; each key has one time, an
 of a text (u0). Registers are written by rows of a table with DEDUP UPSERT KEYS (d0), by UPDATE (r0), or by DELETE and INSERT (x0). A connection that
 breaks while the commit is under way leaves a transaction whose outcome nobody knows; one that breaks before has rolled back.
 """
-import http.client, itertools, json, pathlib, random, socket, sys, threading, time, urllib.parse
+import csv, http.client, itertools, json, pathlib, random, socket, sys, threading, time, urllib.parse
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent), str(pathlib.Path(__file__).resolve().parent.parent / "wire")]
 from history import BACK, FAIL, INFO, OK, READ, SAVEPOINT, UPDATE, WRITE, Statement, Transaction  # noqa: E402
@@ -114,8 +114,10 @@ def a_copy(world, rng):
 
 
 def an_append(world, rng):
-    key, value = world.key(rng, "u0"), world.value()
-    return Asked(UPDATE, f"update u0 set v = v || ',{value}' where k = {key[2]} returning 'u0' t, k, v", [key], [(key, value)])
+    base = world.value() * 10_000  # the key makes a value of it
+    keys = sorted({world.key(rng, "u0") for _ in range(rng.choice((1, 1, 1, 3)))})
+    where = ", ".join(str(k[2]) for k in keys)
+    return Asked(UPDATE, f"update u0 set v = v || ',' || ({base} + k) where k in ({where}) returning 'u0' t, k, v", keys, [(k, base + k[2]) for k in keys])
 
 
 def an_update(world, rng):
@@ -255,9 +257,26 @@ class PgBlock(Pg):
             for _ in range(rng.randint(1, 5)):
                 make = a_select if read_only else a_copy if rng.random() < 0.1 else any_statement
                 self.step(t, make(self.world, rng))
+            if not read_only and rng.random() < 0.1:
+                self.look_slowly(t)
             self.end(t)
         except Refused:
             self.answers(query("rollback"))
+
+    def look_slowly(self, t):
+        """A cursor sees the state of its DECLARE, whatever the block writes before the rows are fetched."""
+        asked = a_select(self.world, self.rng)
+        s = self.note(t, asked)
+        self.answers(query(f"declare c cursor for {asked.sql}"))
+        s.completed = self.world.tick()
+        self.marks = 0  # going back behind the DECLARE would end the cursor
+        rows = self.answers(query("fetch 3 from c"))[0]
+        for _ in range(self.rng.randint(0, 2)):
+            self.step(t, any_statement(self.world, self.rng))
+        while more := self.answers(query("fetch 5 from c"))[0]:
+            rows += more
+        s.reads = asked.reads(rows)
+        self.answers(query("close c"))
 
     def step(self, t, asked):
         chance = self.rng.random()
@@ -299,12 +318,28 @@ class PgBlock(Pg):
 
 
 class PgStatement(Pg):
-    """Each statement is a transaction."""
+    """Each statement is a transaction; some are prepared once for the connection."""
     interface = "pg statement"
 
+    def connect(self):
+        super().connect()
+        self.prepared = set()
+
     def once(self):
+        if self.rng.random() < 0.2:
+            table = self.rng.choice(list(TABLES))
+            key = self.world.key(self.rng, table)
+            self.at_once([Asked(READ, table, [key])], self.look_prepared)
+            return
         make = a_copy if self.rng.random() < 0.1 else any_statement
         self.at_once([make(self.world, self.rng)], lambda asked: [self.run_one(asked[0])])
+
+
+    def look_prepared(self, asked):
+        table, number = asked[0].keys[0][1:]
+        first = [] if table in self.prepared else [parse(table, f"select '{table}' t, k, v::varchar v from {table} where k = $1")]
+        self.prepared.add(table)
+        return self.answers(*first, bind("", table, (str(number).encode(),)), execute(), SYNC)
 
 
 class PgText(Pg):
@@ -342,7 +377,18 @@ class Http(Client):
         text = self.ask("/exec", "query=" + urllib.parse.quote_plus("; ".join(a.sql for a in asked)), "application/x-www-form-urlencoded")
         return [None] * (len(asked) - 1) + [json.loads(text).get("dataset", [])]
 
+    def exported(self, asked):
+        self.link.request("GET", "/exp?query=" + urllib.parse.quote_plus(asked[0].sql))
+        r = self.link.getresponse()
+        text = r.read().decode()
+        if r.status != 200:
+            self.refused(r.status, text)
+        return [[[cell or None for cell in row] for row in csv.reader(text.splitlines()[1:])]]
+
     def once(self):
+        if self.rng.random() < 0.15:
+            self.at_once([a_select(self.world, self.rng)], self.exported)
+            return
         asked = [self.rng.choice((an_insert, an_update, a_replacement))(self.world, self.rng) for _ in range(self.rng.choice((0, 0, 1, 2)))]
         asked.append(any_statement(self.world, self.rng, 0.6))
         self.at_once(asked, self.statements)

@@ -60,7 +60,8 @@ class WritesOver(PgBlock):
     finds = {"lost-update"}
 
     def once(self):
-        key, value = self.world.key(self.rng, "u0"), self.world.value()
+        key = self.world.key(self.rng, "u0")
+        value = self.world.value() * 10_000 + key[2]
         rows = self.answers(query(f"select v from u0 where k = {key[2]}"))[0]
         self.world.ending.wait(0.005)
         text = f"{rows[0][0]},{value}"
