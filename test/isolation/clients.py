@@ -43,7 +43,8 @@ class World:
         return [(kind, t, n) for t, kind in TABLES.items() for n in range(min(self.uses[t] // USES + ACTIVE, self.made))]
 
 
-def create(server, made):
+def create(server, made, more=0):
+    """`more`: rows that no key has, so that statements over the table run on several threads, and beside others."""
     for t in TABLES:
         server.exec(f"drop table if exists {t}")
         v = "varchar" if t == "u0" else "long"
@@ -51,6 +52,8 @@ def create(server, made):
         server.exec(f"create table {t} (ts timestamp, k long, v {v}) timestamp(ts) partition by day{dedup}")
     for t, v in (("u0", "''"), ("r0", "null"), ("x0", "null")):
         server.exec(f"insert into {t} select (({START_S} + (x - 1) % {DAYS} * 86400 + x - 1) * 1000000)::timestamp, x - 1, {v} from long_sequence({made})")
+    for t in LINES if more else ():
+        server.exec(f"insert into {t} select (({START_S} + x % {DAYS * 86400}) * 1000000)::timestamp, -x, x from long_sequence({more})")
 
 
 # ------------------------------------------------------------------------------- statements

@@ -57,9 +57,9 @@ def killer(world, rng, seconds, every):
         world.up.set()
 
 
-def round_of(server, seed, seconds, every, clients, made):
+def round_of(server, seed, seconds, every, clients, made, more=0):
     """A history, what went wrong beside it, and how often the server was killed."""
-    create(server, made)
+    create(server, made, more)
     world = World(server, seed, made)
     threads = [c(world, i) for i, c in enumerate(clients)]
     for t in threads:
@@ -100,9 +100,9 @@ class Totals:
         print("allowed:", ", ".join(f"{k} {self.anomalies[k]}" for k in ALLOWED), flush=True)
 
 
-def honest(server, seed, seconds, every, made, totals):
+def honest(server, seed, seconds, every, made, more, totals):
     """A round without lies; True if nothing forbidden was found."""
-    world, kills = round_of(server, seed, seconds, every, (*CLIENTS, Mover), made)
+    world, kills = round_of(server, seed, seconds, every, (*CLIENTS, Mover), made, more)
     checked = check(world.history)
     totals.add(world, kills, checked)
     bad = checked.forbidden()
@@ -168,7 +168,7 @@ def main():
         passed, failed = passed + p, failed + f
         end = time.monotonic() + seconds
         for i in range(10**9):
-            good = honest(server, f"{seed}-{i}", length, 2 if length < 10 else 5, 1200, totals)
+            good = honest(server, f"{seed}-{i}", length, 2 if length < 10 else 5, 1200, 500_000 if i % 3 == 2 else 0, totals)
             passed, failed = passed + good, failed + (not good)
             if i % 10 == 9:
                 totals.say()
