@@ -239,6 +239,47 @@ def a_dictionary():
 
 
 @check
+def a_dictionary_is_rebuilt():
+    """The table opens again. Rows of symbols that are lost can be told from each other, and have no other symbol; nothing else changes."""
+    for damage, without in (("bit", OF_DAY[2]), ("missing", ALL - OF_DAY[PARQUET_DAY] - IN_LOG), ("header", set())):
+        root = Database.copy()
+        path = tables(root) / "3.dict"
+        if damage == "bit":
+            flip_bytes(path, b"t day 2 symbol 3")
+        if damage == "missing":
+            path.unlink()
+        if damage == "header":
+            flip(path, 20)
+        data = path.read_bytes() if path.exists() else None
+        symbols = len({written("t", id)[0] for id in without})
+        code, said = program("check", root, "--rebuild-symbols")
+        expect(code == (symbols > 0) and f"{symbols} of 30 symbols are lost, in {len(without)} rows" in said, f"{damage}: {code}, {said}")
+        kept = path.with_name("3.dict.damaged")
+        expect((kept.read_bytes() if kept.exists() else None) == data, f"{damage}: the old file is not kept")
+        for again in range(2):
+            with Server(binary=BINARY, root=root, env=ENV) as s:
+                rows = s.rows("select id, s, v from t where id >= 0")
+                expect({row[0] for row in rows} == ALL, f"{damage}: rows are missing")
+                named = {}
+                for id, symbol, text in rows:
+                    want = written("t", id)
+                    if id in without:
+                        expect(symbol.startswith("lost symbol 1/"), f"{damage}: row {id} has {symbol}")
+                        expect(named.setdefault(want[0], symbol) == symbol, f"{damage}: one symbol has two names")
+                    else:
+                        expect(symbol == want[0], f"{damage}: row {id} has {symbol}, not {want[0]}")
+                    expect(text == want[1], f"{damage}: row {id} has {text}")
+                expect(len(set(named.values())) == symbols, f"{damage}: two symbols have one name")
+                expect(s.rows("select count() from t where s = 't day 5 symbol 1'")[0][0] == (0 if damage == "missing" else ROWS // 5), "symbols are not found")
+                expect(not s.rows("select count() from u where s like 'lost%'")[0][0], "table u has changed")
+                s.exec("insert into t values ('1970-02-01', -1, 't day 2 symbol 3', '', 1, true)")
+        code, said = program("check", root)
+        expect(code == 0, f"{damage}: {said}")
+        code, said = program("check", root, "--rebuild-symbols")
+        expect(code == 0 and said.startswith("0 dictionaries"), said)
+
+
+@check
 def a_column_of_a_part():
     """A damaged column is null, one of a type without null is left out; all else of the part, and all other parts, are there."""
     root = Database.copy()

@@ -33,6 +33,21 @@ static int salvage_root(alm_ctx *cx, const alm_options *options)
     return done.findings > 0;
 }
 
+static int rebuild_symbols(alm_ctx *cx, const alm_options *options)
+{
+    alm_rebuild_result done;
+    const alm_status st =
+        alm_storage_rebuild_symbols(cx, alm_io_posix(), options->root, print_finding, NULL, &done);
+    if (st != ALM_OK) {
+        (void)fprintf(stderr, "almanac check: %s\n", cx->err.msg);
+        return 2;
+    }
+    (void)printf("%lld dictionaries rebuilt: %lld symbols, %lld of them lost, in %lld rows\n",
+                 (long long)done.columns, (long long)done.symbols, (long long)done.lost,
+                 (long long)done.rows);
+    return done.lost > 0;
+}
+
 int alm_check_root(const alm_options *options)
 {
     const alm_io *io = alm_io_posix();
@@ -41,8 +56,9 @@ int alm_check_root(const alm_options *options)
     alm_ctx cx = {.arena = &arena};
     int64_t findings = 0;
     alm_log_set_level(ALM_LOG_WARN);
-    if (options->salvage != NULL) {
-        const int code = salvage_root(&cx, options);
+    if (options->salvage != NULL || options->rebuild_symbols) {
+        const int code =
+            options->salvage != NULL ? salvage_root(&cx, options) : rebuild_symbols(&cx, options);
         alm_arena_deinit(&arena);
         return code;
     }

@@ -13,6 +13,10 @@ static const char help[] =
     "                                backups or an archive of the log, and remove what a crash\n"
     "                                left over of the first two; exit code\n"
     "                                0: sound, 1: damage was found, 2: it could not be checked\n"
+    "       almanac check ROOT --rebuild-symbols\n"
+    "                                write damaged dictionaries of SYMBOL columns anew, of what "
+    "is\n"
+    "                                left of them; exit code 0: nothing was lost, 1: symbols were\n"
     "       almanac check ROOT --salvage OUT\n"
     "                                save what is whole in a damaged data directory to OUT: a\n"
     "                                Parquet file for each part, and report.csv; ROOT stays as it\n"
@@ -89,6 +93,10 @@ static alm_status take(alm_ctx *cx, int argc, char **argv, int *i, alm_options *
         out->repair = true;
         return ALM_OK;
     }
+    if (out->verb == ALM_VERB_CHECK && strcmp(arg, "--rebuild-symbols") == 0) {
+        out->rebuild_symbols = true;
+        return ALM_OK;
+    }
     if (out->verb == ALM_VERB_CHECK && strcmp(arg, "--salvage") == 0)
         return value_of(cx, argc, argv, i, "a directory", &out->salvage);
     if (restore && strcmp(arg, "--log") == 0)
@@ -135,8 +143,9 @@ alm_status alm_options_parse(alm_ctx *cx, int argc, char **argv, alm_options *ou
         }
         ALM_TRY(take(cx, argc, argv, &i, out));
     }
-    if (out->salvage != NULL && out->repair)
-        return alm_fail(cx, ALM_E_ARG, -1, "--salvage changes nothing in ROOT, and --repair does");
+    if ((out->salvage != NULL) + out->repair + out->rebuild_symbols > 1)
+        return alm_fail(cx, ALM_E_ARG, -1,
+                        "only one of --repair, --rebuild-symbols and --salvage can be given");
     if (out->verb == ALM_VERB_RESTORE && out->from == NULL)
         return alm_fail(cx, ALM_E_ARG, -1, "the directory of the backup is missing");
     if (out->root == NULL)

@@ -25,8 +25,9 @@ typedef struct alm_options {
     int64_t until_us;
     const char *log;
     bool allow_earlier;
-    bool repair;         /* CHECK */
-    const char *salvage; /* CHECK: where to; NULL: nowhere */
+    bool repair;          /* CHECK */
+    bool rebuild_symbols; /* CHECK */
+    const char *salvage;  /* CHECK: where to; NULL: nowhere */
 } alm_options;
 
 /* ALM_E_ARG says what is wrong with the command line. */

@@ -75,8 +75,7 @@ static alm_status sync_dicts(alm_ctx *cx, alm_storage *st, savings *s)
     return e;
 }
 
-/* What is new in all dictionaries, with few syncs. */
-static alm_status save_dicts(alm_ctx *cx, alm_storage *st, const alm_catver *cat)
+alm_status alm_dicts_save(alm_ctx *cx, alm_storage *st, const alm_catver *cat)
 {
     savings s = {0};
     alm_status e = ALM_OK;
@@ -184,7 +183,7 @@ alm_status alm_checkpoint_write(alm_ctx *cx, alm_storage *st)
     if (e != ALM_OK)
         alm_storage_set_failed(st, cx);
     if (e == ALM_OK)
-        e = save_dicts(cx, st, cat);
+        e = alm_dicts_save(cx, st, cat);
     if (e == ALM_OK)
         e = alm_catalog_write(cx, st, cat);
     if (e == ALM_OK) {

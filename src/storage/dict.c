@@ -396,8 +396,11 @@ alm_status alm_symbols_name(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_st
         memcpy(copy, text.ptr, text.len);
         text.ptr = copy;
     }
-    if (st == ALM_OK)
+    if (st == ALM_OK) {
         atomic_load_explicit(&sym->views, memory_order_relaxed)[code] = alm_view_of(text);
+        if (code < sym->summed)
+            sym->summed = sym->crc = 0;
+    }
     (void)pthread_mutex_unlock(&sym->lock);
     return st;
 }

@@ -141,11 +141,20 @@ ALM_NODISCARD alm_status alm_symbols_learn(alm_ctx *cx, alm_symbols *sym, uint32
                                            alm_str text, bool *agrees);
 /* Forgets all texts of codes [1, count). */
 ALM_NODISCARD alm_status alm_symbols_forget(alm_ctx *cx, alm_symbols *sym, uint32_t count);
+/* Names the codes without a text: TEXT is `lost symbol N/CODE`, N the first with which no known text begins so. *prefix: up to the `/`.
+ * How many there were. */
+ALM_NODISCARD alm_status alm_symbols_name_lost(alm_ctx *cx, alm_symbols *sym, char *prefix,
+                                               size_t prefix_size, uint32_t *lost);
+/* All codes have texts: writes them to a file, synced, that will have the name of the lost one. The dictionary is not lost any more;
+ * schemas that were made before say so still, and their text of it is gone. */
+ALM_NODISCARD alm_status alm_symbols_regain(alm_ctx *cx, alm_symbols *sym, const alm_io *io,
+                                            const char *path);
 /*
  * Learns what the sound records of its file say of the codes [1, count), whose checksum is `crc` (count 0, crc 0: it is not known). Of
- * a file that is provably another one: nothing.
+ * a file that is provably another one: nothing; nor, if `proven`, of one that has not all of them.
  */
 ALM_NODISCARD alm_status alm_symbols_learn_file(alm_ctx *cx, alm_symbols *sym, const alm_io *io,
-                                                const char *path, uint32_t count, uint32_t crc);
+                                                const char *path, uint32_t count, uint32_t crc,
+                                                bool proven);
 
 #endif

@@ -85,3 +85,56 @@ alm_status alm_symbols_usable(alm_ctx *cx, const alm_symbols *sym)
 {
     return sym->lost == NULL ? ALM_OK : alm_fail(cx, ALM_E_CORRUPT, -1, "%s", sym->lost);
 }
+
+/* ------------------------------------------------------------- a dictionary anew */
+
+static bool any_begins(const alm_symbols *sym, const char *prefix)
+{
+    const size_t n = strlen(prefix);
+    for (uint32_t code = 1; code < alm_symbols_count(sym); code++) {
+        const alm_str text = alm_symbols_text(sym, code);
+        if (text.len >= n && memcmp(text.ptr, prefix, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+alm_status alm_symbols_name_lost(alm_ctx *cx, alm_symbols *sym, char *prefix, size_t prefix_size,
+                                 uint32_t *lost)
+{
+    char text[64];
+    uint32_t number = 0;
+    *lost = 0;
+    do {
+        number++;
+        (void)snprintf(prefix, prefix_size, "lost symbol %u/", number);
+    } while (any_begins(sym, prefix));
+    for (uint32_t code = 1; code < alm_symbols_count(sym); code++) {
+        if (alm_symbols_knows(sym, code))
+            continue;
+        const int n = snprintf(text, sizeof(text), "%s%u", prefix, code);
+        ALM_TRY(alm_symbols_name(cx, sym, code, (alm_str){text, (size_t)n}));
+        ++*lost;
+    }
+    return ALM_OK;
+}
+
+alm_status alm_symbols_regain(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *path)
+{
+    char *why = sym->lost;
+    alm_io_stat meta = {0};
+    ALM_ASSERT(why != NULL && sym->saved_bytes == 0);
+    sym->lost = NULL;
+    alm_status st = alm_symbols_export(cx, sym, io, path, alm_symbols_count(sym));
+    const int e = st == ALM_OK ? io->stat(io, path, &meta) : 0;
+    if (e < 0)
+        st = alm_io_fail(cx, e, path);
+    if (st != ALM_OK) {
+        sym->lost = why;
+        return st;
+    }
+    free(why);
+    sym->saved_count = alm_symbols_count(sym);
+    sym->saved_bytes = meta.size_bytes;
+    return ALM_OK;
+}

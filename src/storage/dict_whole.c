@@ -100,7 +100,7 @@ static alm_status walk(whole_file *f, bool learn)
     return ALM_OK;
 }
 
-static alm_status learn_map(whole_file *f, uint32_t crc)
+static alm_status learn_map(whole_file *f, uint32_t crc, bool proven)
 {
     size_t begin = 0;
     const bool is_ours =
@@ -109,14 +109,14 @@ static alm_status learn_map(whole_file *f, uint32_t crc)
     ALM_TRY(walk(f, false));
     const bool complete = f->count > 0 && f->next == f->count && f->missing == 0;
     const bool fits = complete && crc != 0 && f->crc == crc;
-    if (is_ours ? complete && crc != 0 && !fits : !fits)
+    if (is_ours && !proven ? complete && crc != 0 && !fits : !fits)
         return ALM_OK; /* the file of another dictionary, or of another time */
     ALM_TRY(walk(f, true));
     return f->contradicted && f->count > 0 ? alm_symbols_forget(f->cx, f->sym, f->count) : ALM_OK;
 }
 
 alm_status alm_symbols_learn_file(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *path,
-                                  uint32_t count, uint32_t crc)
+                                  uint32_t count, uint32_t crc, bool proven)
 {
     whole_file f = {.cx = cx, .sym = sym, .path = path, .count = count};
     alm_io_stat meta = {0};
@@ -132,7 +132,8 @@ alm_status alm_symbols_learn_file(alm_ctx *cx, alm_symbols *sym, const alm_io *i
     if (e < 0)
         return ALM_OK;
     f.map = map;
-    const alm_status st = io->prefetch(io, map, f.size) == -EFAULT ? ALM_OK : learn_map(&f, crc);
+    const alm_status st =
+        io->prefetch(io, map, f.size) == -EFAULT ? ALM_OK : learn_map(&f, crc, proven);
     (void)io->unmap(io, map, f.size);
     return st;
 }

@@ -57,7 +57,7 @@ static alm_status make_out(alm_ctx *cx, const alm_io *io, const char *root, cons
                     "'%s' is within '%s': what is saved goes to another directory", out, root);
 }
 
-static alm_status check_root(alm_ctx *cx, const alm_io *io, const char *root)
+alm_status alm_salvage_check_root(alm_ctx *cx, const alm_io *io, const char *root)
 {
     static const char *const any[] = {"catalog", "wal", "tables"};
     char path[ALM_PATH_MAX];
@@ -151,7 +151,7 @@ alm_status alm_storage_salvage(alm_ctx *cx, const alm_io *io, const char *root, 
                      .tell_arg = arg,
                      .done = done};
     *done = (alm_salvage_result){0};
-    ALM_TRY(check_root(cx, io, root));
+    ALM_TRY(alm_salvage_check_root(cx, io, root));
     ALM_TRY(make_out(cx, io, root, out));
     alm_arena_init(&s.arena, NULL);
     const alm_status e = salvage(&s, root);

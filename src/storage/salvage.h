@@ -57,6 +57,11 @@ ALM_NODISCARD alm_status alm_salvage_report(alm_salvage *s, const alm_salvage_li
 ALM_NODISCARD alm_status alm_salvage_note(alm_salvage *s, const alm_version *v, const char *from,
                                           alm_saved saved, const char *reason);
 
+/* ------------------------------------------------------------------- salvage.c */
+
+/* ALM_E_ARG: it is no data directory. */
+ALM_NODISCARD alm_status alm_salvage_check_root(alm_ctx *cx, const alm_io *io, const char *root);
+
 /* -------------------------------------------------------------- salvage_read.c */
 
 /* Catalogue and log into memory as far as they go, where a start would refuse them; `why` it would. */
@@ -66,6 +71,9 @@ ALM_NODISCARD alm_status alm_salvage_read(alm_salvage *s, const char *why);
 
 /* Looks for the symbols of all dictionaries that are lost, and says how many were found. */
 ALM_NODISCARD alm_status alm_salvage_words(alm_salvage *s);
+/* The same for one column; the schema of the version shows what was found. */
+ALM_NODISCARD alm_status alm_words_find(alm_ctx *cx, alm_storage *st, const alm_version *v,
+                                        uint32_t col);
 
 /* -------------------------------------------------------------- salvage_part.c */
 

@@ -240,7 +240,7 @@ static alm_status learn_dicts(alm_salvage *s, const alm_version *v)
     for (uint32_t c = 0; c < v->schema->n_cols; c++) {
         (void)snprintf(path, sizeof path, "%s/%u.dict", dir, v->schema->cols[c].id);
         if (v->schema->symbols[c] != NULL)
-            ALM_TRY(alm_symbols_learn_file(s->cx, v->schema->symbols[c], s->io, path, 0, 0));
+            ALM_TRY(alm_symbols_learn_file(s->cx, v->schema->symbols[c], s->io, path, 0, 0, false));
     }
     return ALM_OK;
 }

@@ -333,6 +333,9 @@ enum { ALM_CHECKPOINT_KEEP_BYTES = 16 << 20 };
 /* The last part of it: catalogue file and log. Caller holds checkpoint_lock. */
 ALM_NODISCARD alm_status alm_checkpoint_write(alm_ctx *cx, alm_storage *st);
 
+/* Appends what is new in all dictionaries to their files, with few syncs. */
+ALM_NODISCARD alm_status alm_dicts_save(alm_ctx *cx, alm_storage *st, const alm_catver *cat);
+
 /* The catalogue file. `read` maps and checks it: *bytes == 0, there is none. */
 typedef struct alm_catalog_file {
     const void *map;

@@ -166,6 +166,20 @@ ALM_NODISCARD alm_status alm_storage_salvage(alm_ctx *cx, const alm_io *io, cons
                                              void (*report)(void *arg, const char *line), void *arg,
                                              alm_salvage_result *done);
 
+/*
+ * `almanac check ROOT --rebuild-symbols`: writes the lost dictionaries of a directory that nobody uses anew, of the symbols that their
+ * files and Parquet parts still have, and opens their tables again. Symbols that are not found get names that say so. Calls `report`
+ * for each column. ALM_E_CORRUPT: something else is damaged, too, so that the directory cannot be opened.
+ */
+typedef struct alm_rebuild_result {
+    int64_t columns, symbols; /* rebuilt, and the values in them */
+    int64_t lost, rows;       /* values without a text, and rows that have them */
+} alm_rebuild_result;
+ALM_NODISCARD alm_status alm_storage_rebuild_symbols(alm_ctx *cx, const alm_io *io,
+                                                     const char *root,
+                                                     void (*report)(void *arg, const char *line),
+                                                     void *arg, alm_rebuild_result *done);
+
 typedef struct alm_storage_stats {
     int64_t head_bytes_max; /* as storage.head.bytes.max or the memory of the machine has it */
     int64_t syncs, commits, wal_bytes, head_bytes, parts, rows;
