@@ -147,7 +147,10 @@ void alm_sim_free(alm_sim *sim)
     sim_space_free(sim, &sim->live);
     sim_space_free(sim, &sim->durable);
     (void)pthread_mutex_destroy(&sim->lock);
+    for (size_t i = 0; i < sim->n_maps; i++)
+        free(sim->maps[i].bad.at);
     free(sim->maps);
+    sim_damages_free(sim);
     free(sim);
 }
 
@@ -280,18 +283,7 @@ bool alm_sim_lose(alm_sim *sim, const char *path)
 {
     (void)sim_enter_locked(&sim->io);
     const sim_entry *e = sim_space_find(&sim->live, path);
-    int64_t lost = 0;
-    for (size_t i = 0; e != NULL && i < sim->n_maps; i++) {
-        sim_mapped *map = &sim->maps[i];
-        if (map->node != e->node->number || map->lost)
-            continue;
-        lost++;
-        map->lost = true;
-        memset(map->bytes, 0, map->n);
-        if (map->map != NULL)
-            map->map->state = ALM_MAP_BROKEN;
-    }
-    sim->map_faults += lost;
+    const int64_t lost = e == NULL ? 0 : sim_lose_maps(sim, e->node, 0, e->node->live.len);
     return sim_leave(sim, lost) > 0;
 }
 

@@ -11,6 +11,8 @@
  *             fails, and so does every later call, until alm_sim_restart. The restart keeps what was
  *             durable and, of the rest, what the seed says: each 512-byte sector of each unsynced
  *             write by itself, pending directory operations as a prefix or as any subset.
+ * Medium      alm_sim_damage_after: bytes that were written change at rest, cannot be read any more, or were
+ *             acknowledged and are not there, or elsewhere. No call says so, but reads of what is unreadable.
  * Clock       real, so that threads and time-outs work.
  * Threads     one lock; all functions are thread safe.
  */
@@ -41,6 +43,27 @@ typedef enum alm_sim_op {
     ALM_SIM_CHANGE, /* any that changes the disk: write, sync, sync_dir, sync_all, allocate ... rmdir */
     ALM_SIM_OP_COUNT
 } alm_sim_op;
+
+/* What becomes of bytes, synced or not, some time after they were written; and of a write. */
+typedef enum alm_sim_damage_kind {
+    ALM_SIM_ROT_BITS,  /* one to four of sixteen bytes */
+    ALM_SIM_ROT_ZEROS, /* one to four sectors are zeros */
+    ALM_SIM_ROT_UNREADABLE, /* they cannot be read: -EIO, of maps -EFAULT of prefetch; until they are written again */
+    ALM_SIM_WRITE_LOST, /* acknowledged; the place keeps the older bytes, and the file its new size */
+    ALM_SIM_WRITE_MISPLACED,   /* lost, and at another sector of the file what fits there */
+    ALM_SIM_WRITE_MISDIRECTED, /* lost, and in another file of the directory */
+    ALM_SIM_DAMAGE_KINDS
+} alm_sim_damage_kind;
+
+typedef struct alm_sim_damage { /* of one place */
+    alm_sim_damage_kind kind;
+    bool landed;   /* where a write came that should have come elsewhere */
+    bool mapped;   /* maps that were in use then show it */
+    bool is_wrong; /* its bytes are still not what they should be, and the file has a name */
+    int64_t offset, bytes;
+    char path[512]; /* the name of the file now; "": it has none */
+    char was[512];  /* when it was struck */
+} alm_sim_damage;
 
 /* NULL: no memory. */
 alm_sim *alm_sim_new(uint64_t seed);
@@ -82,5 +105,17 @@ bool alm_sim_flip(alm_sim *sim, const char *path, int64_t offset, unsigned bit);
 /* The bytes of the maps of the file that are in use cannot be read any more: they become zeros, as after SIGBUS. Later maps are
  * sound. False: there is no such map. */
 bool alm_sim_lose(alm_sim *sim, const char *path);
+
+/*
+ * Strikes one file with bytes that is `below` this path ("": any) and is chosen by the seed, as the place in it is: rot at the
+ * nth changing call from now (0: now; true: it did), else the nth write to such a file. One at a time.
+ */
+bool alm_sim_damage_after(alm_sim *sim, alm_sim_damage_kind kind, const char *below, int64_t nth);
+void alm_sim_damage_never(alm_sim *sim);
+/* The places that were struck so far; a write that landed elsewhere has two. */
+size_t alm_sim_damage_count(alm_sim *sim);
+void alm_sim_damage_at(alm_sim *sim, size_t i, alm_sim_damage *out);
+/* Places below this path that are still wrong have what they should have again; how many did. */
+int64_t alm_sim_mend(alm_sim *sim, const char *below);
 
 #endif

@@ -31,6 +31,7 @@ static int64_t open_locked(alm_sim *sim, const char *path, uint32_t flags)
         return handle;
     if ((flags & ALM_IO_TRUNCATE) && node->live.len > 0) {
         sim->used -= node->live.len;
+        sim_written(sim, node, 0, node->live.len);
         sim_bytes_resize(&node->live, 0);
         sim_log_add(node, 0, NULL, -1);
     }
@@ -77,6 +78,8 @@ static int64_t sim_read(const alm_io *io, int handle, void *buf, size_t n, int64
     const sim_bytes *b = &sim_handle_at(sim, handle)->node->live;
     const int64_t left = offset >= b->len ? 0 : b->len - offset;
     const int64_t got = ALM_MIN(left, (int64_t)n);
+    if (got > 0 && !sim_is_readable(&sim_handle_at(sim, handle)->node->bad, offset, got))
+        return sim_leave(sim, -EIO);
     if (got > 0)
         memcpy(buf, b->ptr + offset, (size_t)got);
     return sim_leave(sim, got);
@@ -98,8 +101,12 @@ static int64_t write_locked(alm_sim *sim, int handle, const void *buf, size_t n,
         return -ENOSPC;
     const bool cut = sim_cut_now(sim);
     sim->used += more;
-    sim_bytes_put(&node->live, offset, buf, (int64_t)n);
-    sim_log_add(node, offset, buf, (int64_t)n);
+    sim_written(sim, node, offset, (int64_t)n);
+    char *other = cut ? NULL : sim_misdirect(sim, node, buf, (int64_t)n, offset);
+    const char *bytes = other != NULL ? other : buf;
+    sim_bytes_put(&node->live, offset, bytes, (int64_t)n);
+    sim_log_add(node, offset, bytes, (int64_t)n);
+    free(other);
     return cut ? -EIO : (int64_t)n;
 }
 
@@ -161,6 +168,7 @@ static int sim_size(const alm_io *io, int handle, int64_t size, alm_sim_op op)
         return (int)sim_leave(sim, -ENOSPC);
     const bool cut = sim_cut_now(sim);
     sim->used += size - node->live.len;
+    sim_written(sim, node, size, INT64_MAX - size);
     sim_bytes_resize(&node->live, size);
     sim_log_add(node, size, NULL, -1);
     return (int)sim_leave(sim, cut ? -EIO : 0);

@@ -27,6 +27,11 @@ typedef struct sim_write { /* n < 0: the size becomes `offset` */
     char *data;
 } sim_write;
 
+typedef struct sim_sectors { /* that cannot be read: their offsets */
+    int64_t *at;
+    size_t n, cap;
+} sim_sectors;
+
 typedef struct sim_node { /* a file or a directory */
     uint64_t number;
     int32_t refs;
@@ -36,6 +41,7 @@ typedef struct sim_node { /* a file or a directory */
     sim_bytes live, durable;
     sim_write *log;
     size_t n_log, cap_log;
+    sim_sectors bad;
 } sim_node;
 
 typedef struct sim_entry {
@@ -65,7 +71,24 @@ typedef struct sim_mapped { /* a map that is in use: what rots shows in it */
     uint64_t node;   /* by its number: the map may outlive it */
     alm_io_map *map; /* of map_file, else NULL */
     bool lost;
+    sim_sectors bad; /* when it was mapped */
+    bool told;       /* prefetch said so */
 } sim_mapped;
+
+typedef struct sim_damage { /* a place that the medium struck */
+    alm_sim_damage_kind kind;
+    bool landed;
+    uint64_t node; /* by its number */
+    char was[SIM_PATH_BYTES];
+    int64_t offset, n, maps;
+    char *right, *wrong; /* what it should have, and has had since */
+} sim_damage;
+
+typedef struct sim_medium { /* the next one */
+    alm_sim_damage_kind kind;
+    int64_t nth;
+    char below[SIM_PATH_BYTES];
+} sim_medium;
 
 struct alm_sim {
     alm_io io;
@@ -91,6 +114,9 @@ struct alm_sim {
     uint32_t machine_processors;
     int64_t capacity, used;
     _Atomic int64_t sync_delay_us;
+    sim_medium medium;
+    sim_damage *damages;
+    size_t n_damages, cap_damages;
 };
 
 /* A simulated disk without memory is a broken test, not a case to go on from. */
@@ -131,6 +157,23 @@ int64_t sim_room(alm_sim *sim, int64_t more);
 alm_sim *sim_enter_locked(const alm_io *io);
 int64_t sim_leave(alm_sim *sim, int64_t result);
 void sim_space_free(alm_sim *sim, sim_space *s);
+
+/* ---------------------------------------------------------------- sim_medium.c */
+
+bool sim_is_readable(const sim_sectors *bad, int64_t offset, int64_t n);
+void sim_sectors_copy(sim_sectors *to, const sim_sectors *from);
+/* What was unreadable there can be read again, what was wrong is not wrong any more. */
+void sim_written(alm_sim *sim, sim_node *node, int64_t offset, int64_t n);
+/* A changing call: rot may strike. */
+void sim_rot(alm_sim *sim);
+/* A write: NULL, or the n bytes that come to its place instead (owned by the caller). */
+char *sim_misdirect(alm_sim *sim, sim_node *node, const void *bytes, int64_t n, int64_t offset);
+void sim_damages_free(alm_sim *sim);
+
+/* ---------------------------------------------------------------- sim_maps.c */
+
+/* The bytes of the maps of a file that are in use cannot be read any more; how many maps. */
+int64_t sim_lose_maps(alm_sim *sim, const sim_node *node, int64_t offset, int64_t n);
 
 /* -------------------------------------- functions of alm_io, put into the table */
 

@@ -1,13 +1,15 @@
 /* sim_maps.c - the simulated disk: maps of files, and reserved memory. */
 #include "io/sim_impl.h"
 
-static void sim_maps_add(alm_sim *sim, char *bytes, size_t n, uint64_t node)
+static void sim_maps_add(alm_sim *sim, char *bytes, size_t n, const sim_node *node)
 {
     if (sim->n_maps == sim->cap_maps) {
         sim->cap_maps = ALM_MAX((size_t)64, sim->cap_maps * 2);
         sim->maps = sim_need(realloc(sim->maps, sim->cap_maps * sizeof *sim->maps));
     }
-    sim->maps[sim->n_maps++] = (sim_mapped){.bytes = bytes, .n = n, .node = node};
+    sim_mapped *map = &sim->maps[sim->n_maps++];
+    *map = (sim_mapped){.bytes = bytes, .n = n, .node = node->number};
+    sim_sectors_copy(&map->bad, &node->bad);
 }
 
 /* A private copy: a map of the real thing would not see later writes in time either. What rots it shows. */
@@ -24,7 +26,11 @@ static int sim_map(const alm_io *io, int handle, size_t n, const void **out)
     memset(copy, 0, ALM_MAX(cap, (size_t)4096));
     if (b->len > 0)
         memcpy(copy, b->ptr, ALM_MIN(n, (size_t)b->len));
-    sim_maps_add(sim, copy, n, node->number);
+    for (size_t i = 0; i < node->bad.n; i++)
+        if (node->bad.at[i] < (int64_t)n)
+            memset(copy + node->bad.at[i], 0,
+                   ALM_MIN((size_t)SIM_SECTOR, n - (size_t)node->bad.at[i]));
+    sim_maps_add(sim, copy, n, node);
     *out = copy;
     return (int)sim_leave(sim, 0);
 }
@@ -36,6 +42,10 @@ static int sim_unmap(const alm_io *io, const void *addr, size_t n)
     (void)n;
     for (size_t i = 0; i < sim->n_maps; i++) {
         if (sim->maps[i].bytes == addr) {
+            /* Who did not ask before has read it all: the log. */
+            sim->map_faults +=
+                sim->maps[i].bad.n > 0 && sim->maps[i].map == NULL && !sim->maps[i].told;
+            free(sim->maps[i].bad.at);
             sim->maps[i] = sim->maps[--sim->n_maps];
             break;
         }
@@ -131,10 +141,31 @@ static int sim_forget(const alm_io *io, void *addr, size_t n)
 
 static int sim_prefetch(const alm_io *io, const void *addr, size_t n)
 {
-    (void)io;
-    (void)addr;
-    (void)n;
-    return 0;
+    alm_sim *sim = sim_enter_locked(io);
+    sim_mapped *map = mapped_at(sim, addr);
+    const bool whole =
+        map == NULL || sim_is_readable(&map->bad, (const char *)addr - map->bytes, (int64_t)n);
+    if (!whole)
+        map->told = true;
+    return (int)sim_leave(sim, whole ? 0 : -EFAULT);
+}
+
+int64_t sim_lose_maps(alm_sim *sim, const sim_node *node, int64_t offset, int64_t n)
+{
+    int64_t lost = 0;
+    for (size_t i = 0; i < sim->n_maps; i++) {
+        sim_mapped *map = &sim->maps[i];
+        const int64_t end = ALM_MIN(offset + n, (int64_t)map->n);
+        if (map->node != node->number || map->lost || offset >= end)
+            continue;
+        lost++;
+        map->lost = true;
+        memset(map->bytes + offset, 0, (size_t)(end - offset));
+        if (map->map != NULL)
+            map->map->state = ALM_MAP_BROKEN;
+    }
+    sim->map_faults += lost;
+    return lost;
 }
 
 static void sim_release(const alm_io *io, const void *addr, size_t n)

@@ -69,6 +69,7 @@ void sim_node_release(alm_sim *sim, sim_node *node)
     sim->used -= node->live.len;
     sim_log_clear(node);
     free(node->log);
+    free(node->bad.at);
     free(node->live.ptr);
     free(node->durable.ptr);
     free(node);
@@ -167,6 +168,8 @@ int sim_enter(alm_sim *sim, alm_sim_op op)
         sim->calls[ALM_SIM_CHANGE]++;
     if (sim->dead)
         return EIO;
+    if (changes)
+        sim_rot(sim);
     if (sim->fail_nth > 0 && (sim->fail_op == op || sim->fail_op == ALM_SIM_ANY ||
                               (sim->fail_op == ALM_SIM_CHANGE && changes))) {
         if (sim->fail_nth > 1) {
