@@ -342,20 +342,24 @@ static alm_status catalogue(backup *b)
 
 /* ------------------------------------------------------------------------ the whole */
 
+/* The entry in the parent is synced even if the directory is there: who made it may have ended before it was durable. */
 alm_status alm_backup_dir(alm_ctx *cx, const alm_io *io, const char *dir)
 {
     char parent[ALM_PATH_MAX];
     alm_io_stat meta;
-    if (io->stat(io, dir, &meta) == 0 && meta.is_dir)
-        return ALM_OK;
-    int e = io->mkdir(io, dir);
+    const bool there = io->stat(io, dir, &meta) == 0 && meta.is_dir;
+    int e = there ? 0 : io->mkdir(io, dir);
     (void)snprintf(parent, sizeof parent, "%s", dir);
     char *slash = strrchr(parent, '/');
-    if (slash != NULL)
+    if (slash == NULL)
+        (void)snprintf(parent, sizeof parent, ".");
+    else
         slash[slash == parent] = 0; /* "/x" lies in "/" */
-    if (e >= 0 && slash != NULL)
+    if (e >= 0)
         e = io->sync_dir(io, parent);
-    if (e < 0)
+    if (there && (e == -EACCES || e == -EPERM))
+        e = 0; /* the parent is not ours to sync */
+    if (e < 0 && !there)
         (void)io->rmdir(io, dir); /* or the next caller would believe in it */
     return e < 0 ? alm_io_fail(cx, e, dir) : ALM_OK;
 }

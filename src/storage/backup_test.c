@@ -278,6 +278,31 @@ static void every_damage_is_named(void **state)
     fix_free(f);
 }
 
+/* Its directory is durable, too: made now, or by who ended before it was; by a name with and without a parent. */
+static void a_backup_outlives_a_power_cut(void **state)
+{
+    (void)state;
+    static const char *const dirs[] = {"bk", "/bk"};
+    for (uint64_t i = 0; i < 40; i++) {
+        fixture *f = start(i);
+        const char *dir = dirs[i % 2];
+        const alm_backup_spec spec = {.dir = dir};
+        const alm_restore_spec back = {.dir = dir, .root = "/n"};
+        alm_backup_result done;
+        alm_restore_result r;
+        if (i % 4 > 1)
+            assert_int_equal(alm_sim_io(f->sim)->mkdir(alm_sim_io(f->sim), dir), 0);
+        assert_int_equal(alm_storage_backup(&f->cx, f->st, &spec, &done), ALM_OK);
+        alm_sim_cut_after(f->sim, 1);
+        alm_storage_close(f->st);
+        alm_sim_restart(f->sim);
+        fix_open(f);
+        assert_int_equal(alm_backup_restore(&f->cx, alm_sim_io(f->sim), &back, &r), ALM_OK);
+        assert_int_equal(r.rows, f->n);
+        fix_free(f);
+    }
+}
+
 int main(void)
 {
     alm_log_set_level(ALM_LOG_OFF);
@@ -290,6 +315,7 @@ int main(void)
         cmocka_unit_test(power_cuts),
         cmocka_unit_test(restores_are_cut),
         cmocka_unit_test(every_damage_is_named),
+        cmocka_unit_test(a_backup_outlives_a_power_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
