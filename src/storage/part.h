@@ -236,6 +236,8 @@ const char *alm_part_field(const alm_part *part, uint32_t entry);
 /* Entry of a column id, -1: the part lacks it (it reads as nulls). `hint` is tried first. */
 int32_t alm_part_find(const alm_part *part, uint32_t id, uint32_t hint);
 const alm_part_col *alm_part_col_at(const alm_part *part, uint32_t entry);
+/* Before it is followed: what is mapped there may have rotted since the part was opened. */
+ALM_NODISCARD alm_status alm_part_col_usable(alm_ctx *cx, const alm_part *part, uint32_t entry);
 /* n_blocks statistics of an entry. */
 const alm_part_block *alm_part_blocks(const alm_part *part, uint32_t entry);
 /* Mapped bytes; alm_part_touch the rows first. */

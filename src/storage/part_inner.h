@@ -8,6 +8,7 @@
 #ifndef ALM_STORAGE_PART_INNER_H
 #define ALM_STORAGE_PART_INNER_H
 
+#include "base/crc32c.h"
 #include "storage/decoded.h"
 #include "storage/part.h"
 
@@ -24,10 +25,11 @@ struct alm_part {
     size_t bytes;       /* of the file */
     uint8_t *copy;      /* owned; part_copy.c */
     int64_t copy_bytes;
-    _Atomic int64_t *copies; /* where they are counted */
-    const uint8_t *image;    /* the map, or the memory of `parquet` */
-    uint32_t align;          /* of its segments */
-    const alm_part_footer *footer;
+    _Atomic int64_t *copies;       /* where they are counted */
+    const uint8_t *image;          /* the map, or the memory of `parquet` */
+    uint32_t align;                /* of its segments */
+    const alm_part_footer *footer; /* in `guard`, where the file is mapped */
+    struct alm_part_guard *guard;  /* NULL: all of the footer is memory */
     const alm_part_col *cols;
     const alm_part_block *blocks;
     uint32_t footer_crc; /* as it was when the part was opened */
@@ -56,6 +58,26 @@ bool alm_part_compared(const alm_part *part, uint64_t bit, uint64_t rewrite);
 void alm_part_set_compared(const alm_part *part, uint64_t bit, uint64_t rewrite);
 /* Do the bytes of a block that are in the image have their checksums? */
 bool alm_part_block_is_good(const alm_part *part, uint32_t entry, uint32_t b);
+
+/* --------------------------------------------------------------- part_guard.c */
+
+/*
+ * What a mapped footer was when it was compared with its checksum. It may rot while the part is open, and then offsets would
+ * lead out of the map: so the counts are read here, and the description of a column is compared before it is followed.
+ */
+typedef struct alm_part_guard {
+    alm_part_footer footer;
+    const alm_part_footer *mapped;
+    uint32_t crcs[]; /* of the alm_part_col of each column */
+} alm_part_guard;
+ALM_NODISCARD alm_status alm_part_guard_new(alm_ctx *cx, alm_part *part);
+/* Is the description of the column what it was? */
+static inline bool alm_part_col_is_sound(const alm_part *part, uint32_t entry)
+{
+    const alm_part_guard *guard = part->guard;
+    return guard == NULL ||
+           alm_crc32c(0, &part->cols[entry], sizeof *part->cols) == guard->crcs[entry];
+}
 
 /* --------------------------------------------------------------- part_copy.c */
 

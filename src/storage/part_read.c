@@ -51,8 +51,9 @@ static alm_status compare_footer(alm_ctx *cx, const alm_part *part)
 {
     alm_part_header head;
     alm_part_trailer tail;
+    const alm_part_footer *footer = part->guard != NULL ? part->guard->mapped : part->footer;
     const uint64_t at = part->bytes - sizeof tail;
-    const uint64_t off = (uint64_t)((const uint8_t *)part->footer - part->map);
+    const uint64_t off = (uint64_t)((const uint8_t *)footer - part->map);
     ALM_ASSERT(off >= sizeof head && off < at);
     ALM_TRY(fetch(cx, part, 0, sizeof head));
     ALM_TRY(fetch(cx, part, off, part->bytes - off));
@@ -62,7 +63,7 @@ static alm_status compare_footer(alm_ctx *cx, const alm_part *part)
         head.crc != alm_crc32c(0, &head, offsetof(alm_part_header, crc)))
         return alm_part_corrupt(cx, part->path, 0, "the header fails its checksum");
     if (memcmp(tail.magic, ALM_PART_END_MAGIC, sizeof tail.magic) != 0 || tail.footer_off != off ||
-        tail.footer_bytes != at - off || tail.crc != alm_crc32c(0, part->footer, at - off))
+        tail.footer_bytes != at - off || tail.crc != alm_crc32c(0, footer, at - off))
         return alm_part_corrupt(cx, part->path, off, "the footer fails its checksum");
     if (tail.crc != part->footer_crc)
         return alm_part_corrupt(cx, part->path, off, "another part was written over it");
@@ -136,8 +137,14 @@ static alm_status check_header(alm_ctx *cx, alm_part *part, uint64_t table_id, u
     memcpy(&head, part->map, sizeof(head));
     if (memcmp(head.magic, ALM_PART_MAGIC, sizeof(head.magic)) != 0)
         return alm_part_corrupt(cx, part->path, 0, "not a part file");
-    if (head.version > ALM_PART_VERSION)
-        return newer(cx, part->path, head.version);
+    if (head.version > ALM_PART_VERSION) { /* the end of the file says so, too, or it is damage */
+        alm_part_trailer tail;
+        memcpy(&tail, part->map + part->bytes - sizeof tail, sizeof tail);
+        return tail.version == head.version
+                   ? newer(cx, part->path, head.version)
+                   : alm_part_corrupt(cx, part->path, 0,
+                                      "header and end are of different versions");
+    }
     if (head.crc != alm_crc32c(0, &head, offsetof(alm_part_header, crc)))
         return alm_part_corrupt(cx, part->path, 0, "the header fails its checksum");
     if (head.align != (head.version == 1 ? ALM_PART_PAGE : ALM_PART_ALIGN))
@@ -156,8 +163,6 @@ static alm_status find_footer(alm_ctx *cx, alm_part *part, uint32_t version)
     memcpy(&tail, part->map + at, sizeof(tail));
     if (memcmp(tail.magic, ALM_PART_END_MAGIC, sizeof(tail.magic)) != 0)
         return alm_part_corrupt(cx, part->path, at, "the end of the file is missing");
-    if (tail.version > ALM_PART_VERSION)
-        return newer(cx, part->path, tail.version);
     if (tail.version != version)
         return alm_part_corrupt(cx, part->path, at, "header and end are of different versions");
     if (tail.footer_off < ALM_PART_HEADER || tail.footer_off % part->align != 0 ||
@@ -263,7 +268,9 @@ static alm_status open_part(alm_ctx *cx, alm_part *part, uint64_t table_id, alm_
     part->verified = calloc(part->n_bits / 64 + 1, sizeof(*part->verified));
     if (part->verified == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to open part file '%s'", part->path);
-    return part->copy != NULL ? alm_part_copy_pack(cx, part) : ALM_OK;
+    if (part->copy != NULL)
+        return alm_part_copy_pack(cx, part);
+    return part->parquet == NULL ? alm_part_guard_new(cx, part) : ALM_OK;
 }
 
 static void set_place(alm_part *part, const char *path, const alm_part_place *place)
@@ -320,6 +327,7 @@ void alm_part_release(alm_part *part)
         part->io->unmap_file(part->io, part->file);
     free(atomic_load(&part->compared));
     free(part->verified);
+    free(part->guard);
     free(part->path);
     free(part->file_path);
     free(part);
@@ -429,6 +437,8 @@ static alm_status verify_block(alm_ctx *cx, const alm_part *part, uint32_t entry
         return ALM_OK;
     const uint64_t start = b == 0 ? 0 : blocks[b - 1].heap_end;
     const uint64_t end = blocks[b].heap_end;
+    if (start > end || end > col->heap_bytes)
+        return alm_part_corrupt(cx, part->path, off, "a text heap lies outside of the file");
     const uint8_t *heap = part->map + col->heap_off;
     ALM_TRY(fetch(cx, part, col->heap_off + start, end - start));
     if (alm_crc32c(0, heap + start, end - start) != blocks[b].heap_crc ||
@@ -497,6 +507,11 @@ void alm_part_doubt(alm_part *part)
     atomic_store(&part->doubted, true);
 }
 
+alm_status alm_part_col_usable(alm_ctx *cx, const alm_part *part, uint32_t entry)
+{
+    return alm_part_col_is_sound(part, entry) ? ALM_OK : footer_again(cx, part);
+}
+
 alm_status alm_part_touch(alm_ctx *cx, const alm_part *part, uint32_t entry, int64_t row, int64_t n)
 {
     ALM_DASSERT(entry < part->footer->n_cols && row >= 0 && n > 0 && row + n <= part->footer->rows);
@@ -505,6 +520,7 @@ alm_status alm_part_touch(alm_ctx *cx, const alm_part *part, uint32_t entry, int
     ALM_TRY(alm_part_usable(cx, part));
     if (part->parquet != NULL)
         return alm_part_parquet_touch(cx, part, entry, first, last);
+    ALM_TRY(alm_part_col_usable(cx, part, entry));
     for (uint32_t b = first; b <= last; b++) {
         const uint64_t bit = (uint64_t)entry * part->footer->n_blocks + b;
         if (bit_get(cx, part, bit))
@@ -539,6 +555,7 @@ alm_status alm_part_last(alm_ctx *cx, const alm_part *part, uint32_t entry, cons
     const alm_part_col *col = alm_part_col_at(part, entry);
     *rows = NULL;
     *n = 0;
+    ALM_TRY(alm_part_col_usable(cx, part, entry));
     if (col->n_last == 0)
         return ALM_OK;
     const int32_t *last = part->parquet != NULL
@@ -569,6 +586,7 @@ alm_status alm_part_vec(alm_ctx *cx, alm_arena *arena, const alm_part *part, uin
         return alm_vec_null(cx, arena, type, out);
     const uint32_t entry = (uint32_t)found;
     const alm_part_col *col = &part->cols[entry];
+    ALM_TRY(alm_part_col_usable(cx, part, entry));
     if (!alm_type_eq(col->type, type))
         return alm_part_corrupt(cx, part->path, col->data_off,
                                 "a column has another type than its table");

@@ -637,7 +637,8 @@ static size_t as_version_1(const alm_part *part, const uint8_t *in, uint8_t *out
     head.crc = alm_crc32c(0, &head, offsetof(alm_part_header, crc));
     memcpy(out, &head, sizeof head);
     uint8_t *footer = malloc(size);
-    memcpy(footer, f, size);
+    memcpy(footer, f, sizeof *f);
+    memcpy(footer + sizeof *f, alm_part_col_at(part, 0), size - sizeof *f); /* and the blocks */
     alm_part_col *cols = (alm_part_col *)(void *)(footer + sizeof *f);
     uint64_t end = sizeof head;
     for (uint32_t c = 0; c < f->n_cols; c++) {
@@ -792,7 +793,11 @@ static void errors_name_the_file(void **state)
     assert_int_equal(alm_part_open(&r->cx, io, "/d/p", NULL, 43, NULL, &part), ALM_E_CORRUPT);
     assert_non_null(strstr(r->cx.err.msg, "/d/p"));
     alm_error_clear(&r->cx);
-    assert_true(alm_sim_flip(sim, "/d/p", 9, 0)); /* version 258 */
+    assert_true(alm_sim_flip(sim, "/d/p", 9, 0)); /* version 258: damage, as the end says 2 */
+    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", NULL, 42, NULL, &part), ALM_E_CORRUPT);
+    assert_non_null(strstr(r->cx.err.msg, "header and end are of different versions"));
+    alm_error_clear(&r->cx);
+    assert_true(alm_sim_flip(sim, "/d/p", written.bytes - 11, 0));
     assert_int_equal(alm_part_open(&r->cx, io, "/d/p", NULL, 42, NULL, &part), ALM_E_UNSUPPORTED);
     assert_non_null(strstr(r->cx.err.msg, "version 258"));
     alm_error_clear(&r->cx);

@@ -320,6 +320,102 @@ static void what_memory_has_is_written_anew(void **state)
     fix_free(f);
 }
 
+/* Reads all columns of all rows; what they are is not looked at, texts and symbols are not followed. */
+static alm_status read_anyhow(fixture *f)
+{
+    const uint32_t cols[COLS] = {0, 1, 2, 3, 4};
+    alm_snapshot *snap = fix_snapshot(f);
+    alm_scan *scan = NULL;
+    alm_scan_cursor *cur = NULL;
+    alm_arena arena;
+    alm_arena_init(&arena, NULL);
+    alm_status st = alm_scan_new(&f->cx, &arena, snap, fix_table(snap), cols, COLS, NULL, 0, true,
+                                 ALM_SCAN_BY_TIME, &scan);
+    if (st == ALM_OK)
+        st = alm_scan_cursor_new(&f->cx, &arena, scan, &cur);
+    for (size_t i = 0; st == ALM_OK && i < alm_scan_span_count(scan); i++) {
+        const uint32_t n =
+            (uint32_t)ALM_MIN(alm_scan_span_at(scan, i).rows, (int64_t)ALM_BATCH_ROWS);
+        uint32_t n_last = 0;
+        alm_vec v[COLS];
+        uint64_t sum = 0;
+        st = alm_scan_read(&f->cx, cur, i, 0, n, NULL, v);
+        for (uint32_t c = 0; st == ALM_OK && c < COLS; c++)
+            for (size_t at = 0; at < (v[c].is_const ? 1 : n) * (size_t)v[c].width; at++)
+                sum += ((const uint8_t *)v[c].data)[at];
+        assert_true(st != ALM_OK || sum > 0);
+        (void)alm_scan_last_rows(scan, i, 2, &n_last);
+    }
+    alm_arena_deinit(&arena);
+    alm_snapshot_release(snap);
+    return st;
+}
+
+/* The footer of a part is used where it is mapped: whichever bits of it rot meanwhile, reads go on or fail. */
+static void rot_of_a_footer_ends_nothing(void **state)
+{
+    (void)state;
+    fixture *f = start();
+    const rot r = rot_of(f, ROT_FOOTER);
+    alm_part *part = NULL;
+    alm_snapshot *snap = fix_snapshot(f);
+    alm_file *file = alm_version_of(fix_table(snap))->parts->parts[0]->file;
+    assert_int_equal(alm_file_part(&f->cx, file, &part), ALM_OK);
+    const alm_part_footer *info = alm_part_info(part);
+    const int64_t size =
+        (int64_t)(sizeof *info + info->n_cols * (sizeof(alm_part_col) + sizeof(alm_part_block)));
+    alm_snapshot_release(snap);
+    const int64_t first =
+        r.at - (int64_t)offsetof(alm_part_block, sum) + (int64_t)sizeof(alm_part_block) - size;
+    int failed = 0;
+    for (int64_t at = 0; at < size; at++) {
+        for (unsigned bit = 0; bit < 8; bit += at < (int64_t)sizeof *info ? 1 : 3) {
+            assert_true(alm_sim_flip(f->sim, r.path, first + at, bit));
+            const alm_status st = read_anyhow(f);
+            if (st != ALM_OK) {
+                assert_int_equal(st, ALM_E_CORRUPT);
+                assert_non_null(strstr(f->cx.err.msg, r.path));
+                failed++;
+            }
+            alm_error_clear(&f->cx);
+            assert_true(alm_sim_flip(f->sim, r.path, first + at, bit));
+            assert_int_equal(read_anyhow(f), ALM_OK);
+        }
+    }
+    assert_true(failed > 100); /* the descriptions of columns, at least */
+    assert_int_equal(alm_scrub_all(&f->cx, f->st), ALM_OK);
+    fix_check(f);
+    fix_free(f);
+}
+
+/* Bytes of the log that the disk cannot give are no end of it: the start names the segment, and is whole when they can be read. */
+static void an_unreadable_log_is_named(void **state)
+{
+    (void)state;
+    int refused = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        fixture *f = fix_new_manual(seed);
+        fix_insert(f, 20, 0, DAY);
+        fix_insert(f, 20, 0, DAY);
+        alm_sim_cut_after(f->sim, 1);
+        alm_storage_close(f->st);
+        alm_sim_restart(f->sim);
+        assert_true(alm_sim_damage_after(f->sim, ALM_SIM_ROT_UNREADABLE, "/r/db/wal", 0));
+        const alm_status st = alm_storage_open(&f->cx, alm_sim_io(f->sim), "/r", &f->conf, &f->st);
+        if (st != ALM_OK) {
+            assert_int_equal(st, ALM_E_IO);
+            assert_non_null(strstr(f->cx.err.msg, ".wal'"));
+            alm_error_clear(&f->cx);
+            assert_int_equal(alm_sim_mend(f->sim, ""), 1);
+            fix_open(f);
+            refused++;
+        }
+        fix_check(f);
+        fix_free(f);
+    }
+    assert_true(refused > 5);
+}
+
 int main(void)
 {
     alm_log_set_level(ALM_LOG_OFF);
@@ -327,6 +423,8 @@ int main(void)
         cmocka_unit_test(every_rewrite_finds_it),
         cmocka_unit_test(a_scrub_finds_it),
         cmocka_unit_test(what_memory_has_is_written_anew),
+        cmocka_unit_test(rot_of_a_footer_ends_nothing),
+        cmocka_unit_test(an_unreadable_log_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

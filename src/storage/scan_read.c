@@ -102,6 +102,7 @@ static alm_status part_vec(alm_ctx *cx, const alm_version *v, const alm_part *pa
 {
     const alm_column *def = &v->table.cols[col];
     const alm_part_col *at = alm_part_col_at(part, entry);
+    ALM_TRY(alm_part_col_usable(cx, part, entry));
     if (!alm_type_eq(at->type, def->type))
         return alm_fail(cx, ALM_E_CORRUPT, -1, "part file '%s' holds column '%s' as %s, not %s",
                         alm_part_path(part), def->name, alm_type_name(at->type),

@@ -397,6 +397,15 @@ static alm_status check_end(const chain *c)
     return ALM_OK;
 }
 
+/* Reads a segment ahead: bytes that the disk cannot give are no torn end of the log. */
+static alm_status fetch(alm_ctx *cx, const alm_wal *wal, size_t i, const segment_view *v)
+{
+    if (v->bytes == NULL || wal->io->prefetch(wal->io, v->bytes, (size_t)v->n) != -EFAULT)
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_IO, -1, "bytes of the log cannot be read: segment '%s/%016llx.wal'",
+                    wal->dir, (unsigned long long)wal->segments[i].number);
+}
+
 /* Walks from segment i on, which begins at or before the checkpoint. */
 static alm_status walk_from(const chain *c, alm_wal *wal, size_t i)
 {
@@ -404,7 +413,11 @@ static alm_status walk_from(const chain *c, alm_wal *wal, size_t i)
     for (; i < wal->n_segments; i++) {
         segment_view v;
         ALM_TRY(view_open(c->cx, wal, &wal->segments[i], &v));
-        alm_status st = ALM_OK;
+        alm_status st = fetch(c->cx, wal, i, &v);
+        if (st != ALM_OK) {
+            view_close(wal, &v);
+            return st;
+        }
         wal->segments[i].in_chain = v.valid && (first || v.head.prev_lsn == c->out->last_lsn);
         if (wal->segments[i].in_chain) {
             c->out->last_lsn = v.head.prev_lsn;
