@@ -323,7 +323,8 @@ static alm_status load_dict(alm_ctx *cx, alm_storage *st, const alm_version *v, 
     ALM_TRY(alm_dict_list_add(cx, &st->catalog_dicts,
                               (alm_dict_id){v->table.id, v->schema->cols[c].id}));
     const alm_status e = alm_symbols_load(cx, symbols, st->io, path, count, crc);
-    if (e != ALM_E_CORRUPT || st->conf.restoring)
+    /* The catalogue has a version of this program: a later one of the file is damage, unless a newer program wrote it alone. */
+    if ((e != ALM_E_CORRUPT && e != ALM_E_UNSUPPORTED) || st->conf.restoring)
         return e;
     const alm_error was = cx->err;
     alm_error_clear(cx);

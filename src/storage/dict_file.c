@@ -299,7 +299,8 @@ alm_status alm_symbols_write(alm_ctx *cx, alm_symbols *sym, const alm_io *io, co
         return alm_fail(cx, ALM_E_LIMIT, -1, "path '%s/%s' is too long", dir, name);
     (void)pthread_mutex_lock(&sym->lock);
     alm_status st = write_locked(cx, sym, io, path, count, out);
-    if (st == ALM_E_CORRUPT) { /* memory has all values: whatever has its name is replaced */
+    if (st == ALM_E_CORRUPT || st == ALM_E_UNSUPPORTED) {
+        /* Memory has all values, from the file as it was: whatever has its name is replaced. */
         alm_log_warn("storage", "a dictionary is written anew: %s", cx->err.msg);
         alm_error_clear(cx);
         st = rewrite_locked(cx, sym, io, dir, path);

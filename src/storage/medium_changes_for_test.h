@@ -170,7 +170,10 @@ static alm_status change_all(run *r, chosen *c)
         return ALM_OK;
     case 2:
         c->name = "backup";
+        r->maybe_backed_up = w->known;
+        r->may_have_backup = true;
         ALM_TRY(back_up(w));
+        r->may_have_backup = false;
         r->backed_up = w->known;
         r->has_backup = true;
         r->count->backups++;

@@ -60,6 +60,8 @@ typedef struct run {
     size_t n_history;
     model backed_up;
     bool has_backup;
+    model maybe_backed_up; /* by a backup that a power cut met */
+    bool may_have_backup;
     counts *count;
     char why[1280]; /* "": all promises were kept */
 } run;

@@ -89,6 +89,7 @@ static bool open_again(run *r)
     if (!is_damage(r->w.cx.err.code) || !(catalogue || log))
         return broken(r, "no start: %s", msg);
     r->count->refused_starts++;
+    alm_sim_damage_never(r->w.sim); /* nor while it is tried again */
     (void)alm_sim_mend(r->w.sim, "r/db/catalog");
     (void)alm_sim_mend(r->w.sim, "r/db/wal");
     alm_error_clear(&r->w.cx);

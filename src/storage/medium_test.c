@@ -150,6 +150,11 @@ static bool restored_is_right(run *r)
     bool good = alm_snapshot_acquire(&r->w.cx, r->w.st, &snap) == ALM_OK;
     for (int i = 0; i < TABLES && good; i++)
         good = table_is_allowed(r, snap, i, &s, &r->backed_up);
+    if (!good && r->may_have_backup) {
+        good = true;
+        for (int i = 0; i < TABLES && good; i++)
+            good = table_is_allowed(r, snap, i, &s, &r->maybe_backed_up);
+    }
     alm_snapshot_release(snap);
     alm_storage_close(r->w.st);
     r->w.st = st;

@@ -416,6 +416,40 @@ static void an_unreadable_log_is_named(void **state)
     assert_true(refused > 5);
 }
 
+/* Each byte of a dictionary's header: under a running server the file is written anew, and a start closes the table alone. */
+static void rot_of_a_dictionary_header_closes_its_table(void **state)
+{
+    (void)state;
+    fixture *f = start();
+    for (int64_t at = 0; at < 32; at++) {
+        assert_int_equal(alm_table_truncate(&f->cx, f->st, ALM_STR("t")), ALM_OK);
+        f->n = 0;
+        fix_insert(f, 3, DAY, DAY);
+        assert_int_equal(alm_storage_checkpoint(&f->cx, f->st), ALM_OK);
+        char name[64];
+        alm_snapshot *snap = fix_snapshot(f);
+        (void)snprintf(name, sizeof name, "/r/db/tables/1/%u.dict",
+                       fix_table(snap)->cols[COL_SYM].id);
+        alm_snapshot_release(snap);
+        assert_true(alm_sim_flip(f->sim, name, at, 6));
+        fix_insert(f, 40, DAY, DAY); /* new symbols */
+        const alm_status st = alm_storage_checkpoint(&f->cx, f->st);
+        assert_string_equal(f->cx.err.msg, "");
+        assert_int_equal(st, ALM_OK);
+        fix_reopen(f);
+        fix_check(f);
+        assert_true(alm_sim_flip(f->sim, name, at, 6));
+        fix_reopen(f);
+        assert_int_equal(read_anyhow(f), ALM_E_CORRUPT);
+        assert_non_null(strstr(f->cx.err.msg, ".dict"));
+        alm_error_clear(&f->cx);
+        assert_true(alm_sim_flip(f->sim, name, at, 6));
+        fix_reopen(f);
+        fix_check(f);
+    }
+    fix_free(f);
+}
+
 int main(void)
 {
     alm_log_set_level(ALM_LOG_OFF);
@@ -425,6 +459,7 @@ int main(void)
         cmocka_unit_test(what_memory_has_is_written_anew),
         cmocka_unit_test(rot_of_a_footer_ends_nothing),
         cmocka_unit_test(an_unreadable_log_is_named),
+        cmocka_unit_test(rot_of_a_dictionary_header_closes_its_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
