@@ -520,11 +520,11 @@ alm_status alm_part_touch(alm_ctx *cx, const alm_part *part, uint32_t entry, int
     ALM_TRY(alm_part_usable(cx, part));
     if (part->parquet != NULL)
         return alm_part_parquet_touch(cx, part, entry, first, last);
-    ALM_TRY(alm_part_col_usable(cx, part, entry));
     for (uint32_t b = first; b <= last; b++) {
         const uint64_t bit = (uint64_t)entry * part->footer->n_blocks + b;
         if (bit_get(cx, part, bit))
             continue;
+        ALM_TRY(alm_part_col_usable(cx, part, entry));
         const alm_status st = verify_block(cx, part, entry, b);
         if (st != ALM_OK) {
             bit_clear(part, bit);
@@ -630,6 +630,7 @@ alm_status alm_part_lower_bound(alm_ctx *cx, const alm_part *part, int64_t bound
     }
     const int64_t n = ALM_MIN(f->rows - first, (int64_t)ALM_STATS_BLOCK_ROWS);
     ALM_TRY(alm_part_touch(cx, part, entry, first, n));
+    ALM_TRY(alm_part_col_usable(cx, part, entry));
     const int64_t *ts = (const int64_t *)alm_part_data(part, entry) + first;
     *row = first + alm_times_lower_bound(ts, n, bound);
     return ALM_OK;

@@ -30,6 +30,7 @@ static alm_status part_times(alm_ctx *cx, const alm_scan_piece *piece, const int
         return alm_fail(cx, ALM_E_CORRUPT, -1, "part file '%s' lacks the designated timestamp",
                         alm_part_path(part));
     ALM_TRY(alm_part_touch(cx, part, (uint32_t)entry, piece->lo, piece->hi - piece->lo));
+    ALM_TRY(alm_part_col_usable(cx, part, (uint32_t)entry));
     *ts = alm_part_data(part, (uint32_t)entry);
     return ALM_OK;
 }
