@@ -416,6 +416,45 @@ static void an_unreadable_log_is_named(void **state)
     assert_true(refused > 5);
 }
 
+/* Without a catalogue, a record over the header of the only segment: the log is there, though it does not begin. */
+static void a_log_without_a_header_is_no_new_database(void **state)
+{
+    (void)state;
+    static const char path[] = "/r/db/wal/0000000000000001.wal";
+    enum { LOG = 64 << 10 };
+    fixture *f = fix_new(2, false, true);
+    fix_insert(f, 3, 0, DAY);
+    fix_insert(f, 3, 0, DAY);
+    fix_insert(f, 3, 0, DAY);
+    alm_sim_cut_after(f->sim, 1);
+    alm_storage_close(f->st);
+    alm_sim_restart(f->sim);
+    f->st = NULL;
+    const alm_io *io = alm_sim_io(f->sim);
+    const int h = io->open(io, path, ALM_IO_READ | ALM_IO_WRITE);
+    char *log = malloc(LOG);
+    assert_int_equal(io->read(io, h, log, LOG, 0), LOG);
+    int records = 0;
+    alm_rec_header rec = {.bytes = 0};
+    for (int64_t at = ALM_WAL_HEADER; memcmp(log + at, "REC1", 4) == 0;
+         at += ALM_REC_HEADER + (int64_t)rec.bytes, records++) {
+        memcpy(&rec, log + at, sizeof rec);
+        const int64_t n = ALM_REC_HEADER + (int64_t)rec.bytes;
+        assert_int_equal(io->write(io, h, log + at, (size_t)n, 0), n);
+        const alm_status st = alm_storage_open(&f->cx, io, "/r", &f->conf, &f->st);
+        assert_int_equal(st, ALM_E_CORRUPT);
+        assert_non_null(strstr(f->cx.err.msg, "the log is damaged"));
+        alm_error_clear(&f->cx);
+        assert_int_equal(io->write(io, h, log, LOG, 0), LOG);
+    }
+    assert_true(records >= 4);
+    (void)io->close(io, h);
+    free(log);
+    fix_open(f);
+    fix_check(f);
+    fix_free(f);
+}
+
 /* Each byte of a dictionary's header: under a running server the file is written anew, and a start closes the table alone. */
 static void rot_of_a_dictionary_header_closes_its_table(void **state)
 {
@@ -460,6 +499,7 @@ int main(void)
         cmocka_unit_test(rot_of_a_footer_ends_nothing),
         cmocka_unit_test(an_unreadable_log_is_named),
         cmocka_unit_test(rot_of_a_dictionary_header_closes_its_table),
+        cmocka_unit_test(a_log_without_a_header_is_no_new_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -224,16 +224,17 @@ static bool record_at(const segment_view *v, int64_t at, alm_rec_header *out)
     return out->crc == alm_crc32c(crc, v->bytes + at + 8, ALM_REC_HEADER - 8);
 }
 
-/* The offset of a record in [at, end) which proves that records after `lsn` had been synced; 0. */
-static int64_t proof_of_loss(const segment_view *v, int64_t at, uint64_t lsn)
+/* Is there a record at or behind `at` which proves that records after `lsn` had been synced? One may stand at offset 0, where a
+ * misplaced write came over the header. */
+static bool proves_loss(const segment_view *v, int64_t at, uint64_t lsn)
 {
     for (; at + ALM_REC_HEADER <= v->n; at += 8) {
         alm_rec_header rec;
         if (memcmp(v->bytes + at, "REC1", 4) == 0 && record_at(v, at, &rec) && rec.lsn > lsn &&
             rec.synced_lsn > lsn)
-            return at;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 typedef struct chain {
@@ -389,9 +390,9 @@ static alm_status check_end(const chain *c)
         segment_view v;
         ALM_TRY(view_open(c->cx, wal, &wal->segments[i], &v));
         const int64_t from = i == c->out->segment ? c->out->at : ALM_WAL_HEADER;
-        const int64_t proof = proof_of_loss(&v, from, c->out->last_lsn);
+        const bool lost = proves_loss(&v, from, c->out->last_lsn);
         view_close(wal, &v);
-        if (proof != 0)
+        if (lost)
             return damaged(c, c->out->segment, c->out->at);
     }
     return ALM_OK;
