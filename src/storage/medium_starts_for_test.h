@@ -102,11 +102,12 @@ static bool open_again(run *r)
 static alm_sim_damage *list_places(run *r, alm_sim_damage *before, size_t *n)
 {
     const size_t now = alm_sim_damage_count(r->w.sim);
+    const bool again = before != NULL;
     alm_sim_damage *list = realloc(before, (now + 1) * sizeof *list);
     assert_non_null(list);
     for (size_t i = *n; i < now; i++) {
         alm_sim_damage_at(r->w.sim, i, &list[i]);
-        if (*n > 0 || before != NULL) { /* a start may have cut what was struck */
+        if (again) { /* a start may have cut what was struck */
             list[i].is_wrong = true;
             memcpy(list[i].path, list[i].was, sizeof list[i].path);
         }
