@@ -948,20 +948,18 @@ def rows_of_open_transactions_and_loads_count(_):
 
 @check
 def dictionaries_have_a_limit(_):
-    """Symbols stay when their rows are rolled back: above the limit new ones are refused, old ones are not, and TRUNCATE makes room."""
+    """Above the limit new symbols are refused, old ones are not, and TRUNCATE makes room."""
     with Server(env={"ALMANAC_STORAGE_SYMBOL_MEMORY_MAX": "40m"}) as s:
         for sql in ("create table y (ts timestamp, s symbol, v long) timestamp(ts) partition by day", "create table z (ts timestamp, s symbol) timestamp(ts) partition by day", "insert into y values (0, 'known', 1)"):
             expect(post(s, sql)[0] == 200, sql)
         w = wire(s)
         said = ""
         for k in range(20):
-            w.rows("begin")
             try:
                 w.rows(f"insert into y select x::timestamp, repeat('z', 500) || (x + {k} * 10000), x from long_sequence(10000)")
             except RuntimeError as e:
                 said = str(e)
-            w.rows("rollback")
-        expect("storage.symbol.memory.max (41943040)" in said and "TRUNCATE" in said, f"symbols of transactions that were rolled back: {said}")
+        expect("storage.symbol.memory.max (41943040)" in said and "TRUNCATE" in said, f"many symbols: {said}")
         for sql in ("insert into z values (0, 'new')", "insert into z select 0::timestamp, 'new'", "create table other as (select 'fresh'::symbol s)"):
             status, said, _ = post(s, sql)
             expect(status == 400 and "storage.symbol.memory.max" in str(said), f"{sql}: {status} {said}")
@@ -980,21 +978,37 @@ def one_user_leaves_symbols_to_others(_):
     more = lambda t, k, n=10000: f"insert into {t} select x::timestamp, repeat('z', 500) || (x + {k} * 10000) from long_sequence({n})"
     with Server(env=env) as s:
         for sql in ("create table y (ts timestamp, s symbol) timestamp(ts) partition by day", "create table z (ts timestamp, s symbol) timestamp(ts) partition by day",
-                    *(f"create user {u} with password 'of tests'" for u in ("many", "few")), *(f"grant {what} to {u}" for u in ("many", "few") for what in ("http, pgwire, create table", "insert, select on y", "insert, select, truncate table on z"))):
+                    *(f"create user {u} with password 'of tests'" for u in ("many", "few")), *(f"grant {what} to {u}" for u in ("many", "few") for what in ("http, pgwire, create table, create materialized view", "insert, select on y", "insert, select, truncate table on z"))):
             status, said, _ = post(s, sql, user=root)
             expect(status == 200, f"{sql}: {said}")
 
         def refused(name):
             return f"storage.symbol.memory.{name} ("
+        # a refresh writes for who made the view; and a dictionary counts though nothing is in it
+        for sql in ("create table w (ts timestamp, s varchar) timestamp(ts) partition by day", "create materialized view m as (select ts, s::symbol s, count() c from w sample by 1s)", more("w", 50, 50000)):
+            status, said, _ = post(s, sql, user="few:of tests")
+            expect(status == 200, f"{sql}: {said}")
+        wait_until(lambda: post(s, "select count() from m", user="few:of tests")[1] == [[50000]], "the view is refreshed")
+        status, said, _ = post(s, more("z", 60), user="few:of tests")
+        expect(status == 400 and refused("user.max") in str(said), f"symbols of the view count for who made it: {said}")
+        for sql in ("drop materialized view m", "drop table w"):
+            expect(post(s, sql, user="few:of tests")[0] == 200, sql)
+        wait_until(lambda: post(s, more("z", 60, 8000), user="few:of tests")[0] == 200, "they are given back")
+        columns = ", ".join(f"s{i} symbol" for i in range(2000))
+        for k in range(40):
+            status, said, _ = post(s, f"create table wide{k} ({columns})", user="few:of tests")
+            if status != 200:
+                break
+        expect(k > 3 and refused("user.max") in str(said), f"dictionaries without values: {k} {said}")
+        for i in range(k):
+            post(s, f"drop table wide{i}", user="few:of tests")
         said = ""
-        for k in range(12):  # each on a connection of its own, and rolled back
+        for k in range(12):  # each on a connection of its own
             w = wire(s, user="many", password="of tests")
-            w.rows("begin")
             try:
                 w.rows(more("yz"[k % 2], k))
             except RuntimeError as e:
                 said = str(e)
-            w.rows("rollback")
             w.close()
         expect(refused("user.max") in said and "(33554432)" in said and "TRUNCATE" in said, f"symbols of one user: {said}")
         for sql in ("insert into z select 0::timestamp, repeat('n', 600)", "create table other as (select repeat('f', 600)::symbol s)"):
@@ -1021,6 +1035,21 @@ def one_user_leaves_symbols_to_others(_):
         # given back
         expect(post(s, "truncate table z", user="many:of tests")[0] == 200, "truncated")
         wait_until(lambda: post(s, "insert into z select 0::timestamp, repeat('n', 600)", user="many:of tests")[0] == 200, "there is room again")
+
+
+@check
+def texts_that_outlive_their_statement_are_short(_):
+    """The lists of exports keep the beginning of a query when it has ended, and a view has a query of 1 MB at most."""
+    with Server() as s:
+        literal = "x" * 300000
+        status, said, _ = post(s, f"copy (select '{literal}' v) to 'long_text' with format parquet")
+        expect(status == 200, f"{said}")
+        log = "select status, length(table_name) from copy_export_log() where status != 'started'"
+        wait_until(lambda: post(s, log)[1] != [], "the export ends")
+        expect(post(s, log)[1] == [["finished", 4096]], f"{post(s, log)}")
+        expect(post(s, f"create view short as (select '{literal}' v)")[0] == 200, "a view of 300 kB")
+        status, said, _ = post(s, f"create view long as (select '{literal * 4}' v)")
+        expect(status == 400 and "1048576" in str(said), f"a view of 1.2 MB: {status} {str(said)[:200]}")
 
 
 @check

@@ -475,6 +475,7 @@ int64_t alm_session_memory_max(const alm_session *s)
 
 void alm_cursor_access_over(alm_cursor *c)
 {
+    alm_account_leave_maker(c);
     if (c->rights == NULL)
         return;
     c->cx.access = NULL;
@@ -499,6 +500,20 @@ static alm_status rights_of_definer(alm_cursor *c, alm_acl *acl, const char *vie
     return alm_rights_of(&c->cx, acl, gone ? "" : definer->name, &c->rights);
 }
 
+uint64_t alm_view_maker(const alm_db *db, const alm_acl *acl, const char *view)
+{
+    char name[NAME_BYTES];
+    lower(name, view);
+    const alm_definer *definer = acl != NULL ? alm_acl_definer(acl, name) : NULL;
+    if (definer == NULL || definer->maker == ALM_MAKER_ADMIN ||
+        (definer->maker == 0 && strcmp(definer->name, db->conf->acl_admin_user) == 0))
+        return 0;
+    if (definer->maker != 0)
+        return definer->maker;
+    /* of an older version: nobody knows who made it OWNED BY the definer */
+    return alm_hash_u128(definer->generation, alm_hash_str(alm_str_of(definer->name))) | 1;
+}
+
 alm_status alm_cursor_as_definer(alm_cursor *c, const char *view)
 {
     alm_ctx *cx = &c->cx;
@@ -512,7 +527,12 @@ alm_status alm_cursor_as_definer(alm_cursor *c, const char *view)
     c->turn = c->session->turn;
     ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(view), &c->definer_of));
     ALM_TRY(alm_db_acl(cx, c->session->db, &acl));
-    const alm_status st = rights_of_definer(c, acl, c->definer_of);
+    alm_status st = rights_of_definer(c, acl, c->definer_of);
+    const uint64_t maker = alm_view_maker(db, acl, c->definer_of);
+    if (st == ALM_OK && maker != 0)
+        st = alm_account_join_maker(c, maker);
+    else
+        cx->symbols = NULL; /* the administrator's */
     alm_acl_release(acl);
     ALM_TRY(st);
     c->access = (alm_access){.arg = c, .may = may, .sees = sees, .hides = hides};

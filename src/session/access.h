@@ -20,6 +20,8 @@ void alm_cursor_access_over(alm_cursor *c);
 /* From here on the cursor asks for the definer of the (materialized) view, whoever runs it; for the administrator where the view has
  * none. */
 ALM_NODISCARD alm_status alm_cursor_as_definer(alm_cursor *c, const char *view);
+/* Whom the refreshes of a view count for, as alm_definer.maker; 0: the administrator, or access control is off (acl NULL). */
+uint64_t alm_view_maker(const alm_db *db, const alm_acl *acl, const char *view);
 /* The rights of whoever the statement runs for; NULL: everything is allowed. */
 const alm_rights *alm_cursor_rights(const alm_cursor *c);
 static inline bool alm_is_for_all(const alm_cursor *c)

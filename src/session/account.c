@@ -19,8 +19,9 @@
 
 struct alm_account {
     alm_account *next;
-    char *identity;
-    uint32_t sessions;
+    char *identity;    /* "": not known, since no session of the user was there yet */
+    uint64_t maker;    /* alm_maker of it */
+    uint32_t sessions; /* and refreshes of views that the user made */
     alm_mem mem;
     alm_mem files;   /* bytes in temporary files */
     alm_mem symbols; /* that the user was the first to write, until their dictionaries are freed */
@@ -107,6 +108,7 @@ void alm_accounts_limit(alm_db *db)
     db->accounts.max_bytes = one > 0 ? one : total / 2;
     db->accounts.max_files = files_max(conf);
     db->accounts.max_symbols = symbols_max(db);
+    __atomic_store_n(&db->accounts.symbols.limit_bytes, db->accounts.max_symbols, __ATOMIC_RELEASE);
     for (alm_account *a = db->accounts.first; a != NULL; a = a->next) {
         __atomic_store_n(&a->mem.limit_bytes, db->accounts.max_bytes, __ATOMIC_RELEASE);
         __atomic_store_n(&a->files.limit_bytes, db->accounts.max_files, __ATOMIC_RELEASE);
@@ -115,7 +117,7 @@ void alm_accounts_limit(alm_db *db)
     (void)pthread_mutex_unlock(&db->accounts.lock);
 }
 
-static alm_account *account_new(alm_db *db, const char *identity)
+static alm_account *account_new(alm_db *db, const char *identity, uint64_t maker)
 {
     alm_account *a = calloc(1, sizeof(*a));
     if (a == NULL)
@@ -125,6 +127,7 @@ static alm_account *account_new(alm_db *db, const char *identity)
         free(a);
         return NULL;
     }
+    a->maker = maker;
     a->mem = (alm_mem){.limit_bytes = db->accounts.max_bytes,
                        .parent = &db->users,
                        .name = "the queries of this user",
@@ -167,6 +170,49 @@ static bool is_user(const alm_session *s)
     return s->who != NULL && s->who->kind != ALM_PRINCIPAL_ADMIN;
 }
 
+/* With the lock. An account that was made for a refresh gets the identity when its user comes. NULL: there is no memory. */
+static alm_account *account_of(alm_db *db, const char *identity, uint64_t maker)
+{
+    for (alm_account *a = db->accounts.first; a != NULL; a = a->next) {
+        if (a->maker != maker ||
+            (a->identity[0] != 0 && identity[0] != 0 && strcmp(a->identity, identity) != 0))
+            continue;
+        char *known = a->identity[0] == 0 && identity[0] != 0 ? strdup(identity) : NULL;
+        if (known != NULL) {
+            free(a->identity);
+            a->identity = known;
+        }
+        return a;
+    }
+    return account_new(db, identity, maker);
+}
+
+alm_status alm_account_join_maker(alm_cursor *c, uint64_t maker)
+{
+    alm_db *db = c->session->db;
+    ALM_ASSERT(c->maker_account == NULL && maker != 0);
+    (void)pthread_mutex_lock(&db->accounts.lock);
+    c->maker_account = account_of(db, "", maker);
+    if (c->maker_account != NULL)
+        c->maker_account->sessions++;
+    (void)pthread_mutex_unlock(&db->accounts.lock);
+    if (c->maker_account == NULL)
+        return alm_fail(&c->cx, ALM_E_MEMORY, -1, "out of memory");
+    c->cx.symbols = &c->maker_account->symbols;
+    return ALM_OK;
+}
+
+void alm_account_leave_maker(alm_cursor *c)
+{
+    if (c->maker_account == NULL)
+        return;
+    (void)pthread_mutex_lock(&c->session->db->accounts.lock);
+    leave(c->session->db, c->maker_account);
+    (void)pthread_mutex_unlock(&c->session->db->accounts.lock);
+    c->maker_account = NULL;
+    c->cx.symbols = alm_session_symbols(c->session);
+}
+
 void alm_account_change(alm_session *s)
 {
     alm_db *db = s->db;
@@ -177,11 +223,7 @@ void alm_account_change(alm_session *s)
     if (s->account != NULL && strcmp(s->account->identity, s->who->identity) == 0)
         return;
     (void)pthread_mutex_lock(&db->accounts.lock);
-    alm_account *a = db->accounts.first;
-    while (a != NULL && strcmp(a->identity, s->who->identity) != 0)
-        a = a->next;
-    if (a == NULL)
-        a = account_new(db, s->who->identity);
+    alm_account *a = account_of(db, s->who->identity, alm_maker(s->who->identity));
     if (a != NULL)
         a->sessions++;
     ALM_ASSERT(s->txn == NULL && s->savepoints == NULL); /* charged to the one before */
@@ -198,7 +240,10 @@ alm_mem *alm_session_files(alm_session *s)
 
 alm_mem *alm_session_symbols(alm_session *s)
 {
-    return s->account != NULL ? &s->account->symbols : NULL;
+    if (s->account != NULL)
+        return &s->account->symbols;
+    return is_user(s) ? &s->db->accounts.symbols
+                      : NULL; /* of a user whose account could not be made */
 }
 
 alm_mem *alm_session_memory(alm_session *s)

@@ -67,6 +67,32 @@ static alm_status take_parquet(alm_ctx *cx, alm_copy_job *job)
     return ALM_OK;
 }
 
+/* With the lock, of a job that has ended: of its texts those that the list shows go on. Without memory for that they all stay. */
+static void keep_little(alm_copy_job *job)
+{
+    alm_ctx cx = {0};
+    alm_arena little;
+    const char *table = NULL, *file = NULL, *owner = NULL;
+    alm_arena_init_small(&little, NULL);
+    alm_status st = alm_arena_zstr(&cx, &little, alm_str_of(job->table), &table);
+    if (st == ALM_OK)
+        st = alm_arena_zstr(&cx, &little, alm_str_of(job->file), &file);
+    if (st == ALM_OK)
+        st = alm_arena_zstr(&cx, &little, alm_str_of(job->owner), &owner);
+    if (st != ALM_OK) {
+        alm_arena_deinit(&little);
+        return;
+    }
+    alm_arena_deinit(&job->texts);
+    job->texts = little;
+    job->table = (char *)(uintptr_t)table;
+    job->file = (char *)(uintptr_t)file;
+    job->owner = (char *)(uintptr_t)owner;
+    job->conf = (alm_import_conf){0};
+    job->format = (alm_copy_format){0};
+    job->statement = NULL;
+}
+
 static void job_done(alm_copy_job *job, alm_status st, const alm_error *err)
 {
     alm_copy_jobs *jobs = job->db->copy_jobs;
@@ -83,6 +109,7 @@ static void job_done(alm_copy_job *job, alm_status st, const alm_error *err)
         (void)snprintf(job->message, sizeof(job->message), "%s", err->msg);
         job->imported = 0;
     }
+    keep_little(job);
     (void)pthread_mutex_unlock(&jobs->lock);
     (void)io->close(io, handle);
     alm_session_free(session);

@@ -7,6 +7,7 @@
 
 #include "base/conf.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "session/access.h"
 #include "session/export_job.h"
 
@@ -17,7 +18,7 @@ struct alm_exports {
     int32_t running;
 };
 
-enum { LOG_CELLS = 9, ACTIVITY_CELLS = 8 };
+enum { LOG_CELLS = 9, ACTIVITY_CELLS = 8, LABEL_BYTES = 4096 };
 
 static const char *const state_names[] = {"started", "finished", "failed", "cancelled"};
 
@@ -110,6 +111,34 @@ static void told(void *arg, int64_t rows, int64_t files)
     (void)pthread_mutex_unlock(&x->lock);
 }
 
+/* With the lock, of a job that has ended: of its texts those that the list shows go on, and of the query its beginning, because the list
+ * keeps many of them, in nobody's memory. Without memory for that they all stay. */
+static void keep_little(alm_export_job *job)
+{
+    alm_ctx cx = {0};
+    alm_arena little;
+    const char *label = NULL, *path = NULL, *owner = NULL;
+    const alm_str label_of = alm_str_of(job->label);
+    const size_t n =
+        alm_utf8_bad_at((alm_str){label_of.ptr, ALM_MIN(label_of.len, (size_t)LABEL_BYTES)});
+    alm_arena_init_small(&little, NULL);
+    alm_status st = alm_arena_zstr(&cx, &little, (alm_str){job->label, n}, &label);
+    if (st == ALM_OK)
+        st = alm_arena_zstr(&cx, &little, alm_str_of(job->path), &path);
+    if (st == ALM_OK)
+        st = alm_arena_zstr(&cx, &little, alm_str_of(job->owner), &owner);
+    if (st != ALM_OK) {
+        alm_arena_deinit(&little);
+        return;
+    }
+    alm_arena_deinit(&job->arena);
+    job->arena = little;
+    job->label = job->query = label;
+    job->path = path;
+    job->owner = owner;
+    job->request = (alm_pq_request){0};
+}
+
 static void job_done(alm_export_job *job, alm_status st, const alm_error *err)
 {
     alm_exports *x = job->db->exports;
@@ -125,6 +154,7 @@ static void job_done(alm_export_job *job, alm_status st, const alm_error *err)
         (void)snprintf(job->message, sizeof(job->message), "%s", err->msg);
         job->files = 0;
     }
+    keep_little(job);
     (void)pthread_mutex_unlock(&x->lock);
     alm_session_free(session);
     (void)pthread_mutex_lock(&x->lock);

@@ -273,26 +273,6 @@ static void *worker_main(void *arg)
 
 /* ---------------------------------------------------------------------- looking */
 
-/* 0 for the administrator's, and where nobody logs in. */
-static uint64_t maker_of(const alm_db *db, const alm_acl *acl, const char *view)
-{
-    const alm_definer *definer = NULL;
-    char name[1100]; /* storage allows 1,024 */
-    size_t n = 0;
-    for (; view[n] != 0 && n + 1 < sizeof name; n++)
-        name[n] = view[n] >= 'A' && view[n] <= 'Z' ? (char)(view[n] + ('a' - 'A')) : view[n];
-    name[n] = 0;
-    if (acl != NULL)
-        definer = alm_acl_definer(acl, name);
-    if (definer == NULL || definer->maker == ALM_MAKER_ADMIN ||
-        (definer->maker == 0 && strcmp(definer->name, db->conf->acl_admin_user) == 0))
-        return 0;
-    if (definer->maker != 0)
-        return definer->maker;
-    /* of an older version: nobody knows who made it OWNED BY the definer */
-    return alm_hash_u128(definer->generation, alm_hash_str(alm_str_of(definer->name))) | 1;
-}
-
 static void one_round(alm_refreshers *r, int64_t *next_us)
 {
     alm_acl *acl = NULL;
@@ -309,7 +289,7 @@ static void one_round(alm_refreshers *r, int64_t *next_us)
         alm_error_clear(&cx);
     (void)pthread_mutex_lock(&r->lock);
     for (size_t at = 0; found && at < names.len; at += strlen(names.ptr + at) + 1)
-        enqueue(r, names.ptr + at, maker_of(db, acl, names.ptr + at));
+        enqueue(r, names.ptr + at, alm_view_maker(db, acl, names.ptr + at));
     if (found)
         forget_rested(r);
     (void)pthread_cond_broadcast(&r->queued);

@@ -36,6 +36,7 @@ struct alm_db {
         pthread_mutex_t lock;
         struct alm_account *first; /* of each user with a session */
         int64_t max_bytes, max_files, max_symbols;
+        alm_mem symbols; /* of users without an account */
     } accounts;
     struct {
         pthread_mutex_t lock;
@@ -213,6 +214,8 @@ struct alm_cursor {
     alm_arena arena;
     alm_ctx cx;
     alm_lookup lookup;
+    struct alm_account
+        *maker_account;     /* of who made the view that is refreshed; NULL: the session's counts */
     alm_prepared *prepared; /* what alm_execute was given; NULL: nothing */
     alm_access access;
     alm_rights *rights;            /* what cx->access asks; NULL: everything is allowed */
@@ -257,6 +260,9 @@ typedef struct alm_account alm_account;
 void alm_accounts_init(alm_db *db);
 void alm_accounts_deinit(alm_db *db);
 void alm_accounts_limit(alm_db *db); /* the settings have changed */
+/* New symbols count for the user of that alm_maker from here on, until alm_account_leave_maker. */
+ALM_NODISCARD alm_status alm_account_join_maker(struct alm_cursor *c, uint64_t maker);
+void alm_account_leave_maker(struct alm_cursor *c);
 /* The session's user is another now. */
 void alm_account_change(alm_session *s);
 void alm_account_leave(alm_session *s);

@@ -58,6 +58,10 @@ alm_status alm_alter_prepare(alm_ctx *cx, alm_buf *ops, const alm_build *b,
                         was->name);
     if (!same_options(&v->table, was))
         return alm_fail(cx, ALM_E_STALE, -1, "table '%s' was changed meanwhile", was->name);
+    size_t n_symbols = 0;
+    for (uint32_t i = 0; i < alter->to.n_cols; i++)
+        n_symbols += alter->to.cols[i].id == 0 && alter->to.cols[i].type.id == ALM_T_SYMBOL;
+    ALM_TRY(alm_symbols_room(cx, &b->st->symbols, n_symbols));
     alm_table to = alter->to;
     to.schema_version = v->table.schema_version + 1;
     alm_version *next = NULL;

@@ -204,6 +204,7 @@ static alm_status copy_part(backup *b, const alm_file *file, alm_backup_file *f,
 {
     char tmp[ALM_PATH_MAX];
     tmp_path(b, tmp, sizeof tmp);
+    ALM_TRY(alm_storage_takes_space(b->cx, b->st));
     ALM_TRY(alm_backup_copy(b->cx, b->io, from, shared != NULL ? shared->offset : 0, tmp,
                             shared != NULL ? shared->bytes : INT64_MAX, &f->bytes, &f->crc));
     if (f->bytes != file->bytes)
@@ -470,6 +471,7 @@ alm_status alm_storage_backup(alm_ctx *cx, alm_storage *st, const alm_backup_spe
                         sizeof b.dir - 1);
     (void)snprintf(b.files, sizeof b.files, "%s/files", b.dir);
     const int64_t started = alm_monotonic_ns();
+    ALM_TRY(alm_storage_takes_space(cx, st));
     if (!atomic_load(&st->failed)) /* read-only: what is in memory is in the catalogue then */
         ALM_TRY(alm_heads_flush(cx, st, ALM_CHECKPOINT_KEEP_BYTES));
     alm_catver *cat = alm_catver_current(st);

@@ -353,6 +353,7 @@ alm_status alm_change_add_column(alm_ctx *cx, alm_build *b, uint64_t table_id,
     if (alm_table_col(&v->table, alm_str_of(col->name)) >= 0)
         return alm_fail(cx, ALM_E_DUPLICATE, -1, "column '%s' already exists", col->name);
     const uint32_t n = v->schema->n_cols;
+    ALM_TRY(alm_symbols_room(cx, &b->st->symbols, col->type.id == ALM_T_SYMBOL));
     if (n >= 4096)
         return alm_fail(cx, ALM_E_LIMIT, -1, "table '%s' has %u columns, no more are allowed",
                         v->table.name, n);

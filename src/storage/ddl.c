@@ -75,6 +75,12 @@ static alm_status make_version(alm_ctx *cx, alm_storage *st, const alm_table_spe
                                .o3_max_lag_us = spec->o3_max_lag_us,
                                .kind = spec->kind}};
     alm_column *cols = NULL;
+    size_t n_symbols = 0;
+    for (uint32_t i = 0; i < spec->n_cols; i++)
+        n_symbols += spec->cols[i].type.id == ALM_T_SYMBOL;
+    ALM_TRY(alm_symbols_room(cx, &st->symbols, n_symbols));
+    if (spec->view != NULL)
+        ALM_TRY(alm_view_text_check(cx, spec->view));
     ALM_TRY(alm_tab_new(cx, st, v.table.id, &v.tab));
     alm_status e = alm_heap_bytes(cx, spec->n_cols * sizeof *cols, "columns", &cols);
     if (e == ALM_OK)

@@ -16,7 +16,8 @@
 #include "base/hash.h"
 #include "storage/dict_impl.h"
 
-enum { FIRST_VIEWS = 64, FIRST_SLOTS = 256, HEAP_FIRST = 4096, HEAP_MAX = 1 << 20 };
+/* A table may have thousands of SYMBOL columns without a value: an empty dictionary is small. */
+enum { FIRST_VIEWS = 4, FIRST_SLOTS = 8, HEAP_FIRST = 256, HEAP_MAX = 1 << 20 };
 
 /* ------------------------------------------------------------------ memory */
 
@@ -35,8 +36,14 @@ static void add_bytes(alm_symbols *sym, int64_t bytes)
 /* Keeps an outgrown block until the dictionary goes. */
 static alm_status retire(alm_ctx *cx, alm_symbols *sym, void *block)
 {
-    if (sym->n_retired == ALM_COUNT(sym->retired))
-        return alm_fail(cx, ALM_E_LIMIT, -1, "symbol dictionary: too many values");
+    if (sym->n_retired == sym->cap_retired) {
+        const uint32_t cap = ALM_MAX(4U, sym->cap_retired * 2);
+        void **more = realloc((void *)sym->retired, cap * sizeof(*more));
+        if (more == NULL)
+            return no_memory(cx, cap * sizeof(*more));
+        sym->retired = more;
+        sym->cap_retired = cap;
+    }
     sym->retired[sym->n_retired++] = block;
     return ALM_OK;
 }
@@ -208,8 +215,11 @@ alm_status alm_symbols_new(alm_ctx *cx, uint32_t id, uint64_t table_id, uint32_t
     sym->saved_count = 1;
     (void)pthread_mutex_init(&sym->lock, NULL);
     symbols_table *table = NULL;
+    add_bytes(sym, (int64_t)sizeof(*sym));
     alm_status st = table_new(cx, FIRST_SLOTS, &table);
     atomic_store(&sym->table, table);
+    if (st == ALM_OK)
+        add_bytes(sym, (int64_t)sizeof(*table) + FIRST_SLOTS * 8);
     if (st == ALM_OK)
         st = views_grow(cx, sym, 0);
     if (st != ALM_OK) {
@@ -227,11 +237,14 @@ void alm_symbols_identify(alm_symbols *sym, uint64_t database_id)
     sym->database_id = database_id;
 }
 
-void alm_symbols_join(alm_symbols *sym, alm_symbols_space *space)
+void alm_symbols_join(alm_symbols *sym, alm_symbols_space *space, alm_mem *maker)
 {
     ALM_ASSERT(sym->space == NULL);
     sym->space = space;
     atomic_fetch_add(&space->bytes, atomic_load(&sym->bytes));
+    sym->maker = maker;
+    if (maker != NULL)
+        atomic_fetch_add(&maker->used_bytes, ALM_SYMBOLS_EMPTY_BYTES);
 }
 
 alm_symbols *alm_symbols_retain(alm_symbols *sym)
@@ -248,6 +261,7 @@ void alm_symbols_release(alm_symbols *sym)
     alm_symbols_uncharge(sym);
     for (size_t i = 0; i < sym->n_retired; i++)
         free(sym->retired[i]);
+    free((void *)sym->retired);
     for (symbols_heap *block = sym->heap; block != NULL;) {
         symbols_heap *next = block->next;
         free(block);
@@ -299,7 +313,7 @@ void alm_symbols_view(const alm_symbols *sym, uint32_t count, alm_dict *out)
 
 int64_t alm_symbols_bytes(const alm_symbols *sym)
 {
-    return (int64_t)sizeof(*sym) + atomic_load_explicit(&sym->bytes, memory_order_relaxed);
+    return atomic_load_explicit(&sym->bytes, memory_order_relaxed);
 }
 
 alm_status alm_symbols_intern_one(alm_ctx *cx, alm_symbols *sym, alm_str text, uint32_t *code)
@@ -453,7 +467,7 @@ alm_status alm_symbols_copy(alm_ctx *cx, alm_symbols *from, uint32_t id, uint32_
         return st;
     }
     if (from->space != NULL)
-        alm_symbols_join(copy, from->space);
+        alm_symbols_join(copy, from->space, from->maker);
     *out = copy;
     return ALM_OK;
 }

@@ -33,7 +33,10 @@ typedef struct alm_symbols_space {
         bytes_max; /* over it new symbols are refused (ALM_E_LIMIT), those with an account above 7/8 of it; 0: never */
 } alm_symbols_space;
 
-enum { ALM_SYMBOLS_VERSION = 2 };
+enum {
+    ALM_SYMBOLS_VERSION = 2,
+    ALM_SYMBOLS_EMPTY_BYTES = 512 /* what a dictionary without values counts for in an account */
+};
 
 /* `id` is alm_dict.id of all its views: unique in the process. */
 ALM_NODISCARD alm_status alm_symbols_new(alm_ctx *cx, uint32_t id, uint64_t table_id,
@@ -41,8 +44,11 @@ ALM_NODISCARD alm_status alm_symbols_new(alm_ctx *cx, uint32_t id, uint64_t tabl
 /* The database that its file is of: before the first load or save. */
 void alm_symbols_identify(alm_symbols *sym, uint64_t database_id);
 /* Its memory counts in `space`, which outlives it, from now on; before others see it. Values that are interned with an account
- * (alm_ctx.symbols) count there, too, until the dictionary is freed: the account must outlive it. */
-void alm_symbols_join(alm_symbols *sym, alm_symbols_space *space);
+ * (alm_ctx.symbols) count there, too, until the dictionary is freed: the account must outlive it. So does that of `maker`, in which the dictionary itself counts; NULL:
+ * in none. */
+void alm_symbols_join(alm_symbols *sym, alm_symbols_space *space, alm_mem *maker);
+/* May n more columns have a dictionary? Asked before a client's change that adds them; ALM_E_LIMIT names the setting. */
+ALM_NODISCARD alm_status alm_symbols_room(alm_ctx *cx, const alm_symbols_space *space, size_t n);
 /* Once no view is in use. */
 alm_symbols *alm_symbols_retain(alm_symbols *sym);
 /* The last release frees it. NULL: nothing. */

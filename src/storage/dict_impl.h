@@ -31,6 +31,7 @@ typedef struct symbols_charge {
 struct alm_symbols {
     _Atomic uint32_t refs;
     alm_symbols_space *space; /* or NULL */
+    alm_mem *maker;           /* account of who made the column; NULL: nobody's */
     uint32_t id, col_id;
     char *lost; /* dict_lost.c; set before others see the dictionary */
     uint32_t kept_count, kept_crc;
@@ -42,8 +43,8 @@ struct alm_symbols {
     pthread_mutex_t lock; /* of everything below, and of changes above */
     uint32_t views_cap;
     symbols_heap *heap;
-    void *retired[128]; /* outgrown arrays: each is half of its successor */
-    size_t n_retired;
+    void **retired; /* outgrown arrays: each is half of its successor */
+    uint32_t n_retired, cap_retired;
     uint32_t saved_count;    /* codes the file holds + 1 */
     int64_t saved_bytes;     /* length of the file up to there */
     symbols_charge *charges; /* by `first`; no two neighbours are of one account */

@@ -55,6 +55,16 @@ static bool goes_on(const alm_symbols *sym, const alm_mem *account)
     return sym->n_charges > 0 && sym->charges[sym->n_charges - 1].account == account;
 }
 
+alm_status alm_symbols_room(alm_ctx *cx, const alm_symbols_space *space, size_t n)
+{
+    if (n == 0)
+        return ALM_OK;
+    ALM_TRY(admit_to_space(cx, space));
+    return cx->symbols == NULL
+               ? ALM_OK
+               : admit_to_account(cx, cx->symbols, (int64_t)n * ALM_SYMBOLS_EMPTY_BYTES);
+}
+
 /* Room for one more entry, if values of the account do not follow on values of its own. */
 static alm_status reserve_entry(alm_ctx *cx, alm_symbols *sym, const alm_mem *account)
 {
@@ -127,6 +137,8 @@ void alm_symbols_uncharge(alm_symbols *sym)
 {
     if (sym->space != NULL)
         atomic_fetch_sub(&sym->space->bytes, atomic_load(&sym->bytes));
+    if (sym->maker != NULL)
+        atomic_fetch_sub(&sym->maker->used_bytes, ALM_SYMBOLS_EMPTY_BYTES);
     for (uint32_t i = 0; i < sym->n_charges; i++) {
         const symbols_charge *c = &sym->charges[i];
         if (c->account == NULL)

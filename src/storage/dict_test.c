@@ -316,8 +316,8 @@ static void an_account_bounds_new_values_and_gets_them_back(void **state)
     alm_mem one = {.limit_bytes = 1 << 30}, other = {.limit_bytes = 1 << 30};
     alm_ctx cx = {.symbols = &one};
     alm_symbols *a = make(&cx), *b = make(&cx);
-    alm_symbols_join(a, &space);
-    alm_symbols_join(b, &space);
+    alm_symbols_join(a, &space, NULL);
+    alm_symbols_join(b, &space, NULL);
     intern_range(&cx, a, 1, 61);
     const int64_t of_a = one.used_bytes;
     assert_true(of_a >= 60 * 64);

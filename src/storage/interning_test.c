@@ -252,6 +252,34 @@ static void accounts_get_it_back(void **state)
     assert_int_equal(one.used_bytes, 0);
 }
 
+/* A limit that was lowered refuses new values, and no start. */
+static void a_lower_limit_stops_no_start(void **state)
+{
+    (void)state;
+    fixture *f = fix_new_manual(716);
+    uint64_t lsn = 0;
+    assert_int_equal(alm_txn_commit(&f->cx, begin(f, 0), &lsn), ALM_OK);
+    const uint32_t n = shown(f);
+    f->conf.symbols_bytes_max = 1;
+    for (int i = 0; i < 2; i++) { /* values of the log, then of a file */
+        if (i == 0)
+            alm_sim_cut_after(f->sim, 1);
+        alm_storage_close(f->st);
+        alm_sim_restart(f->sim);
+        fix_open(f);
+        assert_int_equal(shown(f), n);
+    }
+    alm_txn *txn = NULL;
+    alm_snapshot *snap = fix_snapshot(f);
+    const alm_batch batch = long_symbols(f, 1, MANY);
+    assert_int_equal(alm_txn_begin(&f->cx, f->st, &txn), ALM_OK);
+    assert_int_equal(alm_txn_append(&f->cx, txn, fix_table(snap), &batch), ALM_E_LIMIT);
+    alm_error_clear(&f->cx);
+    alm_txn_rollback(txn);
+    alm_snapshot_release(snap);
+    fix_free(f);
+}
+
 /* ------------------------------------------------------------------------ threads */
 
 enum { WRITERS = 3, ROUNDS = 60, SOME = 50 };
@@ -379,6 +407,7 @@ int main(void)
         cmocka_unit_test(a_commit_shows_what_its_rows_have),
         cmocka_unit_test(older_snapshots_can_be_written_with),
         cmocka_unit_test(accounts_get_it_back),
+        cmocka_unit_test(a_lower_limit_stops_no_start),
         cmocka_unit_test(exchanges_beside_writers_change_no_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,6 @@ alm_status alm_storage_new(alm_ctx *cx, const alm_io *io, const char *root,
     else
         alm_storage_conf_default(&st->conf);
     st->conf.wal_segment_bytes = ALM_MAX(st->conf.wal_segment_bytes, INT64_C(4096));
-    st->symbols.bytes_max = st->conf.symbols_bytes_max;
     st->queue_tail = &st->queue_head;
     st->next_table_id = st->next_part_id = st->next_file_id = st->next_seq = 1;
     st->next_dict_id = 1;
@@ -479,6 +478,8 @@ alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
         e = alm_hold_resume(cx, st);
     if (e == ALM_OK)
         alm_reserve_open(st);
+    if (e == ALM_OK) /* what the catalogue and the log have is taken whatever the limit is now */
+        st->symbols.bytes_max = st->conf.symbols_bytes_max;
     if (e == ALM_OK)
         tell_lost(st);
     if (e == ALM_OK)

@@ -37,6 +37,7 @@ alm_status alm_retype_prepare(alm_ctx *cx, alm_update *up, const alm_table *was,
             "partitions of table '%s' are detached: attach or drop them before a column "
             "changes its type",
             v->table.name);
+    ALM_TRY(alm_symbols_room(cx, &up->st->symbols, col->type.id == ALM_T_SYMBOL));
     if ((int32_t)at == v->table.ts_col)
         return alm_fail(cx, ALM_E_ARG, -1, "cannot change type of designated timestamp column");
     alm_column *cols = NULL;

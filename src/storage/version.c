@@ -87,7 +87,7 @@ static alm_status new_symbols(alm_ctx *cx, alm_storage *st, const alm_tab *tab, 
     const uint32_t id = atomic_fetch_add(&st->next_dict_id, 1);
     ALM_TRY(alm_symbols_new(cx, id, tab->id, col_id, out));
     alm_symbols_identify(*out, st->database_id);
-    alm_symbols_join(*out, &st->symbols);
+    alm_symbols_join(*out, &st->symbols, cx->symbols);
     return ALM_OK;
 }
 

@@ -544,6 +544,16 @@ static void take_fields(alm_view_def *to, unsigned what, const alm_view_def *fro
     }
 }
 
+alm_status alm_view_text_check(alm_ctx *cx, const alm_view_def *view)
+{
+    const size_t n = strlen(view->sql);
+    return n <= ALM_VIEW_TEXT_MAX
+               ? ALM_OK
+               : alm_fail(cx, ALM_E_LIMIT, -1,
+                          "the query of a view may have %d bytes, this one has %zu",
+                          ALM_VIEW_TEXT_MAX, n);
+}
+
 static alm_status changed_view(alm_ctx *cx, const alm_build *b, const alm_view_edit *change,
                                alm_buf *ops, alm_view_obj **out)
 {

@@ -55,6 +55,10 @@ ALM_NODISCARD alm_status alm_change_touches(alm_ctx *cx, alm_build *b, alm_versi
 /* Rows of views do not come by writers: ALM_E_ARG. */
 ALM_NODISCARD alm_status alm_refuse_rows(alm_ctx *cx, const alm_table *table);
 
+/* The text of a view stays in memory. ALM_E_LIMIT: it is longer than ALM_VIEW_TEXT_MAX; older programs made such views, too. */
+enum { ALM_VIEW_TEXT_MAX = 1 << 20 };
+ALM_NODISCARD alm_status alm_view_text_check(alm_ctx *cx, const alm_view_def *view);
+
 /* A change of a view as a part of a record. */
 typedef struct alm_view_edit {
     uint64_t view_id;
