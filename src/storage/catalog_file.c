@@ -421,10 +421,13 @@ static alm_status load_lane(alm_ctx *cx, alm_reader *r, alm_version *v, bool ski
         if (alm_get_u64(r) != v->table.id)
             return bad_catalog(cx, v);
         ALM_TRY(alm_get_rows(cx, r, v->schema, &c.chunk, &c.rows));
-        if (skip) {
+        const bool fit = alm_rows_fit(c.chunk, c.rows, v->table.ts_col);
+        if (skip || !fit)
             alm_chunk_release(c.chunk);
+        if (!fit)
+            return bad_catalog(cx, v);
+        if (skip)
             continue;
-        }
         const int64_t *ts = v->table.ts_col >= 0 ? c.chunk->cols[v->table.ts_col] : NULL;
         if (lane->n_chunks == 0)
             lane->min_ts = ts != NULL ? ts[0] : 0;

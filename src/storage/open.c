@@ -322,6 +322,10 @@ static alm_status recover_once(alm_ctx *cx, alm_storage *st, bool log, alm_wal_s
             e = alm_redo_rows_settle_all(cx, &rec.build, &rec.rows);
         if (e == ALM_OK)
             e = alm_build_show_symbols(cx, &rec.build);
+        if (e == ALM_OK && atomic_load(&st->next_file_id) >= ALM_FILE_PACK)
+            e = alm_fail(cx, ALM_E_CORRUPT, -1,
+                         "'%s': the catalogue or the log has a number of a file that none can have",
+                         st->root);
         if (e == ALM_OK && log && alm_hold_is_copy(st))
             e = alm_hold_files_there(cx, &rec.build);
         if (e == ALM_OK)

@@ -403,6 +403,28 @@ static bool views_fit(const alm_view *views, uint32_t n, uint64_t heap_start, ui
     return good;
 }
 
+/* The largest of n codes of 1, 2 or 4 bytes. */
+static uint32_t largest_code(const void *codes, uint32_t width, size_t n)
+{
+    uint32_t most = 0;
+    if (width == 1)
+        for (size_t i = 0; i < n; i++)
+            most = ALM_MAX(most, ((const uint8_t *)codes)[i]);
+    else if (width == 2)
+        for (size_t i = 0; i < n; i++)
+            most = ALM_MAX(most, ((const uint16_t *)codes)[i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            most = ALM_MAX(most, ((const uint32_t *)codes)[i]);
+    return most;
+}
+
+/* Readers look codes up in the dictionary, which has those up to max_code: it was compared when the part was opened. */
+static bool codes_fit(const alm_part_col *col, const void *codes, size_t n)
+{
+    return col->type.id != ALM_T_SYMBOL || largest_code(codes, col->width, n) <= col->max_code;
+}
+
 bool alm_part_block_is_good(const alm_part *part, uint32_t entry, uint32_t b)
 {
     const alm_part_col *col = &part->cols[entry];
@@ -410,7 +432,8 @@ bool alm_part_block_is_good(const alm_part *part, uint32_t entry, uint32_t b)
     const uint64_t row = (uint64_t)b * ALM_STATS_BLOCK_ROWS;
     const uint64_t n = ALM_MIN((uint64_t)part->footer->rows - row, (uint64_t)ALM_STATS_BLOCK_ROWS);
     const uint8_t *data = part->image + col->data_off + row * col->width;
-    if (alm_crc32c(0, data, (size_t)n * col->width) != blocks[b].crc)
+    if (alm_crc32c(0, data, (size_t)n * col->width) != blocks[b].crc ||
+        !codes_fit(col, data, (size_t)n))
         return false;
     if (!alm_part_has_heap(col->type))
         return true;
@@ -433,6 +456,8 @@ static alm_status verify_block(alm_ctx *cx, const alm_part *part, uint32_t entry
                         "part file '%s', column %u, offset %llu: block of %zu bytes fails its "
                         "checksum",
                         part->path, col->id, (unsigned long long)off, size);
+    if (!codes_fit(col, part->map + off, (size_t)n))
+        return alm_part_corrupt(cx, part->path, off, "a code is above the largest of its column");
     if (!alm_part_has_heap(col->type))
         return ALM_OK;
     const uint64_t start = b == 0 ? 0 : blocks[b - 1].heap_end;

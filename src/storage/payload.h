@@ -107,5 +107,8 @@ ALM_NODISCARD alm_status alm_get_part(alm_ctx *cx, alm_storage *st, uint64_t tab
 /* The body of a rows operation behind its table id, as a chunk of `schema`. */
 ALM_NODISCARD alm_status alm_get_rows(alm_ctx *cx, alm_reader *r, alm_schema *schema,
                                       alm_chunk **out, uint32_t *rows);
+/* Are the rows in order of time, and has each SYMBOL column only codes that the dictionaries of the schema have, now? A checksum does not
+ * say so of bytes that somebody else wrote. ts_col: -1, there is no time. */
+bool alm_rows_fit(const alm_chunk *chunk, uint32_t rows, int32_t ts_col);
 
 #endif

@@ -84,7 +84,11 @@ static alm_status redo_rows(alm_ctx *cx, alm_build *b, const alm_flush_marks *m,
     alm_chunk *chunk = NULL;
     uint32_t n = 0;
     ALM_TRY(alm_get_rows(cx, r, v->schema, &chunk, &n));
-    const alm_status e = alm_redo_rows_put(cx, b, rows, v, chunk, n);
+    alm_status e = ALM_OK;
+    if (!b->gaps && !alm_rows_fit(chunk, n, v->table.ts_col))
+        e = bad_record(cx, b->lsn, "rows out of order, or with a symbol that no record has");
+    if (e == ALM_OK)
+        e = alm_redo_rows_put(cx, b, rows, v, chunk, n);
     alm_chunk_release(chunk);
     return e;
 }
