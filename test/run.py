@@ -234,7 +234,7 @@ def examples(mode):
 THIRD = [f"test/sql/{f}.sql" for f in ("select_basics", "select_where", "group_by", "sample_by", "sample_by_fill", "latest_on",
                                        "joins", "asof_joins", "window_functions", "order_limit", "set_operations", "insert", "update")]
 # seconds: every target, then the statements once more, which have the most to find
-FUZZ_SECONDS = {"ci": [("all", 10)], "nightly": [("all", 300), ("query", 3600)]}
+FUZZ_SECONDS = {"ci": [("all", 8)], "nightly": [("all", 300), ("query", 3600)]}
 
 
 def fuzz(mode):

@@ -26,7 +26,7 @@ static int64_t stride(void)
 {
     const bool all = getenv("ALM_TEST_ALL") != NULL;
 #ifdef ALM_SANITIZED
-    return all ? 4 : 13;
+    return all ? 4 : 17;
 #else
     return all ? 1 : 3;
 #endif

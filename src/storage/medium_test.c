@@ -360,7 +360,7 @@ static void seeds_of(uint64_t *first, uint64_t *n)
     const char *text = getenv("ALM_TEST_SEEDS");
     unsigned long long from = 1, many = getenv("ALM_TEST_ALL") != NULL ? 10000 : 300;
 #ifdef ALM_SANITIZED
-    many /= 10;
+    many /= 25;
 #endif
     if (text != NULL)
         assert_int_equal(sscanf(text, "%llu:%llu", &from, &many), 2);
