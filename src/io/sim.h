@@ -12,7 +12,8 @@
  *             durable and, of the rest, what the seed says: each 512-byte sector of each unsynced
  *             write by itself, pending directory operations as a prefix or as any subset.
  * Medium      alm_sim_damage_after: bytes that were written change at rest, cannot be read any more, or were
- *             acknowledged and are not there, or elsewhere. No call says so, but reads of what is unreadable.
+ *             acknowledged and then lost, or written to another place. Only reads of unreadable bytes return an error, because a real
+ *             disk reports nothing else.
  * Clock       real, so that threads and time-outs work.
  * Threads     one lock; all functions are thread safe.
  */
@@ -61,7 +62,7 @@ typedef struct alm_sim_damage { /* of one place */
     bool mapped;   /* maps that were in use then show it */
     bool is_wrong; /* its bytes are still not what they should be, and the file has a name */
     int64_t offset, bytes;
-    char path[512]; /* the name of the file now; "": it has none */
+    char path[512]; /* current name of the file; "" if it was unlinked */
     char was[512];  /* when it was struck */
 } alm_sim_damage;
 

@@ -37,7 +37,7 @@ typedef struct sim_node { /* a file or a directory */
     int32_t refs;
     bool is_dir;
     bool locked;
-    bool lost; /* a sync_all dropped writes: the next sync of the file says so */
+    bool lost; /* a failed sync_all dropped writes: the next sync of the file must fail */
     sim_bytes live, durable;
     sim_write *log;
     size_t n_log, cap_log;

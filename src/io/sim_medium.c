@@ -82,7 +82,7 @@ static int64_t show_in_maps(alm_sim *sim, const sim_node *node, int64_t offset, 
     return maps;
 }
 
-/* The bytes of the file are these from now on, whoever looks. How many maps show it. */
+/* Overwrites bytes of the file at rest: in its unsynced and durable contents and in all maps of it. Returns how many maps changed. */
 static int64_t change(alm_sim *sim, sim_node *node, int64_t offset, const char *bytes, int64_t n)
 {
     const int64_t durable = ALM_MIN(n, node->durable.len - offset);

@@ -475,11 +475,12 @@ int64_t alm_session_memory_max(const alm_session *s)
 
 void alm_cursor_access_over(alm_cursor *c)
 {
-    alm_account_leave_maker(c);
     if (c->rights == NULL)
         return;
+    alm_account_leave_maker(c);
     c->cx.access = NULL;
     c->cx.user = c->session->user;
+    c->cx.symbols = alm_session_symbols(c->session);
     alm_rights_release(c->rights);
     c->rights = NULL;
 }
@@ -510,7 +511,7 @@ uint64_t alm_view_maker(const alm_db *db, const alm_acl *acl, const char *view)
         return 0;
     if (definer->maker != 0)
         return definer->maker;
-    /* of an older version: nobody knows who made it OWNED BY the definer */
+    /* The record of an older version does not name the user who created the view, so that its definer counts. */
     return alm_hash_u128(definer->generation, alm_hash_str(alm_str_of(definer->name))) | 1;
 }
 
@@ -528,11 +529,8 @@ alm_status alm_cursor_as_definer(alm_cursor *c, const char *view)
     ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(view), &c->definer_of));
     ALM_TRY(alm_db_acl(cx, c->session->db, &acl));
     alm_status st = rights_of_definer(c, acl, c->definer_of);
-    const uint64_t maker = alm_view_maker(db, acl, c->definer_of);
-    if (st == ALM_OK && maker != 0)
-        st = alm_account_join_maker(c, maker);
-    else
-        cx->symbols = NULL; /* the administrator's */
+    if (st == ALM_OK)
+        st = alm_account_join_maker(c, alm_view_maker(db, acl, c->definer_of));
     alm_acl_release(acl);
     ALM_TRY(st);
     c->access = (alm_access){.arg = c, .may = may, .sees = sees, .hides = hides};

@@ -190,7 +190,10 @@ static alm_account *account_of(alm_db *db, const char *identity, uint64_t maker)
 alm_status alm_account_join_maker(alm_cursor *c, uint64_t maker)
 {
     alm_db *db = c->session->db;
-    ALM_ASSERT(c->maker_account == NULL && maker != 0);
+    ALM_ASSERT(c->maker_account == NULL);
+    c->cx.symbols = NULL;
+    if (maker == 0)
+        return ALM_OK;
     (void)pthread_mutex_lock(&db->accounts.lock);
     c->maker_account = account_of(db, "", maker);
     if (c->maker_account != NULL)
@@ -210,7 +213,6 @@ void alm_account_leave_maker(alm_cursor *c)
     leave(c->session->db, c->maker_account);
     (void)pthread_mutex_unlock(&c->session->db->accounts.lock);
     c->maker_account = NULL;
-    c->cx.symbols = alm_session_symbols(c->session);
 }
 
 void alm_account_change(alm_session *s)

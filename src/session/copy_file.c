@@ -67,27 +67,12 @@ static alm_status take_parquet(alm_ctx *cx, alm_copy_job *job)
     return ALM_OK;
 }
 
-/* With the lock, of a job that has ended: of its texts those that the list shows go on. Without memory for that they all stay. */
+/* With the lock, of a job that has ended. */
 static void keep_little(alm_copy_job *job)
 {
-    alm_ctx cx = {0};
-    alm_arena little;
-    const char *table = NULL, *file = NULL, *owner = NULL;
-    alm_arena_init_small(&little, NULL);
-    alm_status st = alm_arena_zstr(&cx, &little, alm_str_of(job->table), &table);
-    if (st == ALM_OK)
-        st = alm_arena_zstr(&cx, &little, alm_str_of(job->file), &file);
-    if (st == ALM_OK)
-        st = alm_arena_zstr(&cx, &little, alm_str_of(job->owner), &owner);
-    if (st != ALM_OK) {
-        alm_arena_deinit(&little);
+    const char **const texts[] = {&job->table, &job->file, &job->owner};
+    if (!alm_copy_keep_texts(&job->texts, texts, ALM_COUNT(texts)))
         return;
-    }
-    alm_arena_deinit(&job->texts);
-    job->texts = little;
-    job->table = (char *)(uintptr_t)table;
-    job->file = (char *)(uintptr_t)file;
-    job->owner = (char *)(uintptr_t)owner;
     job->conf = (alm_import_conf){0};
     job->format = (alm_copy_format){0};
     job->statement = NULL;
@@ -202,18 +187,15 @@ static alm_status job_fill(alm_ctx *cx, alm_copy_job *job, const alm_stmt *stmt,
                            const alm_copy_options *o)
 {
     const alm_copy *copy = stmt->ext;
-    const char *table = NULL, *file = NULL;
     job->conf =
         (alm_import_conf){.create = true,
                           .header = o->format.header ? ALM_CSV_HEADER_YES : ALM_CSV_HEADER_NO,
                           .delimiter = o->delimiter_given ? o->format.delimiter : (char)0,
                           .rule = o->rule,
                           .skip_max = o->reject_limit};
-    ALM_TRY(alm_arena_zstr(cx, &job->texts, stmt->table, &table));
-    ALM_TRY(alm_arena_zstr(cx, &job->texts, copy->file, &file));
-    job->table = (char *)(uintptr_t)table;
-    job->file = (char *)(uintptr_t)file;
-    job->conf.table = alm_str_of(table);
+    ALM_TRY(alm_arena_zstr(cx, &job->texts, stmt->table, &job->table));
+    ALM_TRY(alm_arena_zstr(cx, &job->texts, copy->file, &job->file));
+    job->conf.table = alm_str_of(job->table);
     ALM_TRY(keep_text(cx, job, o->timestamp, &job->conf.timestamp));
     ALM_TRY(keep_text(cx, job, o->partition_by, &job->conf.partition_by));
     return keep_text(cx, job, o->pattern, &job->conf.pattern);
@@ -303,9 +285,7 @@ static alm_status job_make(alm_cursor *c, const alm_stmt *stmt, const alm_copy_o
     alm_arena_init(&job->texts, NULL);
     (void)db->io->random(db->io, &id, sizeof(id));
     (void)snprintf(job->id, sizeof(job->id), "%016llx", (unsigned long long)id);
-    const char *owner = "";
-    alm_status st = alm_arena_zstr(cx, &job->texts, alm_str_of(c->session->identity), &owner);
-    job->owner = (char *)(uintptr_t)owner;
+    alm_status st = alm_arena_zstr(cx, &job->texts, alm_str_of(c->session->identity), &job->owner);
     if (st == ALM_OK)
         st = job_fill(cx, job, stmt, options);
     if (st == ALM_OK && !options->parquet && !is_plain(stmt, options))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "codec/json.h"
 #include "codec/json_text.h"
 #include "session/copy.h"
@@ -20,6 +21,32 @@ void alm_copy_job_free(alm_copy_job *job)
 {
     alm_arena_deinit(&job->texts);
     free(job);
+}
+
+bool alm_copy_keep_texts(alm_arena *texts_of, const char **const *texts, size_t n)
+{
+    enum { TEXTS_MAX = 4 };
+    alm_ctx cx = {0};
+    alm_arena little;
+    const char *kept[TEXTS_MAX] = {0};
+    alm_status st = ALM_OK;
+    ALM_ASSERT(n <= TEXTS_MAX);
+    alm_arena_init_small(&little, NULL);
+    for (size_t i = 0; i < n && st == ALM_OK; i++) {
+        alm_str text = alm_str_of(*texts[i]);
+        text.len = ALM_MIN(text.len, (size_t)ALM_COPY_TEXT_KEPT);
+        text.len = alm_utf8_bad_at(text); /* whole characters */
+        st = alm_arena_zstr(&cx, &little, text, &kept[i]);
+    }
+    if (st != ALM_OK) {
+        alm_arena_deinit(&little);
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        *texts[i] = kept[i];
+    alm_arena_deinit(texts_of);
+    *texts_of = little;
+    return true;
 }
 
 bool alm_copy_jobs_run(alm_copy_jobs *jobs)
@@ -127,17 +154,14 @@ void alm_copy_jobs_keep(alm_copy_jobs *jobs)
 }
 
 static alm_status member(alm_ctx *cx, alm_copy_job *job, const alm_json *node, const char *key,
-                         char **out)
+                         const char **out)
 {
-    const char *text = NULL;
-    ALM_TRY(alm_arena_zstr(cx, &job->texts, alm_json_text(alm_json_get(node, key)), &text));
-    *out = (char *)(uintptr_t)text;
-    return ALM_OK;
+    return alm_arena_zstr(cx, &job->texts, alm_json_text(alm_json_get(node, key)), out);
 }
 
 static alm_status fill_job(alm_ctx *cx, alm_copy_job *job, const alm_json *node)
 {
-    char *id = NULL, *message = NULL, *number = NULL;
+    const char *id = NULL, *message = NULL, *number = NULL;
     ALM_TRY(member(cx, job, node, "id", &id));
     ALM_TRY(member(cx, job, node, "table", &job->table));
     ALM_TRY(member(cx, job, node, "file", &job->file));

@@ -29,8 +29,8 @@ typedef struct alm_copy_job {
     struct alm_copy_job *next; /* older */
     alm_db *db;
     char id[17];
-    char *table, *file;
-    char *owner;            /* whose it is: identity of the session that asked; "": not known */
+    const char *table, *file;
+    const char *owner;      /* whose it is: identity of the session that asked; "": not known */
     alm_import_conf conf;   /* texts in `texts` */
     alm_copy_format format; /* conf.format, if there is one */
     const char *statement;  /* of a Parquet file: what takes it; NULL: another file */
@@ -56,6 +56,11 @@ bool alm_copy_is_shown(const alm_session *me, bool all, const char *owner);
 /* All of them: without access control, with SQL ENGINE ADMIN, and with CANCEL ANY COPY. */
 bool alm_copy_shows_all(alm_session *me);
 void alm_copy_job_free(alm_copy_job *job);
+/* Moves the n texts that a list shows of a job that has ended into a small arena, which takes the place of *texts_of; of a longer text the
+ * first ALM_COPY_TEXT_KEPT bytes. The lists keep many jobs, and nobody's account is charged for them. False: there is no memory, and
+ * everything stays as it is. */
+enum { ALM_COPY_TEXT_KEPT = 4096 };
+bool alm_copy_keep_texts(alm_arena *texts_of, const char **const *texts, size_t n);
 /* Forgets the oldest that ended; with the lock. */
 void alm_copy_jobs_forget(alm_copy_jobs *jobs);
 /* Writes the list into its file; a failure is logged, the imports go on. Without the locks. */

@@ -7,7 +7,6 @@
 
 #include "base/conf.h"
 #include "base/log.h"
-#include "base/utf8.h"
 #include "session/access.h"
 #include "session/export_job.h"
 
@@ -18,7 +17,7 @@ struct alm_exports {
     int32_t running;
 };
 
-enum { LOG_CELLS = 9, ACTIVITY_CELLS = 8, LABEL_BYTES = 4096 };
+enum { LOG_CELLS = 9, ACTIVITY_CELLS = 8 };
 
 static const char *const state_names[] = {"started", "finished", "failed", "cancelled"};
 
@@ -111,31 +110,13 @@ static void told(void *arg, int64_t rows, int64_t files)
     (void)pthread_mutex_unlock(&x->lock);
 }
 
-/* With the lock, of a job that has ended: of its texts those that the list shows go on, and of the query its beginning, because the list
- * keeps many of them, in nobody's memory. Without memory for that they all stay. */
+/* With the lock, of a job that has ended. */
 static void keep_little(alm_export_job *job)
 {
-    alm_ctx cx = {0};
-    alm_arena little;
-    const char *label = NULL, *path = NULL, *owner = NULL;
-    const alm_str label_of = alm_str_of(job->label);
-    const size_t n =
-        alm_utf8_bad_at((alm_str){label_of.ptr, ALM_MIN(label_of.len, (size_t)LABEL_BYTES)});
-    alm_arena_init_small(&little, NULL);
-    alm_status st = alm_arena_zstr(&cx, &little, (alm_str){job->label, n}, &label);
-    if (st == ALM_OK)
-        st = alm_arena_zstr(&cx, &little, alm_str_of(job->path), &path);
-    if (st == ALM_OK)
-        st = alm_arena_zstr(&cx, &little, alm_str_of(job->owner), &owner);
-    if (st != ALM_OK) {
-        alm_arena_deinit(&little);
+    const char **const texts[] = {&job->label, &job->path, &job->owner};
+    if (!alm_copy_keep_texts(&job->arena, texts, ALM_COUNT(texts)))
         return;
-    }
-    alm_arena_deinit(&job->arena);
-    job->arena = little;
-    job->label = job->query = label;
-    job->path = path;
-    job->owner = owner;
+    job->query = job->label;
     job->request = (alm_pq_request){0};
 }
 

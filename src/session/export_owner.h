@@ -5,7 +5,7 @@
  *           without the pair, from an older version or copied in by hand, has no owner, and only administrators replace it.
  * Folder    A folder directly below the export root that an export created belongs to that user; a file `.exporter` in it holds the same
  *           hash. Nobody else adds files to it or below it, because readers load all files of a folder together. In a folder without
- *           `.exporter`, which somebody created by hand, only the owner of each file counts.
+ *           `.exporter`, that is, one that was created by hand, each file is checked by its own owner.
  * Threads   The caller must hold a lock from alm_export_may_place to the rename, so that no other export puts a file there in between.
  */
 #ifndef ALM_SESSION_EXPORT_OWNER_H

@@ -260,7 +260,8 @@ typedef struct alm_account alm_account;
 void alm_accounts_init(alm_db *db);
 void alm_accounts_deinit(alm_db *db);
 void alm_accounts_limit(alm_db *db); /* the settings have changed */
-/* New symbols count for the user of that alm_maker from here on, until alm_account_leave_maker. */
+/* New symbols of the cursor count for the user of that alm_maker, and not for the session's, until alm_account_leave_maker; 0: for no
+ * user. */
 ALM_NODISCARD alm_status alm_account_join_maker(struct alm_cursor *c, uint64_t maker);
 void alm_account_leave_maker(struct alm_cursor *c);
 /* The session's user is another now. */

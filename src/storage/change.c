@@ -27,10 +27,7 @@ static uint32_t values_needed(const alm_version *v, uint32_t c, const alm_chunk 
     const int32_t at = alm_schema_find(rows->schema, v->schema->cols[c].id);
     if (at < 0)
         return shown;
-    const uint32_t *codes = rows->cols[at];
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < n; i++)
-        most = ALM_MAX(most, codes[i]);
+    const uint32_t most = alm_codes_largest(rows->cols[at], sizeof(uint32_t), n);
     ALM_ASSERT(rows->schema->symbols[at] == v->schema->symbols[c] && most < all);
     return ALM_MAX(shown, most + 1);
 }
@@ -41,22 +38,21 @@ alm_status alm_change_dicts(alm_ctx *cx, alm_storage *st, const alm_version *v,
     const alm_schema *s = v->schema;
     uint32_t *counts = NULL;
     *out = NULL;
-    bool grown = false;
-    for (uint32_t c = 0; c < s->n_cols && !grown; c++)
-        grown = s->symbols[c] != NULL && values_needed(v, c, rows, n) > s->dicts[c].count;
-    if (!grown)
+    if (!alm_schema_has_more(s))
         return ALM_OK;
     ALM_TRY(alm_heap_bytes(cx, s->n_cols * sizeof *counts, "columns", &counts));
     alm_status e = ALM_OK;
+    bool grown = false;
     for (uint32_t c = 0; c < s->n_cols && e == ALM_OK; c++) {
         if (s->symbols[c] == NULL)
             continue;
         counts[c] = values_needed(v, c, rows, n);
+        grown |= counts[c] > s->dicts[c].count;
         if (counts[c] > s->dicts[c].count && ops != NULL)
             e = alm_op_symbols(cx, ops, v->table.id, s->cols[c].id, s->symbols[c],
                                s->dicts[c].count, counts[c]);
     }
-    if (e == ALM_OK)
+    if (e == ALM_OK && grown)
         e = alm_schema_new(cx, st, v->tab, s->cols, s->n_cols, s->symbols, counts, out);
     free(counts);
     return e;

@@ -484,3 +484,18 @@ bool alm_symbols_is_replaced(const alm_symbols *sym)
 {
     return atomic_load(&sym->replaced);
 }
+
+uint32_t alm_codes_largest(const void *codes, uint32_t width, size_t n)
+{
+    uint32_t most = 0;
+    if (width == 1)
+        for (size_t i = 0; i < n; i++)
+            most = ALM_MAX(most, ((const uint8_t *)codes)[i]);
+    else if (width == 2)
+        for (size_t i = 0; i < n; i++)
+            most = ALM_MAX(most, ((const uint16_t *)codes)[i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            most = ALM_MAX(most, ((const uint32_t *)codes)[i]);
+    return most;
+}

@@ -72,6 +72,8 @@ ALM_NODISCARD alm_status alm_symbols_copy(alm_ctx *cx, alm_symbols *from, uint32
 /* Another dictionary has the column from now on: this one is read, and gets no values any more. */
 void alm_symbols_replace(alm_symbols *sym);
 bool alm_symbols_is_replaced(const alm_symbols *sym);
+/* The largest of n codes of 1, 2 or 4 bytes; 0: there are none. */
+uint32_t alm_codes_largest(const void *codes, uint32_t width, size_t n);
 /* Memory of the values from a code on, some bytes more or less. */
 int64_t alm_symbols_bytes_from(const alm_symbols *sym, uint32_t code);
 

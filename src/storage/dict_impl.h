@@ -23,15 +23,16 @@ typedef struct symbols_heap {
 
 /* Memory of the symbols that follow each other in a dictionary and were written first by one user. */
 typedef struct symbols_charge {
-    alm_mem *account; /* of the user; outlives the dictionary. NULL: nobody's */
-    uint32_t first;   /* code of the first of them; the next entry has the code behind the last */
-    int64_t bytes;    /* charged to the account until the dictionary is freed */
+    alm_mem *
+        account; /* of the user; must outlive the dictionary. NULL: the values are not charged to a user */
+    uint32_t first; /* code of the first of them; the next entry has the code behind the last */
+    int64_t bytes;  /* charged to the account until the dictionary is freed */
 } symbols_charge;
 
 struct alm_symbols {
     _Atomic uint32_t refs;
     alm_symbols_space *space; /* or NULL */
-    alm_mem *maker;           /* account of who made the column; NULL: nobody's */
+    alm_mem *maker;           /* account of the user who created the column; NULL: not charged */
     uint32_t id, col_id;
     char *lost; /* dict_lost.c; set before others see the dictionary */
     uint32_t kept_count, kept_crc;

@@ -67,20 +67,12 @@ alm_status alm_interning_begin_newest(alm_ctx *cx, alm_storage *st, alm_version 
     return e;
 }
 
-static bool has_added(const alm_schema *s)
-{
-    bool any = false;
-    for (uint32_t c = 0; c < s->n_cols; c++)
-        any |= s->symbols[c] != NULL && alm_symbols_count(s->symbols[c]) > s->dicts[c].count;
-    return any;
-}
-
 void alm_interning_end(alm_interning *in)
 {
     alm_tab *tab = in->tab;
     if (tab == NULL)
         return;
-    if (has_added(in->schema)) {
+    if (alm_schema_has_more(in->schema)) {
         atomic_store(&tab->unused, true);
         atomic_store(&tab->st->unused, true);
     }
@@ -88,7 +80,7 @@ void alm_interning_end(alm_interning *in)
     ALM_ASSERT(tab->interning > 0);
     tab->interning--;
     (void)pthread_mutex_unlock(&tab->interning_lock);
-    alm_schema_release((alm_schema *)(uintptr_t)in->schema);
+    alm_schema_release(in->schema);
     alm_tab_release(tab);
     *in = (alm_interning){0};
 }
@@ -100,8 +92,7 @@ typedef struct exchange {
     alm_storage *st;
     const alm_version *v;
     alm_symbols **now; /* NULL: the column keeps its own */
-    uint32_t *counts;
-    int64_t bytes; /* that are given back */
+    int64_t bytes;     /* that are given back */
 } exchange;
 
 static bool is_worth_it(const alm_version *v, uint32_t c, int64_t *bytes)
@@ -119,7 +110,6 @@ static alm_status make_copies(alm_ctx *cx, exchange *x)
     const alm_schema *s = x->v->schema;
     for (uint32_t c = 0; c < s->n_cols; c++) {
         int64_t bytes = 0;
-        x->counts[c] = s->symbols[c] != NULL ? s->dicts[c].count : 1;
         if (!is_worth_it(x->v, c, &bytes))
             continue;
         ALM_TRY(alm_check(cx));
@@ -137,7 +127,7 @@ static bool is_current(const exchange *x, const alm_version *v)
     bool same = v != NULL && v->table.schema_version == x->v->table.schema_version;
     for (uint32_t c = 0; same && c < then->n_cols; c++)
         same = v->schema->symbols[c] == then->symbols[c] &&
-               (x->now[c] == NULL || v->schema->dicts[c].count == x->counts[c]);
+               (x->now[c] == NULL || v->schema->dicts[c].count == alm_symbols_count(x->now[c]));
     return same;
 }
 
@@ -146,14 +136,17 @@ static alm_status with_copies(alm_ctx *cx, const exchange *x, const alm_version 
 {
     const alm_schema *s = v->schema;
     alm_symbols **symbols = NULL;
+    uint32_t *counts = NULL;
     ALM_TRY(alm_heap_bytes(cx, s->n_cols * sizeof *symbols, "columns", &symbols));
-    for (uint32_t c = 0; c < s->n_cols; c++) {
+    alm_status e = alm_heap_bytes(cx, s->n_cols * sizeof *counts, "columns", &counts);
+    for (uint32_t c = 0; c < s->n_cols && e == ALM_OK; c++) {
         symbols[c] = x->now[c] != NULL ? x->now[c] : s->symbols[c];
-        x->counts[c] = s->symbols[c] != NULL ? s->dicts[c].count : 1;
+        counts[c] = s->dicts[c].count; /* looked at for SYMBOL columns alone */
     }
-    const alm_status e =
-        alm_schema_new(cx, x->st, v->tab, s->cols, s->n_cols, symbols, x->counts, out);
+    if (e == ALM_OK)
+        e = alm_schema_new(cx, x->st, v->tab, s->cols, s->n_cols, symbols, counts, out);
     free((void *)symbols);
+    free(counts);
     return e;
 }
 
@@ -201,9 +194,7 @@ static alm_status exchange_table(alm_ctx *cx, alm_storage *st, const alm_version
 {
     exchange x = {.st = st, .v = v};
     ALM_TRY(alm_heap_bytes(cx, v->schema->n_cols * sizeof *x.now, "columns", &x.now));
-    alm_status e = alm_heap_bytes(cx, v->schema->n_cols * sizeof *x.counts, "columns", &x.counts);
-    if (e == ALM_OK)
-        e = make_copies(cx, &x);
+    alm_status e = make_copies(cx, &x);
     if (e == ALM_OK && x.bytes > 0)
         e = publish(cx, &x, busy);
     if (e == ALM_E_CONFLICT) {
@@ -217,7 +208,6 @@ static alm_status exchange_table(alm_ctx *cx, alm_storage *st, const alm_version
     for (uint32_t c = 0; c < v->schema->n_cols; c++)
         alm_symbols_release(x.now[c]);
     free((void *)x.now);
-    free(x.counts);
     return e;
 }
 

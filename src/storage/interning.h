@@ -15,8 +15,8 @@
 
 /* A writer's part in it; zeroed: none. */
 typedef struct alm_interning {
-    alm_tab *tab;             /* counted */
-    const alm_schema *schema; /* that it writes with; counted */
+    alm_tab *tab;       /* counted */
+    alm_schema *schema; /* that it writes with; counted */
 } alm_interning;
 
 /* Before the first value is added to a dictionary of `schema`. ALM_E_STALE: it was exchanged, the writer needs a newer snapshot. Nothing

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/crc32c.h"
+#include "storage/dict.h"
 #include "storage/part.h"
 #include "storage/part_format.h"
 #include "storage/part_inner.h"
@@ -403,26 +404,10 @@ static bool views_fit(const alm_view *views, uint32_t n, uint64_t heap_start, ui
     return good;
 }
 
-/* The largest of n codes of 1, 2 or 4 bytes. */
-static uint32_t largest_code(const void *codes, uint32_t width, size_t n)
-{
-    uint32_t most = 0;
-    if (width == 1)
-        for (size_t i = 0; i < n; i++)
-            most = ALM_MAX(most, ((const uint8_t *)codes)[i]);
-    else if (width == 2)
-        for (size_t i = 0; i < n; i++)
-            most = ALM_MAX(most, ((const uint16_t *)codes)[i]);
-    else
-        for (size_t i = 0; i < n; i++)
-            most = ALM_MAX(most, ((const uint32_t *)codes)[i]);
-    return most;
-}
-
 /* Readers look codes up in the dictionary, which has those up to max_code: it was compared when the part was opened. */
 static bool codes_fit(const alm_part_col *col, const void *codes, size_t n)
 {
-    return col->type.id != ALM_T_SYMBOL || largest_code(codes, col->width, n) <= col->max_code;
+    return col->type.id != ALM_T_SYMBOL || alm_codes_largest(codes, col->width, n) <= col->max_code;
 }
 
 bool alm_part_block_is_good(const alm_part *part, uint32_t entry, uint32_t b)

@@ -393,15 +393,6 @@ alm_status alm_get_rows(alm_ctx *cx, alm_reader *r, alm_schema *schema, alm_chun
     return ALM_OK;
 }
 
-static uint32_t largest_code(const alm_chunk *chunk, uint32_t rows, uint32_t c)
-{
-    const uint32_t *codes = chunk->cols[c];
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < rows; i++)
-        most = ALM_MAX(most, codes[i]);
-    return most;
-}
-
 static bool is_ascending(const int64_t *ts, uint32_t n)
 {
     bool fine = n == 0 || ts[0] != ALM_TS_NULL;
@@ -415,7 +406,7 @@ bool alm_rows_fit(const alm_chunk *chunk, uint32_t rows, int32_t ts_col)
     const alm_schema *s = chunk->schema;
     bool fit = ts_col < 0 || is_ascending(chunk->cols[ts_col], rows);
     for (uint32_t c = 0; c < s->n_cols && fit; c++)
-        fit = s->symbols[c] == NULL ||
-              largest_code(chunk, rows, c) < alm_symbols_count(s->symbols[c]);
+        fit = s->symbols[c] == NULL || alm_codes_largest(chunk->cols[c], sizeof(uint32_t), rows) <
+                                           alm_symbols_count(s->symbols[c]);
     return fit;
 }

@@ -154,6 +154,14 @@ alm_status alm_schema_new(alm_ctx *cx, alm_storage *st, alm_tab *tab, const alm_
     return ALM_OK;
 }
 
+bool alm_schema_has_more(const alm_schema *s)
+{
+    bool any = false;
+    for (uint32_t c = 0; c < s->n_cols && !any; c++)
+        any = s->symbols[c] != NULL && alm_symbols_count(s->symbols[c]) > s->dicts[c].count;
+    return any;
+}
+
 alm_schema *alm_schema_retain(alm_schema *schema)
 {
     one_more(&schema->refs);

@@ -190,6 +190,8 @@ struct alm_schema {
     struct alm_symbols **symbols; /* n_cols entries, NULL where not SYMBOL */
     uint32_t *by_id;              /* positions by ascending id */
 };
+/* Have its dictionaries, by now, values that it does not show? */
+bool alm_schema_has_more(const alm_schema *schema);
 /* Position of a column id, -1: not there. */
 int32_t alm_schema_find(const alm_schema *schema, uint32_t col_id);
 
