@@ -30,7 +30,8 @@ class Server:
         self.process = None
         self.http = self.pg = self.health = self.line = None
 
-    def start(self, wait=60):
+    def launch(self):
+        """Starts the process and does not wait until it serves; gives the file in which it will say where."""
         address = self.root / "conf" / "address"
         address.unlink(missing_ok=True)
         env = {**os.environ, "ALMANAC_HTTP_BIND_TO": "127.0.0.1:0", "ALMANAC_PG_NET_BIND_TO": "127.0.0.1:0",
@@ -42,6 +43,10 @@ class Server:
         self.process = subprocess.Popen([self.binary, "-d", str(self.root)], env=env, stdin=subprocess.DEVNULL,
                                         stdout=out, stderr=out)
         out.close()
+        return address
+
+    def start(self, wait=60):
+        address = self.launch()
         end = time.monotonic() + wait
         while time.monotonic() < end:
             if self.process.poll() is not None:
