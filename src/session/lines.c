@@ -11,6 +11,7 @@
 #include "session/lines.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,6 +31,7 @@ typedef struct line_col {
     uint32_t length; /* VARCHAR(n): characters at most; 0: any number */
     uint32_t width;
     uint32_t filled; /* rows that have a value; the others are null */
+    uint32_t place;  /* in the table when it was looked at first; a table may have changed since */
     alm_buf data;
 } line_col;
 
@@ -55,6 +57,7 @@ struct alm_lines {
     line_table **map; /* by hash of the name */
     uint32_t map_size, n_tables;
     int64_t line, rows, n_errors;
+    /* The first n_errors; written before they are read, so that requests of one line do not clear kilobytes. */
     alm_line_error errors[ALM_LINES_ERRORS_MAX];
     char room[ALM_LINE_WHY_MAX];
 };
@@ -166,6 +169,7 @@ static alm_status add_known(alm_lines *l, line_table *t, const alm_column *known
 {
     ALM_TRY(add_col(l, t, alm_str_of(known->name), known->type, false, out));
     t->cols[*out].length = known->length;
+    t->cols[*out].place = (uint32_t)(known - t->table->cols);
     return ALM_OK;
 }
 
@@ -570,9 +574,18 @@ static alm_status make_column(alm_lines *l, const line_table *t, const line_col 
     return ALM_OK;
 }
 
+/* The column in `table`, a version of the table that may be later than the one that `place` is of; -1: it has none. */
+static int32_t place_of(const alm_table *table, const line_col *col)
+{
+    if (col->place < table->n_cols &&
+        alm_str_ieq(alm_str_of(table->cols[col->place].name), col->name))
+        return (int32_t)col->place;
+    return alm_table_col(table, col->name);
+}
+
 static bool is_missing(const alm_table *table, const line_col *col)
 {
-    return col->filled > 0 && alm_table_col(table, col->name) < 0;
+    return col->filled > 0 && place_of(table, col) < 0;
 }
 
 /* May all of the unit be written? Asked before anything is made: what is made stays. */
@@ -684,7 +697,7 @@ static alm_status match(alm_lines *l, const line_table *t, const alm_table *tabl
         from[i] = -1;
     for (uint32_t i = 0; i < t->n_cols; i++) {
         const line_col *col = &t->cols[i];
-        const int32_t at = alm_table_col(table, col->name);
+        const int32_t at = place_of(table, col);
         if (at < 0)
             continue; /* it has no value in any row */
         if (!alm_type_eq(table->cols[at].type, col->type))
@@ -794,11 +807,12 @@ void alm_lines_drop(alm_lines *l)
 
 alm_status alm_lines_begin(alm_session *s, const alm_lines_options *options, alm_lines **out)
 {
-    alm_lines *l = calloc(1, sizeof *l);
+    alm_lines *l = malloc(sizeof *l);
     if (l == NULL) {
         s->err = (alm_error){.code = ALM_E_MEMORY, .sql_pos = -1, .msg = "out of memory"};
         return ALM_E_MEMORY;
     }
+    memset(l, 0, offsetof(alm_lines, errors));
     l->c.session = s;
     l->options = *options;
     atomic_store(&s->cancel, atomic_load(&s->db->stopping));

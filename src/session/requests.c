@@ -104,9 +104,9 @@ void alm_requests_leave(alm_db *db, alm_request_user *user)
 
 alm_request_user *alm_session_requests(alm_session *s)
 {
-    alm_ctx cx = {0};
     if (s->requests != NULL)
         return s->requests;
+    alm_ctx cx = {0};
     if (alm_requests_join(&cx, s->db, s->who != NULL ? s->identity : NULL, &s->requests) == ALM_OK)
         return s->requests;
     s->err = cx.err;

@@ -493,9 +493,13 @@ const alm_table *alm_snapshot_at(const alm_snapshot *snap, size_t i)
 
 int32_t alm_table_col(const alm_table *table, alm_str name)
 {
-    for (uint32_t i = 0; i < table->n_cols; i++)
-        if (alm_str_ieq(alm_str_of(table->cols[i].name), name))
+    const char first = name.len > 0 ? name.ptr[0] : 0;
+    for (uint32_t i = 0; i < table->n_cols; i++) {
+        /* All but the bit that tells small letters from capitals; most names differ here already. */
+        if (((table->cols[i].name[0] ^ first) & 0xdf) == 0 &&
+            alm_str_ieq(alm_str_of(table->cols[i].name), name))
             return (int32_t)i;
+    }
     return -1;
 }
 

@@ -6,6 +6,7 @@
  * and "errors", a list of the bad lines. A request that the server cannot take now answers 5xx, which makes
  * clients try again; one that is wrong answers 4xx.
  */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/conf.h"
@@ -43,7 +44,7 @@ typedef struct write_run {
     bool too_long;   /* unpacked */
     alm_status code;
     int64_t rows, n_bad;
-    alm_line_error bad[ALM_LINES_ERRORS_MAX];
+    alm_line_error bad[ALM_LINES_ERRORS_MAX]; /* the first n_bad; not cleared at the beginning */
 } write_run;
 
 /* ------------------------------------------------------------------------ answers */
@@ -368,12 +369,13 @@ static void start(alm_http *h, char unit, bool gzip, alm_str boundary)
         refuse_for(h, err->code, err->msg);
         return;
     }
-    write_run *run = calloc(1, sizeof(*run));
+    write_run *run = malloc(sizeof *run);
     if (run == NULL) {
         alm_count(&((alm_net_shared *)alm_conn_arg(h->conn))->line_http_running, -1);
         alm_http_reply_text(h, 503, "out of memory");
         return;
     }
+    memset(run, 0, offsetof(write_run, bad));
     run->h = h;
     run->session = session;
     run->shared = alm_conn_arg(h->conn);
