@@ -1,6 +1,7 @@
 /* query_run.c - see query_run.h. */
 #include "net/http/query_run_state.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -910,12 +911,14 @@ void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *op
     alm_query_run *run = NULL;
     if (session != NULL && !alm_utf8_is_valid(query))
         alm_http_reply_error(h, 400, (alm_str){"", 0}, "Bad UTF8 encoding in query text", 0);
-    else if (session != NULL && (run = calloc(1, sizeof(*run))) == NULL)
+    else if (session != NULL && (run = malloc(sizeof *run)) == NULL)
         alm_http_reply_text(h, 503, "out of memory");
     if (run == NULL) {
         alm_held_release(options->held);
         return;
     }
+    memset(run, 0, offsetof(alm_query_run, err.msg));
+    run->err.msg[0] = 0;
     run->h = h;
     run->session = session;
     run->opt = *options;

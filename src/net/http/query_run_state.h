@@ -56,7 +56,7 @@ typedef struct alm_query_run {
     bool begun; /* a piece was made */
     bool finished, failed, waiting;
     int64_t waiting_since_ns; /* for the client to read */
-    alm_error err;
+    alm_error err;            /* the last member: its text is not cleared at the beginning */
 } alm_query_run;
 
 /* ------------------------------------------------------------- of query_run.c */
