@@ -347,9 +347,11 @@ SUITES = [
 ]
 
 
-# All suites run in two lanes, as a suite and its server seldom keep two cores busy. The second lane begins with these, which mostly wait, for
-# time-outs and slow peers; then both take what is left.
-BESIDE = {"hostile", "framing", "pg-limits", "faults", "pg-tls", "pg-settings", "matviews", "rest", "openapi", "reload", "console"}
+# All suites run in three lanes, as a suite and its server seldom keep two cores busy. The second lane begins with these, which mostly wait, for
+# time-outs and slow peers; then it and the first take what is left.
+BESIDE = {"framing", "pg-limits", "faults", "pg-tls", "pg-settings", "matviews", "rest", "openapi", "reload", "console"}
+# The third has these, which use a processor for a fifth of their time, and then ends: three suites that compute would make each other late.
+WAITING = {"hostile", "snapshot-age", "oidc", "oidc-logout"}
 
 
 def taken(queue):
@@ -394,14 +396,14 @@ def main():
             raise SystemExit(f"no suite {name}; there are: {', '.join(known)}")
     atexit.register(ahead.stop)
     wanted = [suite for suite in SUITES if (suite[0] in o.suites if o.suites else mode == "nightly" or not suite[1])]
-    beside = [] if o.suites else [suite for suite in wanted if suite[0] in BESIDE]
+    beside, waiting = ([] if o.suites else [suite for suite in wanted if suite[0] in names] for names in (BESIDE, WAITING))
     if not o.suites:
         build("release")
         ahead.start(LATER)
-    left = collections.deque(suite for suite in wanted if suite not in beside)
-    lanes = [(), beside] if not o.suites else [()]
+    left = collections.deque(suite for suite in wanted if suite not in beside and suite not in waiting)
+    lanes = [taken(left)] if o.suites else [taken(left), itertools.chain(beside, taken(left)), waiting]
     with concurrent.futures.ThreadPoolExecutor(len(lanes)) as pool:
-        results = list(pool.map(lambda first: run_suites(itertools.chain(first, taken(left)), mode), lanes))
+        results = list(pool.map(lambda suites: run_suites(suites, mode), lanes))
     passed, failed = (sum(column) for column in zip(*results))
     print(f"{passed} passed, {failed} failed, {len(skips)} skipped")
     sys.exit(failed > 0)
