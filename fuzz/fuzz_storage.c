@@ -271,7 +271,7 @@ static void seal_catalog(image *f)
     const uint64_t n = f->n;
     memcpy(f->bytes + 16, &n, sizeof n);
     const uint32_t crc = alm_crc32c(0, f->bytes + 64, f->n - 64);
-    put32(f->bytes + 12, alm_crc32c(crc, f->bytes + 16, 48));
+    put32(f->bytes + 12, alm_crc32c(alm_crc32c(crc, f->bytes + 16, 48), f->bytes, 12));
 }
 
 static void seal_log(image *f)
@@ -307,7 +307,7 @@ static void seal_dictionary(image *f)
         if (n * 4 > left || text_bytes > left - n * 4)
             return;
         const size_t payload = (size_t)(n * 4 + text_bytes);
-        const uint32_t crc = alm_crc32c(0, head + 16, 8);
+        const uint32_t crc = alm_crc32c(alm_crc32c(0, head + 4, 8), head + 16, 8);
         put32(head + 12, alm_crc32c(crc, head + RECORD, payload));
         at += RECORD + payload;
     }

@@ -3,7 +3,8 @@
 
 data/database-9.tar.xz is of the last program with catalogue version 9 and log version 10, killed: two tables with partitions, symbols, an overlay, a Parquet
 part and rows behind the checkpoint, and a backup from before these. data/database-10.tar.xz is of catalogue version 10 and log version 11: a table of 40
-hourly partitions of one row, each in a file of its own, and behind the checkpoint ten late rows and an UPDATE.
+hourly partitions of one row, each in a file of its own, and behind the checkpoint ten late rows and an UPDATE. data/database-11.tar.xz is of catalogue
+version 11 and dictionary version 2, killed: a table with a dictionary of three records, its rows in the catalogue, and two rows behind the checkpoint.
 
     upgrade_test.py [--binary FILE] [NAME...]
 """
@@ -112,7 +113,7 @@ def it_gets_an_id_with_the_log_and_with_the_catalogue():
             expect(s.rows("select s, v from t where id = 1000") == [["s10", "new"]], "a row of the log of today")
             s.exec("checkpoint create")
             s.exec("checkpoint release")
-        expect((version_of(old.root / "db" / "catalog"), id_of_catalogue(old.root)) == (11, number), "the id of the catalogue")
+        expect((version_of(old.root / "db" / "catalog"), id_of_catalogue(old.root)) == (12, number), "the id of the catalogue")
         with old.server() as s:
             are_right(s)
         code, said = program("check", old.root)
@@ -145,6 +146,37 @@ def parts_share_files_from_then_on():
         expect(code == 0, f"check: {code} {said}")
 
 
+def symbols_of(s):
+    return s.rows("select count(), sum(id), count_distinct(s) from t")[0], s.rows("select s from t where id in (3, 104, 205, 301, 302, 400) order by id")
+
+
+@check
+def a_dictionary_of_before_is_appended_to():
+    """Its records stay in the form of the version that its header says; a dictionary that is made now has the version of today."""
+    checkpoint = ("checkpoint create", "checkpoint release")
+    with Old(11) as old:
+        path = old.root / "db" / "tables" / "1" / "3.dict"
+        before = path.read_bytes()
+        expect((version_of(old.root / "db" / "catalog"), version_of(path)) == (11, 2), "not a directory of before")
+        code, said = program("check", old.root)
+        expect(code == 0, f"check: {code} {said}")
+        with old.server() as s:
+            expect(symbols_of(s) == ([302, 45753, 16], [["a3"], ["b4"], ["c0"], ["d0"], ["a1"]]), symbols_of(s))
+            s.exec("insert into t values ('1970-01-10', 400, 'e0', 9.5)")
+            s.exec("create table n as (select * from t) timestamp(ts) partition by day")
+            for sql in checkpoint:
+                s.exec(sql)
+            s.kill()
+        after = path.read_bytes()
+        expect(after.startswith(before) and len(after) > len(before), "the dictionary was not appended to")
+        expect((version_of(old.root / "db" / "catalog"), [version_of(p) for p in sorted((old.root / "db" / "tables").glob("*/*.dict"))]) == (12, [2, 3]), "versions")
+        with old.server() as s:
+            expect(symbols_of(s) == ([303, 46153, 17], [["a3"], ["b4"], ["c0"], ["d0"], ["a1"], ["e0"]]), symbols_of(s))
+            expect(s.rows("select count(), count_distinct(s) from n") == [[303, 17]], "a copy")
+        code, said = program("check", old.root)
+        expect(code == 0, f"check: {code} {said}")
+
+
 @check
 def it_gets_an_id_with_a_checkpoint_alone():
     with Old() as old:
@@ -154,7 +186,7 @@ def it_gets_an_id_with_a_checkpoint_alone():
             s.exec("checkpoint release")
             s.kill()
         number = id_of_catalogue(old.root)
-        expect(version_of(old.root / "db" / "catalog") == 11 and number != 0, "no id")
+        expect(version_of(old.root / "db" / "catalog") == 12 and number != 0, "no id")
         with old.server() as s:
             are_right(s)
             for table in ("t", "u"):  # parts, dictionaries of before and the Parquet file are written anew

@@ -14,7 +14,8 @@
 #include "storage/view.h"
 
 enum {
-    CATALOG_VERSION = 11,
+    CATALOG_VERSION = 12,
+    CATALOG_SUMMED = 12,     /* the checksum covers magic and version from here on */
     CATALOG_PACKED = 11,     /* parts that share a file from here on */
     CATALOG_IDENTIFIED = 10, /* database id, checksums of parts and dictionaries from here on */
     CATALOG_HEADER = 64,
@@ -24,11 +25,20 @@ enum {
 typedef struct catalog_header {
     char magic[8];
     uint32_t version;
-    uint32_t crc; /* of the bytes behind the header, then of bytes 16..63 */
+    uint32_t
+        crc; /* of the bytes behind the header, of bytes 16..63, and from version 12 on of bytes 0..11 */
     uint64_t bytes, lsn;
     uint64_t next_table_id, next_part_id, next_file_id, next_seq;
 } catalog_header;
 _Static_assert(sizeof(catalog_header) == CATALOG_HEADER, "on disk");
+
+/* `behind`: the checksum of the bytes behind the header. */
+static uint32_t checksum(const catalog_header *head, uint32_t behind)
+{
+    const uint32_t crc = alm_crc32c(behind, (const char *)head + 16, sizeof *head - 16);
+    return head->version < CATALOG_SUMMED ? crc
+                                          : alm_crc32c(crc, head, offsetof(catalog_header, crc));
+}
 
 /* Written in pieces: 16 MB of rows need not be in memory twice. */
 typedef struct catalog_out {
@@ -156,7 +166,7 @@ static alm_status write_file(catalog_out *o, alm_storage *st, const alm_catver *
     o->at = CATALOG_HEADER;
     ALM_TRY(put_versions(o, st->database_id, cat));
     head.bytes = (uint64_t)o->at;
-    head.crc = alm_crc32c(o->crc, (const char *)&head + 16, sizeof head - 16);
+    head.crc = checksum(&head, o->crc);
     ALM_TRY(
         alm_io_write_all(o->cx, o->io, o->handle, &head, sizeof head, 0, "write the catalogue"));
     const int e = o->io->sync(o->io, o->handle);
@@ -196,6 +206,23 @@ alm_status alm_catalog_write(alm_ctx *cx, alm_storage *st, const alm_catver *cat
 
 /* ---------------------------------------------------------------------- reading */
 
+/* A version number that is not known counts only if the checksum, which later versions keep, covers it: else it is damage. */
+static alm_status check_header(alm_ctx *cx, const char *path, const catalog_header *head,
+                               const alm_catalog_file *file)
+{
+    const char *const behind = (const char *)file->map + CATALOG_HEADER;
+    const uint32_t crc = checksum(head, alm_crc32c(0, behind, file->bytes - CATALOG_HEADER));
+    if (memcmp(head->magic, "ALMCAT01", 8) != 0 || head->version == 0 ||
+        head->bytes != file->bytes || crc != head->crc)
+        return alm_fail(cx, ALM_E_CORRUPT, -1, "'%s' is damaged: its checksum does not match",
+                        path);
+    if (head->version > CATALOG_VERSION)
+        return alm_fail(cx, ALM_E_UNSUPPORTED, -1,
+                        "'%s' has format version %u, this program reads up to %d", path,
+                        head->version, CATALOG_VERSION);
+    return ALM_OK;
+}
+
 /* Maps and checks it; *bytes 0: it is not there. */
 static alm_status read_file(alm_ctx *cx, alm_storage *st, alm_catalog_file *out,
                             catalog_header *header)
@@ -222,32 +249,19 @@ static alm_status read_file(alm_ctx *cx, alm_storage *st, alm_catalog_file *out,
         return alm_io_fail(cx, e, path);
     out->bytes = (size_t)meta.size_bytes;
     catalog_header head = {.version = 0};
-    const char *bytes = out->map;
     alm_status s = ALM_OK;
-    if (io->prefetch(io, out->map, out->bytes) == -EFAULT)
+    if (io->prefetch(io, out->map, out->bytes) == -EFAULT) {
         s = alm_fail(cx, ALM_E_CORRUPT, -1, "'%s' is damaged: its bytes cannot be read", path);
-    else
-        memcpy(&head, out->map, sizeof head);
-    if (s != ALM_OK) {
-        /* said */
-    } else if (memcmp(head.magic, "ALMCAT01", 8) == 0 && head.version > CATALOG_VERSION) {
-        s = alm_fail(cx, ALM_E_UNSUPPORTED, -1,
-                     "'%s' has format version %u, this program reads up to %d", path, head.version,
-                     CATALOG_VERSION);
     } else {
-        uint32_t crc = alm_crc32c(0, bytes + CATALOG_HEADER, out->bytes - CATALOG_HEADER);
-        crc = alm_crc32c(crc, bytes + 16, CATALOG_HEADER - 16);
-        if (memcmp(head.magic, "ALMCAT01", 8) != 0 || head.version == 0 ||
-            head.bytes != out->bytes || crc != head.crc)
-            s = alm_fail(cx, ALM_E_CORRUPT, -1, "'%s' is damaged: its checksum does not match",
-                         path);
+        memcpy(&head, out->map, sizeof head);
+        s = check_header(cx, path, &head, out);
     }
     if (s != ALM_OK) {
         alm_catalog_unmap(st, out);
         return s;
     }
     if (head.version >= CATALOG_IDENTIFIED && out->bytes >= CATALOG_HEADER + sizeof(uint64_t))
-        memcpy(&out->database_id, bytes + CATALOG_HEADER, sizeof out->database_id);
+        memcpy(&out->database_id, (const char *)out->map + CATALOG_HEADER, sizeof out->database_id);
     *header = head;
     return ALM_OK;
 }

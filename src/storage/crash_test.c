@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "base/crc32c.h"
 #include "base/log.h"
 #include "storage/crash_steps_for_test.h"
 
@@ -542,17 +543,22 @@ static void damage_of_the_log_is_noticed(void **state)
     assert_true(refused > 30);
 }
 
+static void catalogue_of_one_row(world *w)
+{
+    world_init(w, 5);
+    assert_int_equal(world_open(w), ALM_OK);
+    assert_int_equal(make(w, 0, &w->known), ALM_OK);
+    assert_int_equal(rows(w, 0, -1, 0, 5, &w->known), ALM_OK);
+    alm_storage_close(w->st);
+    w->st = NULL;
+}
+
 static void damage_of_the_catalogue_is_noticed(void **state)
 {
     (void)state;
     for (int64_t offset = 0; offset < 400; offset += 7) {
         world w;
-        world_init(&w, 5);
-        assert_int_equal(world_open(&w), ALM_OK);
-        assert_int_equal(make(&w, 0, &w.known), ALM_OK);
-        assert_int_equal(rows(&w, 0, -1, 0, 5, &w.known), ALM_OK);
-        alm_storage_close(w.st);
-        w.st = NULL;
+        catalogue_of_one_row(&w);
         assert_true(alm_sim_flip(w.sim, "r/db/catalog", offset, (unsigned)offset));
         const alm_status st = world_open(&w);
         assert_true(st == ALM_E_CORRUPT || st == ALM_E_UNSUPPORTED);
@@ -563,6 +569,43 @@ static void damage_of_the_catalogue_is_noticed(void **state)
         assert_true(n > 0);
         world_deinit(&w);
     }
+}
+
+/* A version number that rots is damage, and not a format of later or of before. */
+static void bits_of_the_first_bytes_of_the_catalogue_are_damage(void **state)
+{
+    (void)state;
+    world w;
+    catalogue_of_one_row(&w);
+    for (unsigned bit = 0; bit < 16 * 8; bit++) {
+        assert_true(alm_sim_flip(w.sim, "r/db/catalog", bit / 8, bit % 8));
+        assert_int_equal(world_open(&w), ALM_E_CORRUPT);
+        assert_non_null(strstr(w.cx.err.msg, "its checksum does not match"));
+        assert_true(alm_sim_flip(w.sim, "r/db/catalog", bit / 8, bit % 8));
+    }
+    assert_int_equal(world_open(&w), ALM_OK);
+    world_deinit(&w);
+}
+
+static void a_later_version_of_the_catalogue_is_refused_by_name(void **state)
+{
+    (void)state;
+    world w;
+    unsigned char bytes[4096];
+    catalogue_of_one_row(&w);
+    const alm_io *io = alm_sim_io(w.sim);
+    const int h = io->open(io, "r/db/catalog", ALM_IO_READ | ALM_IO_WRITE);
+    const int64_t n = io->read(io, h, bytes, sizeof bytes, 0);
+    assert_true(n > 64 && n < (int64_t)sizeof bytes);
+    bytes[8]++;
+    uint32_t crc = alm_crc32c(0, bytes + 64, (size_t)n - 64);
+    crc = alm_crc32c(alm_crc32c(crc, bytes + 16, 48), bytes, 12);
+    memcpy(bytes + 12, &crc, sizeof crc);
+    assert_int_equal(io->write(io, h, bytes, 64, 0), 64);
+    assert_int_equal(io->close(io, h), 0);
+    assert_int_equal(world_open(&w), ALM_E_UNSUPPORTED);
+    assert_non_null(strstr(w.cx.err.msg, "format version"));
+    world_deinit(&w);
 }
 
 /* ---------------------------------------------------------------- group commit */
@@ -640,6 +683,8 @@ int main(void)
         cmocka_unit_test(a_failed_sync_refuses_writes_until_restart),
         cmocka_unit_test(damage_of_the_log_is_noticed),
         cmocka_unit_test(damage_of_the_catalogue_is_noticed),
+        cmocka_unit_test(bits_of_the_first_bytes_of_the_catalogue_are_damage),
+        cmocka_unit_test(a_later_version_of_the_catalogue_is_refused_by_name),
         cmocka_unit_test(syncs_are_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -455,6 +455,7 @@ alm_status alm_symbols_copy(alm_ctx *cx, alm_symbols *from, uint32_t id, uint32_
     copy->database_id = from->database_id;
     copy->saved_count = from->saved_count;
     copy->saved_bytes = from->saved_bytes;
+    copy->saved_version = from->saved_version;
     if (st == ALM_OK && from->saved_count > count)
         st = alm_fail(cx, ALM_E_INTERNAL, -1,
                       "symbol dictionary of column %u: the file has %u codes, of which %u stay",

@@ -14,8 +14,9 @@
  *
  * File        append-only, one record per save (checkpoint), little-endian:
  *             "ALMDICT1", u32 version, u32 column id, u64 table id, u64 database id, u32 CRC32C of the bytes before,
- *             u32 0 (version 1 has no database id); then records: u32 magic, u32 first code, u32 n, u32 CRC32C of the rest,
- *             u64 text bytes, u32 length x n, text bytes. What lies behind the records that make up
+ *             u32 0 (version 1 has no database id); then records: u32 magic, u32 first code, u32 n, u32 CRC32C of all other
+ *             fields but the magic (before version 3: of those behind it), u64 text bytes, u32 length x n, text bytes. Records are
+ *             those of the version in the header, whoever appends them. What lies behind the records that make up
  *             the count of the checkpoint is cut off by the next save (a crash left it there).
  */
 #ifndef ALM_STORAGE_DICT_H
@@ -34,7 +35,7 @@ typedef struct alm_symbols_space {
 } alm_symbols_space;
 
 enum {
-    ALM_SYMBOLS_VERSION = 2,
+    ALM_SYMBOLS_VERSION = 3,
     ALM_SYMBOLS_EMPTY_BYTES = 512 /* what a dictionary without values counts for in an account */
 };
 

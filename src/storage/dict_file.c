@@ -31,15 +31,21 @@ typedef struct file_header_1 { /* of version 1 */
 } file_header_1;
 _Static_assert(sizeof(file_header_1) == 32, "on disk");
 
-static uint32_t record_crc(const alm_dict_record *head, const void *payload, size_t bytes)
+static uint32_t record_crc(const alm_dict_record *head, uint32_t version, const void *payload,
+                           size_t bytes)
 {
-    const uint32_t crc = alm_crc32c(0, &head->text_bytes, sizeof(head->text_bytes));
+    uint32_t crc = 0;
+    if (version >= ALM_DICT_SUMMED)
+        crc =
+            alm_crc32c(alm_crc32c(0, &head->first, sizeof(head->first)), &head->n, sizeof(head->n));
+    crc = alm_crc32c(crc, &head->text_bytes, sizeof(head->text_bytes));
     return alm_crc32c(crc, payload, bytes);
 }
 
 /* Appends one record of codes [first, first + n) at *offset. */
 static alm_status save_record(alm_ctx *cx, const alm_symbols *sym, const alm_io *io, int handle,
-                              const char *path, uint32_t first, uint32_t n, int64_t *offset)
+                              const char *path, uint32_t version, uint32_t first, uint32_t n,
+                              int64_t *offset)
 {
     uint64_t text_bytes = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -60,7 +66,7 @@ static alm_status save_record(alm_ctx *cx, const alm_symbols *sym, const alm_io 
     }
     alm_dict_record head = {
         .magic = ALM_DICT_RECORD_MAGIC, .first = first, .n = n, .text_bytes = text_bytes};
-    head.crc = record_crc(&head, buf + sizeof(head), bytes - sizeof(head));
+    head.crc = record_crc(&head, version, buf + sizeof(head), bytes - sizeof(head));
     memcpy(buf, &head, sizeof(head));
     const alm_status st = alm_io_write_all(cx, io, handle, buf, bytes, *offset, path);
     free(buf);
@@ -93,11 +99,12 @@ static alm_status write_header(alm_ctx *cx, const alm_symbols *sym, const alm_io
 
 /* Records of codes [from, to). */
 static alm_status write_codes(alm_ctx *cx, const alm_symbols *sym, const alm_io *io, int handle,
-                              const char *path, uint32_t from, uint32_t to, int64_t *offset)
+                              const char *path, uint32_t version, uint32_t from, uint32_t to,
+                              int64_t *offset)
 {
     for (uint32_t code = from; code < to;) {
         const uint32_t n = record_fill(sym, code, to);
-        ALM_TRY(save_record(cx, sym, io, handle, path, code, n, offset));
+        ALM_TRY(save_record(cx, sym, io, handle, path, version, code, n, offset));
         code += n;
     }
     return ALM_OK;
@@ -119,7 +126,7 @@ alm_status alm_symbols_export(alm_ctx *cx, const alm_symbols *sym, const alm_io 
         return alm_io_fail(cx, handle, path);
     alm_status st = write_header(cx, sym, io, handle, path);
     if (st == ALM_OK)
-        st = write_codes(cx, sym, io, handle, path, 1, count, &offset);
+        st = write_codes(cx, sym, io, handle, path, ALM_SYMBOLS_VERSION, 1, count, &offset);
     if (st == ALM_OK)
         st = sync_file(cx, io, handle, path);
     const int rc = io->close(io, handle);
@@ -163,10 +170,11 @@ static alm_status read_header(alm_ctx *cx, const char *path, const char *map, si
 }
 
 alm_status alm_dict_check_header(alm_ctx *cx, const alm_symbols *sym, const char *path,
-                                 const char *map, size_t size, size_t *bytes)
+                                 const char *map, size_t size, alm_dict_form *form)
 {
     file_header head;
-    ALM_TRY(read_header(cx, path, map, size, &head, bytes));
+    ALM_TRY(read_header(cx, path, map, size, &head, &form->bytes));
+    form->version = head.version;
     if (head.database_id != 0 && sym->database_id != 0 && head.database_id != sym->database_id)
         return alm_fail(cx, ALM_E_CORRUPT, -1,
                         "dictionary file '%s' is of another database: it has database id %016llx, "
@@ -189,7 +197,7 @@ static alm_status check_file(alm_ctx *cx, const alm_symbols *sym, const alm_io *
 {
     char head[sizeof(file_header)];
     alm_io_stat meta = {0};
-    size_t bytes = 0;
+    alm_dict_form form;
     const int rc = io->stat(io, path, &meta);
     if (rc < 0)
         return alm_io_fail(cx, rc, path);
@@ -197,7 +205,10 @@ static alm_status check_file(alm_ctx *cx, const alm_symbols *sym, const alm_io *
         return corrupt(cx, path, meta.size_bytes, "it was cut, or is an older copy");
     const size_t n = (size_t)ALM_MIN(meta.size_bytes, (int64_t)sizeof(head));
     ALM_TRY(alm_io_read_all(cx, io, handle, head, n, 0, path));
-    return alm_dict_check_header(cx, sym, path, head, n, &bytes);
+    ALM_TRY(alm_dict_check_header(cx, sym, path, head, n, &form));
+    return form.version == sym->saved_version
+               ? ALM_OK
+               : corrupt(cx, path, 0, "it has another version than it had");
 }
 
 static alm_status write_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *path,
@@ -213,6 +224,7 @@ static alm_status write_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, 
     if (fresh) {
         st = write_header(cx, sym, io, handle, path);
         offset = (int64_t)sizeof(file_header);
+        sym->saved_version = ALM_SYMBOLS_VERSION;
     } else {
         st = check_file(cx, sym, io, handle, path);
         const int rc =
@@ -221,7 +233,8 @@ static alm_status write_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, 
             st = alm_io_fail(cx, rc, path);
     }
     if (st == ALM_OK)
-        st = write_codes(cx, sym, io, handle, path, sym->saved_count, count, &offset);
+        st = write_codes(cx, sym, io, handle, path, sym->saved_version, sym->saved_count, count,
+                         &offset);
     if (st != ALM_OK) {
         (void)io->close(io, handle);
         return st;
@@ -244,6 +257,7 @@ static alm_status rewrite_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io
         rc = io->rename(io, tmp, path);
     if (st == ALM_OK && rc >= 0) {
         sym->saved_bytes = meta.size_bytes;
+        sym->saved_version = ALM_SYMBOLS_VERSION;
         rc = io->sync_dir(io, dir);
     }
     if (st == ALM_OK && rc < 0)
@@ -322,8 +336,8 @@ void alm_symbols_saved(const alm_symbols_saving *saving)
 }
 
 alm_status alm_dict_find_record(alm_ctx *cx, const char *path, const char *map, size_t size,
-                                size_t offset, uint32_t first, alm_dict_record *head,
-                                const char **lens)
+                                uint32_t version, size_t offset, uint32_t first,
+                                alm_dict_record *head, const char **lens)
 {
     if (size - offset < sizeof(*head))
         return corrupt(cx, path, (int64_t)offset, "record is cut off");
@@ -334,7 +348,8 @@ alm_status alm_dict_find_record(alm_ctx *cx, const char *path, const char *map, 
     if ((size_t)head->n * 4 > room || head->text_bytes > room - (size_t)head->n * 4)
         return corrupt(cx, path, (int64_t)offset, "record is cut off");
     *lens = map + offset + sizeof(*head);
-    if (head->crc != record_crc(head, *lens, (size_t)head->n * 4 + (size_t)head->text_bytes))
+    if (head->crc !=
+        record_crc(head, version, *lens, (size_t)head->n * 4 + (size_t)head->text_bytes))
         return corrupt(cx, path, (int64_t)offset, "record fails its checksum");
     return ALM_OK;
 }
@@ -342,12 +357,12 @@ alm_status alm_dict_find_record(alm_ctx *cx, const char *path, const char *map, 
 /* Calls each for every value of the record at *offset, and moves on behind it. */
 typedef alm_status (*each_value)(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_str text);
 static alm_status walk_record(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
-                              size_t size, uint32_t first, each_value each, size_t *offset,
-                              uint32_t *n)
+                              size_t size, uint32_t version, uint32_t first, each_value each,
+                              size_t *offset, uint32_t *n)
 {
     alm_dict_record head;
     const char *lens = NULL;
-    ALM_TRY(alm_dict_find_record(cx, path, map, size, *offset, first, &head, &lens));
+    ALM_TRY(alm_dict_find_record(cx, path, map, size, version, *offset, first, &head, &lens));
     const char *text = lens + (size_t)head.n * 4;
     uint64_t left = head.text_bytes;
     for (uint32_t i = 0; i < head.n; i++) {
@@ -374,12 +389,16 @@ static alm_status sum_value(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_st
 
 /* Calls each for the values [1, count) of the file. */
 static alm_status walk_file(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
-                            size_t size, uint32_t count, each_value each, size_t *end)
+                            size_t size, uint32_t count, each_value each, uint32_t *version,
+                            size_t *end)
 {
     uint32_t first = 1, n = 0;
-    ALM_TRY(alm_dict_check_header(cx, sym, path, map, size, end));
+    alm_dict_form form;
+    ALM_TRY(alm_dict_check_header(cx, sym, path, map, size, &form));
+    *version = form.version;
+    *end = form.bytes;
     for (; first < count; first += n)
-        ALM_TRY(walk_record(cx, sym, path, map, size, first, each, end, &n));
+        ALM_TRY(walk_record(cx, sym, path, map, size, form.version, first, each, end, &n));
     return first == count ? ALM_OK
                           : corrupt(cx, path, (int64_t)*end, "record reaches over the count");
 }
@@ -389,7 +408,8 @@ static alm_status load_map(alm_ctx *cx, alm_symbols *sym, const char *path, cons
                            size_t size, uint32_t count, uint32_t crc)
 {
     size_t offset = 0;
-    alm_status st = walk_file(cx, sym, path, map, size, count, sum_value, &offset);
+    uint32_t version = 0;
+    alm_status st = walk_file(cx, sym, path, map, size, count, sum_value, &version, &offset);
     if (st == ALM_OK && crc != 0 && sym->crc != crc)
         st =
             alm_fail(cx, ALM_E_CORRUPT, -1,
@@ -400,7 +420,8 @@ static alm_status load_map(alm_ctx *cx, alm_symbols *sym, const char *path, cons
         sym->summed = sym->crc = 0;
         return st;
     }
-    ALM_TRY(walk_file(cx, sym, path, map, size, count, alm_symbols_put, &offset));
+    ALM_TRY(walk_file(cx, sym, path, map, size, count, alm_symbols_put, &version, &offset));
+    sym->saved_version = version;
     sym->saved_count = count;
     sym->saved_bytes = (int64_t)offset;
     return ALM_OK;
@@ -444,12 +465,14 @@ static alm_status same_value(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_s
 static alm_status compare_map(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
                               size_t size, uint32_t count)
 {
-    size_t offset = 0;
+    alm_dict_form form;
     uint32_t first = 1, n = 0;
-    ALM_TRY(alm_dict_check_header(cx, sym, path, map, size, &offset));
+    ALM_TRY(alm_dict_check_header(cx, sym, path, map, size, &form));
+    size_t offset = form.bytes;
     for (; offset < size; first += n) {
         ALM_TRY(alm_check(cx));
-        ALM_TRY(walk_record(cx, sym, path, map, size, first, same_value, &offset, &n));
+        ALM_TRY(
+            walk_record(cx, sym, path, map, size, form.version, first, same_value, &offset, &n));
     }
     return first == count ? ALM_OK
                           : corrupt(cx, path, (int64_t)offset, "it has not the values it should");

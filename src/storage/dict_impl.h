@@ -48,6 +48,7 @@ struct alm_symbols {
     uint32_t n_retired, cap_retired;
     uint32_t saved_count;    /* codes the file holds + 1 */
     int64_t saved_bytes;     /* length of the file up to there */
+    uint32_t saved_version;  /* of its records; 0: there is no file */
     symbols_charge *charges; /* by `first`; no two neighbours are of one account */
     uint32_t n_charges, cap_charges;
     atomic_bool replaced; /* alm_symbols_replace: no value may come any more */
@@ -65,22 +66,31 @@ ALM_NODISCARD alm_status alm_symbols_share_charges(alm_ctx *cx, const alm_symbol
 void alm_symbols_uncharge(alm_symbols *sym);
 
 /* A record of the file; u32 length x n and the texts follow. */
-enum { ALM_DICT_RECORD_MAGIC = 0x52434944 /* "DICR" */ };
+enum {
+    ALM_DICT_RECORD_MAGIC = 0x52434944, /* "DICR" */
+    ALM_DICT_SUMMED = 3 /* the checksum of a record covers `first` and `n` from here on */
+};
 typedef struct alm_dict_record {
     uint32_t magic, first, n;
-    uint32_t crc; /* of text_bytes, lengths and text */
+    uint32_t crc; /* of first and n (from version 3 on), text_bytes, lengths and text */
     uint64_t text_bytes;
 } alm_dict_record;
 _Static_assert(sizeof(alm_dict_record) == 24, "on disk");
 
-/* Is it the file of this dictionary? *bytes: where the first record stands. */
+/* What the header says of the records. */
+typedef struct alm_dict_form {
+    uint32_t version;
+    size_t bytes; /* of the header: where the first record stands */
+} alm_dict_form;
+/* Is it the file of this dictionary? */
 ALM_NODISCARD alm_status alm_dict_check_header(alm_ctx *cx, const alm_symbols *sym,
                                                const char *path, const char *map, size_t size,
-                                               size_t *bytes);
-/* The record at `offset`, of values from `first` on, whose checksum fits; *lens: its lengths, behind which its text stands. */
+                                               alm_dict_form *form);
+/* The record of a file of `version` at `offset`, of values from `first` on, whose checksum fits; *lens: its lengths, behind which its text stands. */
 ALM_NODISCARD alm_status alm_dict_find_record(alm_ctx *cx, const char *path, const char *map,
-                                              size_t size, size_t offset, uint32_t first,
-                                              alm_dict_record *head, const char **lens);
+                                              size_t size, uint32_t version, size_t offset,
+                                              uint32_t first, alm_dict_record *head,
+                                              const char **lens);
 /* Puts another text in the place of a placeholder. It is not found by alm_symbols_find. Nobody else uses the dictionary. */
 ALM_NODISCARD alm_status alm_symbols_name(alm_ctx *cx, alm_symbols *sym, uint32_t code,
                                           alm_str text);

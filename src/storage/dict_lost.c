@@ -136,5 +136,6 @@ alm_status alm_symbols_regain(alm_ctx *cx, alm_symbols *sym, const alm_io *io, c
     free(why);
     sym->saved_count = alm_symbols_count(sym);
     sym->saved_bytes = meta.size_bytes;
+    sym->saved_version = ALM_SYMBOLS_VERSION;
     return ALM_OK;
 }

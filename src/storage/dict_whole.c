@@ -1,8 +1,9 @@
 /*
  * dict_whole.c - what the file of a lost dictionary still says: the values of its sound records.
  *
- * Trust       A record has a checksum of its texts, but not of the number of its first code. That number counts where it continues
- *             the record before, or, behind a gap, where the record that follows or the count of the dictionary agrees with it.
+ * Trust       A record has a checksum, which from version 3 on covers the number of its first code, too. Before, that number counts
+ *             where it continues the record before, or, behind a gap, where the record that follows or the count of the dictionary
+ *             agrees with it.
  *             All values together have a checksum in the catalogue: a file that has them all and another checksum is another
  *             one, and nothing of it counts; one whose header is damaged counts only if this checksum fits.
  */
@@ -17,6 +18,7 @@ typedef struct whole_file {
     alm_symbols *sym;
     const char *path, *map;
     size_t size;
+    uint32_t version;  /* 0: the header is damaged */
     uint32_t count;    /* 0: not known */
     uint32_t next;     /* code behind the last record that counts */
     uint32_t missing;  /* codes before it that no record has */
@@ -25,6 +27,16 @@ typedef struct whole_file {
     bool contradicted; /* a code has another text already */
 } whole_file;
 
+static bool is_record(const whole_file *f, uint32_t version, size_t offset, alm_dict_record *head,
+                      const char **lens)
+{
+    const bool good = alm_dict_find_record(f->cx, f->path, f->map, f->size, version, offset,
+                                           head->first, head, lens) == ALM_OK;
+    alm_error_clear(f->cx);
+    return good;
+}
+
+/* Where the version is not known, one of the two checksums must fit. */
 static bool record_at(const whole_file *f, size_t offset, alm_dict_record *head, const char **lens)
 {
     if (f->size - offset < sizeof *head)
@@ -33,10 +45,9 @@ static bool record_at(const whole_file *f, size_t offset, alm_dict_record *head,
     if (head->magic != ALM_DICT_RECORD_MAGIC || head->n == 0 || head->first == 0 ||
         head->n > UINT32_MAX - head->first)
         return false;
-    const bool good = alm_dict_find_record(f->cx, f->path, f->map, f->size, offset, head->first,
-                                           head, lens) == ALM_OK;
-    alm_error_clear(f->cx);
-    return good;
+    return f->version != 0 ? is_record(f, f->version, offset, head, lens)
+                           : is_record(f, ALM_DICT_SUMMED, offset, head, lens) ||
+                                 is_record(f, 1, offset, head, lens);
 }
 
 static size_t end_of(size_t offset, const alm_dict_record *head)
@@ -52,7 +63,7 @@ static bool number_counts(const whole_file *f, size_t offset, const alm_dict_rec
         return true;
     if (head->first < f->next || (f->count > 0 && head->first + head->n > f->count))
         return false;
-    if (head->first + head->n == f->count)
+    if (f->version >= ALM_DICT_SUMMED || head->first + head->n == f->count)
         return true;
     return record_at(f, end_of(offset, head), &after, &lens) &&
            after.first == head->first + head->n;
@@ -102,9 +113,10 @@ static alm_status walk(whole_file *f, bool learn)
 
 static alm_status learn_map(whole_file *f, uint32_t crc, bool proven)
 {
-    size_t begin = 0;
+    alm_dict_form form = {0};
     const bool is_ours =
-        alm_dict_check_header(f->cx, f->sym, f->path, f->map, f->size, &begin) == ALM_OK;
+        alm_dict_check_header(f->cx, f->sym, f->path, f->map, f->size, &form) == ALM_OK;
+    f->version = is_ours ? form.version : 0;
     alm_error_clear(f->cx);
     ALM_TRY(walk(f, false));
     const bool complete = f->count > 0 && f->next == f->count && f->missing == 0;

@@ -126,7 +126,7 @@ static alm_status begin(reading *r)
     return ALM_OK;
 }
 
-/* The version of its format has no checksum: what was read as another one may be no catalogue. */
+/* Before version 12 no checksum covers the version: what was read as another one may be no catalogue. */
 static alm_status load_catalog(reading *r)
 {
     const alm_status e = alm_catalog_load(r->s->cx, &r->build, &r->catalog, &r->marks);

@@ -461,6 +461,36 @@ static void a_dictionary_never_gives_a_wrong_word(void **state)
     alm_sim_free(sim);
 }
 
+/* Offset of a record, 0 the first. */
+static int64_t record_of(const alm_io *io, int record)
+{
+    char bytes[4096];
+    const int h = io->open(io, "/d", ALM_IO_READ);
+    const int64_t n = io->read(io, h, bytes, sizeof bytes, 0);
+    int64_t at = 0;
+    assert_int_equal(io->close(io, h), 0);
+    for (; at + 4 <= n && (memcmp(bytes + at, "DICR", 4) != 0 || record-- > 0); at++)
+        ;
+    assert_true(at + 4 <= n);
+    return at;
+}
+
+/* The checksum of a record covers the number of its first code: between two damaged ones a record counts by itself. */
+static void a_record_between_damaged_ones_counts(void **state)
+{
+    (void)state;
+    alm_ctx cx = {0};
+    alm_sim *sim = alm_sim_new(1);
+    const alm_io *io = alm_sim_io(sim);
+    const uint32_t crc = write_dict(&cx, io);
+    for (int record = 0; record < 4; record += 2) {
+        assert_true(alm_sim_flip(sim, "/d", record_of(io, record) + 26, 1));
+        assert_int_equal(learned(&cx, io, WORDS + 1, crc), WORDS - 5 * (1 + record / 2));
+        assert_int_equal(learned(&cx, io, 0, 0), WORDS - 5 * (1 + record / 2));
+    }
+    alm_sim_free(sim);
+}
+
 /* Values of the column whose name says that they are lost. */
 static uint32_t named_lost(fixture *f)
 {
@@ -539,6 +569,7 @@ int main(void)
         cmocka_unit_test(nothing_but_parts),
         cmocka_unit_test(calls_that_fail),
         cmocka_unit_test(a_dictionary_never_gives_a_wrong_word),
+        cmocka_unit_test(a_record_between_damaged_ones_counts),
         cmocka_unit_test(a_rebuild_that_is_cut_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
