@@ -166,6 +166,7 @@ static alm_status sum_of_footer(backup *b, const alm_file *file, const char *pat
     alm_part_claim claim;
     alm_part_trailer trailer;
     alm_file_claim(file, &claim);
+    ALM_TRY(alm_part_is_file(b->cx, b->io, path));
     if (alm_file_id_is_parquet(file->id)) {
         ALM_TRY(alm_part_open(b->cx, b->io, path, NULL, file->table_id, NULL, &part));
         *sum = alm_part_footer_sum(part);

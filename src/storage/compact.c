@@ -336,7 +336,7 @@ static alm_status is_settled(alm_ctx *cx, const alm_version *v, const alm_part_r
     if (!parquet || ref->n_overlays > 0)
         return ALM_OK;
     alm_part *part = NULL;
-    ALM_TRY(alm_file_part(cx, ref->file, &part));
+    ALM_TRY(alm_damage_of_table(cx, v->table.name, ref->file, alm_file_part(cx, ref->file, &part)));
     *settled = alm_part_is_as(part, v->table.cols, v->table.n_cols);
     return ALM_OK;
 }

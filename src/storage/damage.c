@@ -125,10 +125,11 @@ void alm_damage_of_file(const alm_file *file, const char *what)
 alm_status alm_damage_of_table(alm_ctx *cx, const char *table, const alm_file *file,
                                alm_status status)
 {
-    if (status != ALM_E_CORRUPT)
+    if (status != ALM_E_CORRUPT && status != ALM_E_IO)
         return status;
     name_table(cx, table);
-    alm_damage_of_file(file, cx->err.msg);
+    if (status == ALM_E_CORRUPT)
+        alm_damage_of_file(file, cx->err.msg);
     return status;
 }
 

@@ -54,7 +54,7 @@ void alm_damage_end_log(alm_storage *st, uint64_t number);
 struct alm_file;
 void alm_damage_of_file(const struct alm_file *file, const char *what);
 /* What a read of a file of the table returned: damage (ALM_E_CORRUPT) is remembered, and the error says which
- * table it is. Gives `status` back. */
+ * table it is; so does one of the disk (ALM_E_IO). Gives `status` back. */
 alm_status alm_damage_of_table(alm_ctx *cx, const char *table, const struct alm_file *file,
                                alm_status status);
 

@@ -78,8 +78,13 @@ void alm_file_where(const alm_file *file, char *path, size_t path_size, alm_part
         alm_file_path(file->pack, path, path_size);
         *shared = io->stat(io, path, &meta) != -ENOENT;
     }
-    if (!*shared) {
-        alm_file_path(file, path, path_size);
-        place->offset = 0;
+    if (*shared)
+        return;
+    alm_file_path(file, path, path_size);
+    if (file->pack != NULL && io->stat(io, path, &meta) == -ENOENT) {
+        alm_file_path(file->pack, path, path_size); /* it is the pack that is missing */
+        *shared = true;
+        return;
     }
+    place->offset = 0;
 }

@@ -201,6 +201,11 @@ ALM_NODISCARD alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char
 /* Is the open part the one that is meant? ALM_E_CORRUPT says what it has and what was expected. */
 ALM_NODISCARD alm_status alm_part_match(alm_ctx *cx, const alm_part *part,
                                         const alm_part_claim *claim);
+/* Why a part file cannot be opened, from the negative errno. Nothing of that name, or a directory, is damage (ALM_E_CORRUPT);
+ * all else, such as too many open files, may end by itself. */
+ALM_NODISCARD alm_status alm_part_no_file(alm_ctx *cx, int code, const char *path);
+/* The same by what is there, for whoever copies the bytes of a part without opening it. */
+ALM_NODISCARD alm_status alm_part_is_file(alm_ctx *cx, const alm_io *io, const char *path);
 /* Opens the file of a claim to see whether it is the one. */
 ALM_NODISCARD alm_status alm_part_is(alm_ctx *cx, const alm_io *io, const char *path,
                                      const alm_part_claim *claim);

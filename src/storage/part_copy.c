@@ -99,7 +99,7 @@ alm_status alm_part_copy_read(alm_ctx *cx, alm_part *part, alm_decoded *decoded)
         return ALM_OK; /* it is mapped instead */
     const int handle = io->open(io, part->file_path, ALM_IO_READ);
     alm_status st =
-        handle < 0 ? alm_io_fail(cx, handle, part->file_path)
+        handle < 0 ? alm_part_no_file(cx, handle, part->path)
                    : alm_io_read_all(cx, io, handle, whole, bytes, part->place.offset, part->path);
     if (handle >= 0)
         (void)io->close(io, handle); /* read-only: nothing to lose */

@@ -3,6 +3,8 @@
  * the checksum of the footer is compared, and what the footer says of itself. What a claim or a footer of an older program does not
  * say is not compared.
  */
+#include <errno.h>
+
 #include "storage/part.h"
 #include "storage/part_inner.h"
 
@@ -56,6 +58,30 @@ alm_status alm_part_match(alm_ctx *cx, const alm_part *part, const alm_part_clai
     if (differs(part->footer_crc, claim->footer_crc))
         return other(cx, part, "the footer with checksum", part->footer_crc, claim->footer_crc);
     return ALM_OK;
+}
+
+alm_status alm_part_no_file(alm_ctx *cx, int code, const char *path)
+{
+    switch (-code) {
+    case ENOENT:
+        return alm_fail(cx, ALM_E_CORRUPT, -1, "part file '%s' is missing", path);
+    case EISDIR:
+    case ENODEV: /* a map of a directory */
+    case ENOTDIR:
+    case ELOOP:
+        return alm_fail(cx, ALM_E_CORRUPT, -1, "part file '%s' is no regular file", path);
+    default:
+        return alm_io_fail(cx, code, path);
+    }
+}
+
+alm_status alm_part_is_file(alm_ctx *cx, const alm_io *io, const char *path)
+{
+    alm_io_stat meta;
+    const int code = io->stat(io, path, &meta);
+    if (code < 0)
+        return alm_part_no_file(cx, code, path);
+    return meta.is_dir ? alm_part_no_file(cx, -EISDIR, path) : ALM_OK;
 }
 
 alm_status alm_part_is(alm_ctx *cx, const alm_io *io, const char *path, const alm_part_claim *claim)

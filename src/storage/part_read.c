@@ -107,7 +107,7 @@ static alm_status map_failed(alm_ctx *cx, const alm_part *part, int code)
                         "vm.max_map_count maps [storage.maps.max=%lld, mapped=%lld]",
                         part->path, (long long)maps.limit, (long long)maps.in);
     }
-    return alm_io_fail(cx, code, part->path);
+    return alm_part_no_file(cx, code, part->path);
 }
 
 alm_status alm_part_usable(alm_ctx *cx, const alm_part *part)

@@ -210,6 +210,31 @@ static void every_rewrite_finds_it(void **state)
     }
 }
 
+/* A part that nobody has opened yet is deleted, or a directory has its name: what reads it names table and file, and changes nothing. */
+static void a_part_that_is_no_file(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * ALM_COUNT(REWRITES); i++) {
+        const bool folder = i % 2 == 1;
+        fixture *f = start();
+        const alm_io *io = alm_sim_io(f->sim);
+        const rot r = rot_of(f, ROT_VALUES);
+        fix_reopen(f);
+        const uint64_t lsn = lsn_of(f);
+        assert_int_equal(io->unlink(io, r.path), 0);
+        assert_true(!folder || io->mkdir(io, r.path) == 0);
+        const alm_status st = REWRITES[i / 2].run(f);
+        if (st != ALM_E_CORRUPT || strstr(f->cx.err.msg, r.path) == NULL)
+            fail_msg("%s, %d: %d %s", REWRITES[i / 2].name, folder, st, f->cx.err.msg);
+        assert_non_null(strstr(f->cx.err.msg, "table 't': part file '"));
+        assert_non_null(strstr(f->cx.err.msg, folder ? "is no regular file" : "is missing"));
+        alm_error_clear(&f->cx);
+        assert_int_equal(lsn_of(f), lsn);
+        assert_true(alm_storage_is_damaged(f->st));
+        fix_free(f);
+    }
+}
+
 /* What is known to be damaged; the text of the first. */
 static int64_t known(fixture *f, const char **what)
 {
@@ -494,6 +519,7 @@ int main(void)
     alm_log_set_level(ALM_LOG_OFF);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rewrite_finds_it),
+        cmocka_unit_test(a_part_that_is_no_file),
         cmocka_unit_test(a_scrub_finds_it),
         cmocka_unit_test(what_memory_has_is_written_anew),
         cmocka_unit_test(rot_of_a_footer_ends_nothing),
