@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
+
 enum { CHUNK_BYTES_MAX = 1 << 30 }; /* Linux transfers at most 2 GiB - 4 KiB per call */
 
 alm_status alm_io_fail(alm_ctx *cx, int negative_errno, const char *what)
@@ -64,6 +66,36 @@ alm_status alm_io_read_all(alm_ctx *cx, const alm_io *io, int handle, void *buf,
     return ALM_OK;
 }
 
+static int set_aside(const alm_io *io, const char *path)
+{
+    enum { PATH_BYTES = 4096 };
+    char aside[PATH_BYTES];
+    alm_io_stat meta;
+    const int code = io->stat(io, path, &meta);
+    if (code < 0 || !meta.is_dir)
+        return code < 0 ? code : -EEXIST;
+    if (snprintf(aside, sizeof aside, "%s.damaged", path) >= PATH_BYTES)
+        return -ENAMETOOLONG;
+    alm_log_warn("io", "'%s' is a directory, and is moved to '%s'", path, aside);
+    return io->rename(io, path, aside);
+}
+
+int alm_io_create(const alm_io *io, const char *path, uint32_t flags)
+{
+    const int handle = io->open(io, path, flags | ALM_IO_CREATE);
+    if (handle != -EISDIR || set_aside(io, path) < 0)
+        return handle;
+    return io->open(io, path, flags | ALM_IO_CREATE);
+}
+
+int alm_io_rename_over(const alm_io *io, const char *from, const char *to)
+{
+    const int code = io->rename(io, from, to);
+    if (code != -EISDIR || set_aside(io, to) < 0)
+        return code;
+    return io->rename(io, from, to);
+}
+
 alm_status alm_io_replace(alm_ctx *cx, const alm_io *io, const char *dir, const char *name,
                           const void *buf, size_t n)
 {
@@ -72,7 +104,7 @@ alm_status alm_io_replace(alm_ctx *cx, const alm_io *io, const char *dir, const 
     (void)snprintf(path, sizeof path, "%s/%s", dir, name);
     if (snprintf(tmp, sizeof tmp, "%s/%s.tmp", dir, name) >= PATH_BYTES)
         return alm_fail(cx, ALM_E_LIMIT, -1, "path '%.64s...' is too long", dir);
-    const int h = io->open(io, tmp, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+    const int h = alm_io_create(io, tmp, ALM_IO_WRITE | ALM_IO_TRUNCATE);
     if (h < 0)
         return alm_io_fail(cx, h, tmp);
     alm_status st = alm_io_write_all(cx, io, h, buf, n, 0, tmp);
@@ -81,7 +113,7 @@ alm_status alm_io_replace(alm_ctx *cx, const alm_io *io, const char *dir, const 
     if (e >= 0)
         e = closed;
     if (st == ALM_OK && e >= 0)
-        e = io->rename(io, tmp, path);
+        e = alm_io_rename_over(io, tmp, path);
     if (st == ALM_OK && e >= 0)
         e = io->sync_dir(io, dir);
     if (st == ALM_OK && e < 0)

@@ -10,6 +10,9 @@ static int sim_rename(const alm_io *io, const char *from, const char *to)
     const sim_entry *entry = sim_space_find(&sim->live, from);
     if (entry == NULL || !sim_parent_exists(sim, &sim->live, to))
         return (int)sim_leave(sim, -ENOENT);
+    const sim_entry *there = sim_space_find(&sim->live, to);
+    if (there != NULL && there->node->is_dir && !entry->node->is_dir)
+        return (int)sim_leave(sim, -EISDIR);
     const bool cut = sim_cut_now(sim);
     sim_node *node = entry->node;
     node->refs++;

@@ -177,7 +177,7 @@ alm_status alm_catalog_write_to(alm_ctx *cx, alm_storage *st, const alm_catver *
                                 const alm_catalog_choice *only, const char *path)
 {
     catalog_out o = {.cx = cx, .io = st->io, .only = only};
-    o.handle = st->io->open(st->io, path, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+    o.handle = alm_io_create(st->io, path, ALM_IO_WRITE | ALM_IO_TRUNCATE);
     if (o.handle < 0)
         return alm_io_fail(cx, o.handle, "create the catalogue");
     alm_buf_init(&o.buf, NULL);
@@ -197,7 +197,7 @@ alm_status alm_catalog_write(alm_ctx *cx, alm_storage *st, const alm_catver *cat
     (void)snprintf(path, sizeof path, "%s/catalog", st->root);
     alm_status s = alm_catalog_write_to(cx, st, cat, &all, tmp);
     int e = 0;
-    if (s == ALM_OK && (e = st->io->rename(st->io, tmp, path)) < 0)
+    if (s == ALM_OK && (e = alm_io_rename_over(st->io, tmp, path)) < 0)
         s = alm_io_fail(cx, e, "rename the catalogue");
     if (s == ALM_OK && (e = st->io->sync_dir(st->io, st->root)) < 0)
         s = alm_io_fail(cx, e, "sync the directory of the catalogue");

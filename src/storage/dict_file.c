@@ -121,7 +121,7 @@ alm_status alm_symbols_export(alm_ctx *cx, const alm_symbols *sym, const alm_io 
 {
     int64_t offset = (int64_t)sizeof(file_header);
     ALM_TRY(alm_symbols_usable(cx, sym));
-    const int handle = io->open(io, path, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+    const int handle = alm_io_create(io, path, ALM_IO_WRITE | ALM_IO_TRUNCATE);
     if (handle < 0)
         return alm_io_fail(cx, handle, path);
     alm_status st = write_header(cx, sym, io, handle, path);
@@ -215,8 +215,8 @@ static alm_status write_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, 
                                uint32_t count, alm_symbols_saving *out)
 {
     const bool fresh = sym->saved_bytes == 0;
-    const int handle = io->open(
-        io, path, ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE | (fresh ? ALM_IO_TRUNCATE : 0u));
+    const int handle =
+        alm_io_create(io, path, ALM_IO_READ | ALM_IO_WRITE | (fresh ? ALM_IO_TRUNCATE : 0u));
     if (handle < 0)
         return alm_io_fail(cx, handle, path);
     alm_status st = ALM_OK;
@@ -254,7 +254,7 @@ static alm_status rewrite_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io
     alm_status st = alm_symbols_export(cx, sym, io, tmp, sym->saved_count);
     int rc = st == ALM_OK ? io->stat(io, tmp, &meta) : 0;
     if (st == ALM_OK && rc >= 0)
-        rc = io->rename(io, tmp, path);
+        rc = alm_io_rename_over(io, tmp, path);
     if (st == ALM_OK && rc >= 0) {
         sym->saved_bytes = meta.size_bytes;
         sym->saved_version = ALM_SYMBOLS_VERSION;

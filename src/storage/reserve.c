@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 
@@ -21,28 +22,40 @@ static int64_t bytes_of(const alm_storage *st)
     return ALM_MAX(bytes, st->conf.wal_segment_bytes + ROOM_BYTES);
 }
 
-/* Not synced: after a crash without it the next open allocates it. */
-static bool allocate(alm_storage *st)
+static bool lacks_space(int code)
+{
+    return code == -ENOSPC || code == -EDQUOT;
+}
+
+/* Not synced: after a crash without it the next open allocates it. 0 or a negative errno. */
+static int allocate(alm_storage *st)
 {
     const alm_io *io = st->io;
     char path[ALM_PATH_MAX];
     path_of(st, path);
-    const int handle = io->open(io, path, ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE);
+    const int handle = alm_io_create(io, path, ALM_IO_READ | ALM_IO_WRITE);
     if (handle < 0)
-        return false;
+        return handle;
     const int e = io->allocate(io, handle, 0, bytes_of(st));
     (void)io->close(io, handle); /* nothing was written */
     if (e < 0)
         (void)io->unlink(io, path); /* or it would keep what it got */
-    return e >= 0;
+    return e;
 }
 
 void alm_reserve_open(alm_storage *st)
 {
     if (st->conf.reserve_bytes <= 0)
         return;
-    atomic_store(&st->reserve_spent, !allocate(st));
-    if (atomic_load(&st->reserve_spent))
+    const int e = allocate(st);
+    char why[64];
+    atomic_store(&st->reserve_spent, lacks_space(e));
+    if (e < 0 && !lacks_space(e))
+        alm_log_warn(
+            "storage",
+            "'%s/reserve' cannot be allocated, and no space is kept for when the disk is full: %s",
+            st->root, strerror_r(-e, why, sizeof why));
+    else if (e < 0)
         alm_log_warn("storage",
                      "the disk has no space for '%s/reserve': changes are refused but those of "
                      "administrators that free space or take permissions away",
@@ -72,7 +85,7 @@ static bool try_again(alm_storage *st)
     if (now_ns - before < TRY_MS * INT64_C(1000000) ||
         !atomic_compare_exchange_strong(&st->reserve_tried_ns, &before, now_ns))
         return false;
-    if (!allocate(st)) {
+    if (allocate(st) < 0) {
         alm_storage_poke(st); /* a checkpoint gives back the log */
         return false;
     }

@@ -514,6 +514,35 @@ static void rot_of_a_dictionary_header_closes_its_table(void **state)
     fix_free(f);
 }
 
+/* A directory has the name of a file that memory can write anew, or of one that is about to be written: it is moved aside. */
+static void a_directory_in_the_place_of_a_file(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"/r/db/tables/1/3.dict", "/r/db/tables/1/3.dict.tmp",
+                                        "/r/db/catalog", "/r/db/catalog.tmp", "/r/db/reserve"};
+    for (size_t i = 0; i < 2 * ALM_COUNT(paths); i++) {
+        const char *path = paths[i / 2];
+        const bool scrubs = i % 2 == 1;
+        alm_io_stat meta;
+        fixture *f = fix_new_manual(5);
+        const alm_io *io = alm_sim_io(f->sim);
+        fix_insert(f, 3, DAY, DAY);
+        assert_int_equal(alm_storage_checkpoint(&f->cx, f->st), ALM_OK);
+        (void)io->unlink(io, path);
+        assert_int_equal(io->mkdir(io, path), 0);
+        if (scrubs)
+            assert_int_equal(alm_scrub_all(&f->cx, f->st), ALM_OK);
+        fix_insert(f, 40, DAY, DAY); /* new symbols */
+        const alm_status st = alm_storage_checkpoint(&f->cx, f->st);
+        if (st != ALM_OK)
+            fail_msg("%s: %s", path, f->cx.err.msg);
+        assert_true(io->stat(io, "/r/db/tables/1/3.dict", &meta) >= 0 && meta.is_file);
+        fix_reopen(f);
+        fix_check(f);
+        fix_free(f);
+    }
+}
+
 int main(void)
 {
     alm_log_set_level(ALM_LOG_OFF);
@@ -525,6 +554,7 @@ int main(void)
         cmocka_unit_test(rot_of_a_footer_ends_nothing),
         cmocka_unit_test(an_unreadable_log_is_named),
         cmocka_unit_test(rot_of_a_dictionary_header_closes_its_table),
+        cmocka_unit_test(a_directory_in_the_place_of_a_file),
         cmocka_unit_test(a_log_without_a_header_is_no_new_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
