@@ -7,14 +7,16 @@ and a restart never give a wrong answer, and other tables are served. Where a fi
 
     misplaced_test.py [--binary FILE] [NAME...]
 """
-import argparse, collections, pathlib, shutil, struct, subprocess, sys, tempfile, time, traceback
+import argparse, pathlib, shutil, sys, tempfile, time, traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE)]
+from damage import files  # noqa: E402
+from damage.files import DAY, exchange, folder, natives, overlays, parquets, part_of, put, read_part, segments  # noqa: E402
 from server import Server  # noqa: E402
 
 CHECKS, BINARY = [], None
-DAY, ROWS, DAYS = 86400 * 10**6, 2000, 6
+ROWS, DAYS = 2000, 6
 ENV = {"ALMANAC_CAIRO_SQL_BACKUP_ROOT": "backups", "ALMANAC_WAL_SEGMENT_SIZE": "1m", "ALMANAC_METRICS_ENABLED": "true"}
 
 
@@ -33,8 +35,7 @@ def server(root, **env):
 
 
 def program(*args):
-    r = subprocess.run([BINARY or HERE.parent / "build/release/almanac", *map(str, args)], capture_output=True, text=True, timeout=120)
-    return r.returncode, r.stdout + r.stderr
+    return files.program(*args, binary=BINARY)
 
 
 def error_of(s, sql):
@@ -138,49 +139,6 @@ def symbols(s, table):
 
 
 # ----------------------------------------------------------------------------- files
-
-Part = collections.namedtuple("Part", "path bytes rows lo is_overlay")
-
-
-def read_part(path):
-    data = path.read_bytes()
-    at, = struct.unpack_from("<Q", data, len(data) - 32)
-    _, rows, lo, _, ts_entry = struct.unpack_from("<Qqqqi", data, at)
-    return Part(path, len(data), rows, lo, ts_entry < 0)
-
-
-def folder(root, table=1):
-    return root / "db" / "tables" / str(table)
-
-
-def natives(root, table=1):
-    return sorted((p for p in map(read_part, folder(root, table).glob("*.part")) if not p.is_overlay), key=lambda p: p.lo)
-
-
-def overlays(root):
-    return sorted(p.path for p in map(read_part, folder(root).glob("*.part")) if p.is_overlay)
-
-
-def part_of(root, day, table=1):
-    return next(p.path for p in natives(root, table) if p.lo // DAY == day - 1)
-
-
-def parquets(root, table=1):
-    return sorted(folder(root, table).glob("*.parquet"))
-
-
-def exchange(a, b):
-    third = a.with_suffix(".third")
-    a.rename(third)
-    b.rename(a)
-    third.rename(b)
-
-
-def put(source, target):
-    """As `mv` does: the file that was there is unlinked."""
-    tmp = target.with_suffix(".new")
-    shutil.copyfile(source, tmp)
-    tmp.rename(target)
 
 
 def equal(a, b):
@@ -337,12 +295,6 @@ def parts_that_are_misplaced_before_the_first_touch():
     parts_are_noticed(PARTS, True)
 
 
-def write_over(source, target):
-    """As `cp` does: the file that a server has mapped gets other bytes."""
-    with open(target, "r+b") as f:
-        f.write(source.read_bytes())
-
-
 @check
 def a_part_that_is_written_over_after_it_was_read():
     """Until it is found a read may be wrong; whoever writes rows again, a backup and a scrub find it, and no read is wrong from then on."""
@@ -354,7 +306,7 @@ def a_part_that_is_written_over_after_it_was_read():
             expect({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "answers")
             s.rows("select * from t where length(v) < 0 or d < -1e300 or s = 'none' or id < -10")  # each byte is read
             wrong = equal(part_of(root, 4), part_of(dbs.folder / "other", 4))[:1]
-            write_over(part_of(dbs.folder / "other", 4), wrong[0])
+            files.write_over(wrong[0], part_of(dbs.folder / "other", 4).read_bytes())
             if needless(sql, wrong):
                 continue
             said = error_of(s, sql)
@@ -541,10 +493,6 @@ def dictionaries_under_a_server_are_written_anew():
 
 
 # ------------------------------------------------------------------ catalogue and log
-
-
-def segments(root):
-    return sorted((root / "db" / "wal").glob("[0-9a-f]*.wal"))
 
 
 def catalogue_of_another_database(dbs, root):

@@ -11,10 +11,11 @@ import argparse, json, pathlib, struct, subprocess, sys, time, traceback, urllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE)]
+from damage.files import DAY, flip, program  # noqa: E402
 from server import Server  # noqa: E402
 
 CHECKS, BINARY = [], None
-ROWS, DAY = 60000, 86400 * 10**6
+ROWS = 60000
 TEXT = "a text that is no short one, number "
 
 
@@ -51,14 +52,6 @@ def answers(s, name="t"):
 def files(s, name="t", kind="*.part"):
     table = s.rows(f"select id from tables() where table_name = '{name}'")[0][0]
     return sorted((s.root / "db" / "tables" / str(table)).glob(kind))
-
-
-def flip(path, at, bit=3):
-    with open(path, "r+b") as f:
-        f.seek(at)
-        byte = f.read(1)[0]
-        f.seek(at)
-        f.write(bytes([byte ^ (1 << bit)]))
 
 
 def place_of(path, where):
@@ -124,10 +117,10 @@ def wait_for(what, seconds=20):
     return what()
 
 
-def check_of(folder):
+def program_check(folder):
     """Lines and exit code of `almanac check`."""
-    r = subprocess.run([BINARY or HERE.parent / "build/release/almanac", "check", str(folder)], capture_output=True, text=True, timeout=120)
-    return r.stdout + r.stderr, r.returncode
+    code, said = program("check", folder, binary=BINARY)
+    return said, code
 
 
 REWRITES = {
@@ -319,10 +312,10 @@ def backups_replace_their_damaged_files():
         folder = s.root / "backups"
         stored = sorted((folder / "files").glob("*.part"))
         flip(stored[1], place_of(stored[1], "footer") - 500)
-        said, code = check_of(folder)
+        said, code = program_check(folder)
         expect(code == 1 and stored[1].name in said, f"check: {code} {said}")
         s.exec("backup database")
-        said, code = check_of(folder)
+        said, code = program_check(folder)
         expect(code == 0, f"check after the next backup: {code} {said}")
         target = s.root / "restored"
         done = subprocess.run([BINARY or HERE.parent / "build/release/almanac", "restore", str(folder), "TO", str(target)], capture_output=True, text=True)
@@ -388,10 +381,10 @@ def a_restore_does_not_end_early():
         expect(r.returncode == 0, r.stderr)
         with Server(binary=BINARY, root=target) as t:
             expect(t.rows("select count() from l") == [[3]], "rows of the restored database")
-        said, code = check_of(s.root / "archive")
+        said, code = program_check(s.root / "archive")
         expect(code == 0, f"check of the archive: {code} {said}")
         flip(segments(s)[-1], 120)
-        said, code = check_of(s.root / "archive")
+        said, code = program_check(s.root / "archive")
         expect(code == 1 and segments(s)[-1].name in said, f"check of a damaged archive: {code} {said}")
         # Cut off in its middle: nothing is served.
         half = s.root / "half"

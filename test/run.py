@@ -323,6 +323,7 @@ SUITES = [
     ("oidc-logout", False, script("test/oidc_logout_test.py")),
     ("rot", False, script("test/rot_test.py")),
     ("misplaced", False, script("test/misplaced_test.py")),
+    ("rot-matrix", False, script("test/damage/matrix_test.py")),
     ("salvage", False, script("test/salvage_test.py")),
     ("upgrade", False, script("test/upgrade_test.py")),
     ("maps", False, script("test/maps_test.py")),

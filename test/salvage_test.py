@@ -5,16 +5,18 @@ Whatever the damage: no value is a wrong one, what is missing is said in report.
 
     salvage_test.py [--binary FILE] [NAME...]
 """
-import argparse, csv, hashlib, pathlib, shutil, struct, subprocess, sys, tempfile, traceback
+import argparse, csv, hashlib, pathlib, shutil, sys, tempfile, traceback
 
 import pyarrow.parquet
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE)]
+from damage import files  # noqa: E402
+from damage.files import DAY, flip, folder as tables, overlays  # noqa: E402
 from server import Server  # noqa: E402
 
 CHECKS, BINARY = [], None
-DAY, ROWS, DAYS, COMMITS, LATE = 86400 * 10**6, 1000, 5, 6, 50
+ROWS, DAYS, COMMITS, LATE = 1000, 5, 6, 50
 PARQUET_DAY, UPDATED_DAY = 4, 1
 NAMES = {"t": "t", "table-1": "t", "u": "u", "table-2": "u"}  # table ids, where their names are lost
 ENV = {"ALMANAC_WAL_SEGMENT_SIZE": "1m"}
@@ -91,32 +93,8 @@ class Database:
         return root
 
 
-def tables(root, id=1):
-    return root / "db" / "tables" / str(id)
-
-
-def footer(path):
-    """rows, first time, is it an overlay?"""
-    data = path.read_bytes()
-    at, = struct.unpack_from("<Q", data, len(data) - 32)
-    _, rows, lo, _, ts_entry = struct.unpack_from("<Qqqqi", data, at)
-    return rows, lo, ts_entry < 0
-
-
 def part_of(root, day, overlay=False):
-    for path in tables(root).glob("*.part"):
-        rows, lo, is_overlay = footer(path)
-        if is_overlay == overlay and (overlay or lo // DAY == day - 1):
-            return path
-    raise AssertionError(f"no part of day {day}")
-
-
-def flip(path, at, bit=3):
-    with open(path, "r+b") as f:
-        f.seek(at)
-        byte = f.read(1)[0]
-        f.seek(at)
-        f.write(bytes([byte ^ (1 << bit)]))
+    return overlays(root)[0] if overlay else files.part_of(root, day)
 
 
 def flip_bytes(path, what):
@@ -133,8 +111,7 @@ def state(root):
 
 
 def program(*args):
-    r = subprocess.run([BINARY or HERE.parent / "build/release/almanac", *map(str, args)], capture_output=True, text=True, timeout=60)
-    return r.returncode, r.stdout + r.stderr
+    return files.program(*args, binary=BINARY, timeout=60)
 
 
 class Saved:

@@ -1,0 +1,310 @@
+"""Every kind of file that a data directory has, and every way in which one is damaged (docs/internals/storage.md, sections 1, 15 and 16).
+
+A kind picks a file of a copy of `here` and says whose it is: of some days of a table or view, of a whole table (a dictionary), of the database (the catalogue and
+the log), or of nothing whose loss a reader may notice. A damage changes the file, and says what is wrong then.
+"""
+import pathlib, shutil, sys
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent)]
+from damage import known as k  # noqa: E402
+from damage.files import DAY, flip, folder, footer_of, natives, overlays, parquets, put, records, segments, write_at, write_over  # noqa: E402
+
+# Whose a file is.
+PART, DICT, DATABASE, NOTHING, BACKUP, ARCHIVE = "part", "dictionary", "database", "nothing", "backup", "archive"
+
+
+class Target:
+    """`spans`: (first byte, byte behind the last, days) of the pieces of the file; damage of one place strikes one of them. `partner`: the file that it is exchanged
+    with. `sources`: the file that stands for it in another directory."""
+
+    def __init__(self, path, of=None, days=None, spans=None, partner=None, sources=lambda root: None, detached=None):
+        self.path, self.of, self.days, self.partner, self.sources, self.detached = path, of, days, partner, sources, detached
+        self.spans = spans or [(0, path.stat().st_size, days)]
+
+    def wrong(self, days=None):
+        return Wrong(self.path, self.of, self.days if days is None else days, self.detached)
+
+
+class Wrong:
+    """A file that is not as it was written: `of` which table or view, which days of it (None: all), or the day of a detached partition, which nothing reads before it
+    is attached."""
+
+    def __init__(self, path, of=None, days=None, detached=None):
+        self.path, self.of, self.days, self.detached = path, of, days, detached
+
+
+class Kind:
+    def __init__(self, name, whose, pick, prepare=None, times=("stopped", "before", "after"), base="here"):
+        self.name, self.whose, self.pick, self.prepare, self.times, self.base = name, whose, pick, prepare, times, base
+
+
+KINDS = []
+
+
+def kind(name, whose, **more):
+    def add(pick):
+        KINDS.append(Kind(name, whose, pick, **more))
+        return pick
+    return add
+
+
+def table_ids(rng):
+    i = rng.randrange(len(k.TABLES))
+    return k.TABLES[i], 1 + 2 * i
+
+
+# ---------------------------------------------------------------------- parts and dictionaries
+
+
+def native_of(root, name, id, day):
+    path, = (p.path for p in natives(root, id) if p.lo // DAY == day - 1)
+    return path
+
+
+@kind("native part", PART)
+def native(root, rng):
+    name, id = table_ids(rng)
+    day, other = rng.sample((k.NATIVE_DAY, k.CHANGED_DAY, 5, 8), 2)
+    return Target(native_of(root, name, id, day), name, {day}, partner=Wrong(native_of(root, name, id, other), name, {other}),
+                  sources=lambda before: native_of(before, name, id, day))
+
+
+@kind("overlay", PART)
+def overlay(root, rng):
+    (name, id), (other, other_id) = table_ids(rng), table_ids(rng)
+    return Target(overlays(root, id)[0], name, {k.OVERLAY_DAY}, sources=lambda before: overlays(before, id)[0],
+                  partner=Wrong(overlays(root, other_id)[0], other, {k.OVERLAY_DAY}) if other != name else Wrong(native_of(root, name, id, 8), name, {8}))
+
+
+@kind("Parquet part", PART)
+def parquet(root, rng):
+    (name, id), (other, other_id) = table_ids(rng), table_ids(rng)
+    partner = Wrong(parquets(root, other_id)[0], other, {k.PARQUET_DAY}) if other != name else Wrong(parquets(root, id)[1], name, set(), k.DETACHED_PARQUET_DAY)
+    return Target(parquets(root, id)[0], name, {k.PARQUET_DAY}, partner=partner, sources=lambda before: parquets(before, id)[0])
+
+
+def pieces(path):
+    """(first byte, end, days) of the parts in a pack."""
+    data, found, at = path.read_bytes(), [], 0
+    while (end := data.find(b"ALMPEND1", at) + 8) > 7:
+        found.append((at, end, {footer_of(path, data, end).lo // DAY + 1}))
+        at = end + -end % 64
+    return found
+
+
+@kind("pack", PART)
+def pack(root, rng):
+    name, id = table_ids(rng)
+    files = sorted(folder(root, id).glob("*.pack"))
+    of = lambda path: set().union(*(days for _, _, days in pieces(path)))
+    i = rng.randrange(2)
+    return Target(files[i], name, of(files[i]), spans=pieces(files[i]), partner=Wrong(files[1 - i], name, of(files[1 - i])),
+                  sources=lambda before: sorted(folder(before, id).glob("*.pack"))[0] if i else None)
+
+
+@kind("part of a view", PART)
+def view_part(root, rng):
+    name, id = table_ids(rng)
+    files = [p.path for p in natives(root, id + 1)]
+    view = k.view_of(name)
+    return Target(files[0], view, partner=Wrong(files[1], view), sources=lambda before: natives(before, id + 1)[0].path)
+
+
+@kind("detached native part", PART)
+def detached(root, rng):
+    name, id = table_ids(rng)
+    return Target(native_of(root, name, id, k.DETACHED_DAY), name, set(), detached=k.DETACHED_DAY, partner=Wrong(native_of(root, name, id, 5), name, {5}),
+                  sources=lambda before: native_of(before, name, id, k.DETACHED_DAY))
+
+
+@kind("detached Parquet part", PART)
+def detached_parquet(root, rng):
+    (name, id), (other, other_id) = table_ids(rng), table_ids(rng)
+    partner = Wrong(parquets(root, other_id)[1], other, set(), k.DETACHED_PARQUET_DAY) if other != name else Wrong(parquets(root, id)[0], name, {k.PARQUET_DAY})
+    return Target(parquets(root, id)[1], name, set(), detached=k.DETACHED_PARQUET_DAY, partner=partner, sources=lambda before: parquets(before, id)[1])
+
+
+def dict_of(root, id):
+    return next(folder(root, id).glob("*.dict"))
+
+
+@kind("dictionary", DICT)
+def dictionary(root, rng):
+    (name, id), (other, other_id) = ((k.TABLES[i], 1 + 2 * i) for i in rng.sample(range(3), 2))
+    return Target(dict_of(root, id), name, partner=Wrong(dict_of(root, other_id), other), sources=lambda before: dict_of(before, id))
+
+
+@kind("dictionary of a view", DICT)
+def view_dictionary(root, rng):
+    (name, id), (other, other_id) = ((k.TABLES[i], 1 + 2 * i) for i in rng.sample(range(3), 2))
+    return Target(dict_of(root, id + 1), k.view_of(name), partner=Wrong(dict_of(root, other_id), other), sources=lambda before: dict_of(before, id + 1))
+
+
+# ------------------------------------------------------------------------ catalogue and log
+
+
+@kind("catalogue", DATABASE)
+def catalogue(root, rng):
+    return Target(root / "db" / "catalog", partner=Wrong(segments(root)[-1]), sources=lambda before: before / "db" / "catalog")
+
+
+def segment(root, i):
+    path, other = segments(root)[i], segments(root)[1 - i]
+    found = records(path)
+    return Target(path, spans=[(0, 64, None), *((a, b, None) for a, b in found)], partner=Wrong(other), sources=lambda before: before / "db" / "wal" / path.name)
+
+
+@kind("finished segment of the log", DATABASE)
+def finished_segment(root, rng):
+    target = segment(root, 0)
+    target.spans = target.spans[-16:]  # records behind the checkpoint
+    return target
+
+
+@kind("last segment of the log", DATABASE)
+def last_segment(root, rng):
+    target = segment(root, 1)
+    target.spans = target.spans[:-1]
+    return target
+
+
+@kind("last record of the log", DATABASE)
+def last_record(root, rng):
+    target = segment(root, 1)
+    target.spans = target.spans[-1:]
+    return target
+
+
+# -------------------------------------------------------- files whose loss nobody may notice
+
+
+def beside(name):
+    def pick(root, rng):
+        path = root / "db" / name
+        return Target(path, partner=Wrong(root / "db" / ("owner" if name != "owner" else "lock")), sources=lambda before: before / "db" / name)
+    return pick
+
+
+for name in ("lock", "owner", "reserve"):
+    kind(name, NOTHING)(beside(name))
+
+
+def write_scrub(root):
+    (root / "db" / "scrub").write_text("almanac scrub 1\nbegan 1790000000000000\nfrom 1780000000000000\n")
+
+
+kind("scrub", NOTHING, prepare=write_scrub)(beside("scrub"))
+
+
+def left(name, source):
+    """A file that a crash left, or a rebuild of dictionaries: a copy of the one that it was to become."""
+    def prepare(root):
+        shutil.copyfile(source(root), root / "db" / name)
+
+    def pick(root, rng):
+        return Target(root / "db" / name, sources=lambda before: source(before))
+    kind(name.rsplit("/", 1)[-1], NOTHING, prepare=prepare)(pick)
+
+
+left("catalog.tmp", lambda root: root / "db" / "catalog")
+left("owner.tmp", lambda root: root / "db" / "owner")
+left("hold.tmp", lambda root: root / "db" / "owner")
+left("tables/1/3.dict.tmp", lambda root: dict_of(root, 1))
+left("tables/1/3.dict.repair", lambda root: dict_of(root, 1))
+left("tables/1/3.dict.damaged", lambda root: dict_of(root, 1))
+left("tables/1/00000000000000fe.part", lambda root: natives(root, 1)[0].path)
+left("wal/spare-0000000000000009.wal", lambda root: segments(root)[0])
+
+
+# ---------------------------------------------------------------------------------- damages
+
+
+def span_of(target, rng):
+    return target.spans[rng.randrange(len(target.spans))]
+
+
+def bit(target, rng, source, in_place):
+    first, end, days = span_of(target, rng)
+    if end <= first:
+        return None
+    flip(target.path, rng.randrange(first, end), rng.randrange(8))
+    return [target.wrong(days)]
+
+
+def zero(target, rng, source, in_place):
+    """A stretch of 16 to 512 bytes becomes zeros."""
+    first, end, days = span_of(target, rng)
+    if end <= first:
+        return None
+    at = rng.randrange(first, end)
+    old = target.path.read_bytes()[at:min(end, at + rng.choice((16, 64, 512)))]
+    if not any(old):
+        return None
+    write_at(target.path, at, bytes(len(old)))
+    return [target.wrong(days)]
+
+
+def truncated(target, rng, source, in_place):
+    """Also to nothing, and by one byte."""
+    size = target.spans[-1][1]
+    if size == 0:
+        return None
+    first, end, _ = span_of(target, rng)
+    at = rng.choice((0, first, rng.randrange(first, max(end, first + 1)), size - 1))
+    with open(target.path, "r+b") as f:
+        f.truncate(at)
+    days = None if target.days is None else {day for _, end, days in target.spans if end > at for day in days}
+    return [target.wrong(days)]
+
+
+def longer(target, rng, source, in_place):
+    with open(target.path, "ab") as f:
+        f.write(rng.choice((b"\0", b"x", bytes(4096), target.path.read_bytes()[:4096] or b"x" * 64)))
+    return [target.wrong()]
+
+
+def replace(path, data, in_place):
+    if in_place:
+        write_over(path, data)
+    else:
+        tmp = path.with_name(path.name + ".new")
+        tmp.write_bytes(data)
+        tmp.rename(path)
+
+
+def exchanged(target, rng, source, in_place):
+    if target.partner is None:
+        return None
+    a, b = target.path.read_bytes(), target.partner.path.read_bytes()
+    if a == b:
+        return None
+    replace(target.path, b, in_place)
+    replace(target.partner.path, a, in_place)
+    return [target.wrong(), target.partner]
+
+
+def taken_from(other):
+    def take(target, rng, source, in_place):
+        path = target.sources(source(other))
+        if path is None or not path.exists() or path.read_bytes() == target.path.read_bytes():
+            return None
+        replace(target.path, path.read_bytes(), in_place)
+        return [target.wrong()]
+    return take
+
+
+def deleted(target, rng, source, in_place):
+    target.path.unlink()
+    return [target.wrong()]
+
+
+def folder_instead(target, rng, source, in_place):
+    target.path.unlink()
+    target.path.mkdir()
+    if rng.randrange(2):
+        (target.path / "a file").write_text("a file")
+    return [target.wrong()]
+
+
+DAMAGES = {"bit": bit, "zero": zero, "truncated": truncated, "longer": longer, "exchanged": exchanged, "of another database": taken_from("other"),
+           "of an older time": taken_from("before"), "deleted": deleted, "folder": folder_instead}
