@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
 # ./dev bench [SCALE [bench.py ARGS]]: this server beside its peers, on the same data, in one run.
 # ./dev bench ingest [ingest.py ARGS]: the same for ways in; ./dev bench serve [serve.py ARGS]: for ways out.
+# ./dev bench scale [scale.py ARGS]: start, stop, recovery and memory of large directories, of this server alone.
 # Peers that cannot be had on the machine are left out and named. Data and databases stay in
 # build/bench for the next run; results are build/bench/result.json and result.md, ingest.json.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 scale=${1:-1}
 [ $# -gt 0 ] && shift
+if [ "$scale" = scale ]; then
+    mkdir -p "$top/build/bench"
+    exec python3 "$top/bench/scale.py" --work "$top/build/bench" "$@"
+fi
 ways=
 case $scale in ingest | serve) ways=$scale scale=1 ;; esac
 work=$top/build/bench
