@@ -57,12 +57,31 @@ static alm_status cut_span(alm_ctx *cx, alm_scan_plan *sp, uint32_t span, uint32
     return ALM_OK;
 }
 
+/* Has the span times within the intervals, where these say what is read? */
+static bool is_wanted(const alm_plan *plan, const alm_span *span)
+{
+    uint32_t from = 0, to = plan->scan.n_intervals;
+    while (from < to) { /* the first one that does not end before the span */
+        const uint32_t mid = from + (to - from) / 2;
+        if (plan->scan.interval[mid].hi < span->min_ts)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return !plan->scan.skips ||
+           (from < plan->scan.n_intervals && plan->scan.interval[from].lo <= span->max_ts);
+}
+
 static alm_status cut_morsels(alm_ctx *cx, alm_scan_plan *sp)
 {
     const size_t spans = alm_scan_span_count(sp->scan);
     uint32_t cap = 0;
-    for (size_t i = 0; i < spans; i++)
-        ALM_TRY(cut_span(cx, sp, (uint32_t)(sp->plan->scan.backward ? spans - 1 - i : i), &cap));
+    for (size_t i = 0; i < spans; i++) {
+        const size_t at = sp->plan->scan.backward ? spans - 1 - i : i;
+        const alm_span span = alm_scan_span_at(sp->scan, at);
+        if (is_wanted(sp->plan, &span))
+            ALM_TRY(cut_span(cx, sp, (uint32_t)at, &cap));
+    }
     ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_segments + 1, &sp->morsel));
     int64_t rows = 0;
     for (uint32_t i = 0; i < sp->n_segments; i++) {

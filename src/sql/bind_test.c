@@ -387,6 +387,8 @@ static void update_gives_values_and_positions(void **state)
     assert_int_equal(scan->op, ALM_P_SCAN);
     assert_false(scan->scan.has_interval); /* positions count all rows */
     assert_int_equal(scan->scan.n_filters, 1);
+    assert_true(scan->scan.skips); /* but other days are not read */
+    assert_int_equal(scan->scan.n_intervals, 1);
 }
 
 static void parameters_are_inferred(void **state)

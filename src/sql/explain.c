@@ -194,7 +194,7 @@ static alm_status put_scan(printer *pr, const alm_plan *plan)
         ALM_TRY(put(pr, col == ALM_SCAN_ROW ? "row" : t->cols[col].name));
     }
     ALM_TRY(put(pr, "]"));
-    if (plan->scan.has_interval) {
+    if (plan->scan.has_interval || plan->scan.skips) {
         const alm_type type = t->cols[t->ts_col].type;
         ALM_TRY(put(pr, " interval: "));
         if (plan->scan.n_intervals == 0)

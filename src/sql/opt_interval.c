@@ -352,7 +352,8 @@ static int32_t scan_ts(const alm_plan *scan)
 static alm_status narrow(alm_planner *p, alm_plan *scan, const alm_time_ranges *set)
 {
     alm_time_ranges have = {0}, got = *set;
-    if (scan->scan.has_interval) {
+    bool *has = alm_plan_updates(scan) ? &scan->scan.skips : &scan->scan.has_interval;
+    if (*has) {
         ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, scan->scan.n_intervals + 1, &have.items));
         have.n = scan->scan.n_intervals;
         for (uint32_t i = 0; i < have.n; i++)
@@ -361,20 +362,20 @@ static alm_status narrow(alm_planner *p, alm_plan *scan, const alm_time_ranges *
     }
     const bool everything =
         got.n == 1 && got.items[0].lo <= TIME_MIN && got.items[0].hi == INT64_MAX;
-    if (everything && !scan->scan.has_interval)
+    if (everything && !*has)
         return ALM_OK;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, got.n + 1, &scan->scan.interval));
     for (uint32_t i = 0; i < got.n; i++)
         scan->scan.interval[i] = (alm_interval){got.items[i].lo, got.items[i].hi};
     scan->scan.n_intervals = got.n;
-    scan->scan.has_interval = true;
+    *has = true;
     return ALM_OK;
 }
 
 static alm_status from_filters(alm_planner *p, alm_plan *scan)
 {
     const int32_t ts = scan_ts(scan);
-    if (ts < 0 || scan->scan.table->ts_col < 0 || alm_plan_updates(scan))
+    if (ts < 0 || scan->scan.table->ts_col < 0)
         return ALM_OK;
     extractor x = {.p = p,
                    .table = scan->scan.table,
@@ -387,7 +388,7 @@ static alm_status from_filters(alm_planner *p, alm_plan *scan)
         ALM_TRY(extract(&x, scan->scan.filter[i], &ok, &set));
         if (ok)
             ALM_TRY(narrow(p, scan, &set));
-        else
+        if (!ok || alm_plan_updates(scan)) /* positions count all rows: the condition stays */
             scan->scan.filter[kept++] = scan->scan.filter[i];
     }
     scan->scan.n_filters = kept;

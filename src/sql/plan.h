@@ -164,8 +164,8 @@ static inline alm_bucket_spec alm_sample_buckets(const alm_sample_spec *s, alm_t
 
 /*
  * In scan.cols: not a column but the position of the row, a LONG, counted from 0 over all rows of the
- * table in scan order (0 is the first row of span 0). UPDATE asks for it, always without intervals
- * and forward, so that positions stay the same whatever the filters are.
+ * table in scan order (0 is the first row of span 0). UPDATE asks for it, always of all rows
+ * (has_interval is false) and forward, so that positions stay the same whatever the filters are.
  */
 #define ALM_SCAN_ROW UINT32_MAX
 
@@ -194,6 +194,8 @@ struct alm_plan {
             alm_interval *interval; /* sorted, disjoint; n == 0 with has_interval: nothing */
             uint32_t n_intervals;
             bool has_interval;
+            bool
+                skips; /* of a scan with positions, which keeps its filters: what lies outside of the intervals is not read */
             bool backward;
             alm_expr **filter; /* conjuncts over the scan's columns, cheapest first */
             uint32_t n_filters;
