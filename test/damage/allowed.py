@@ -6,7 +6,7 @@ times, actions, what, reason); '*' is all. `what`:
     start refused   a start may fail, by an error that names the file
     cut             the log may end before the damage, if no whole record stands behind it: the state is exactly that behind the record before it
     window          reads of the struck days may be wrong, or end the process, until a rewrite reads them, a backup or a scrub
-    unnamed         an error may name another file than the one that was damaged
+    unnamed         a statement that reads the struck days may fail without the name of table and file
 """
 
 ROWS = [
@@ -18,6 +18,8 @@ ROWS = [
      "a record that was begun and not acknowledged looks the same"),
     ("native part|overlay|part of a view", "bit|zero|truncated|longer|exchanged|of another database|of an older time", "after", "*", "window",
      "a block is compared with its checksum at its first touch, and its bytes are those of the file from then on"),
+    ("native part|overlay|part of a view", "truncated|exchanged|of another database|of an older time", "after", "*", "unnamed",
+     "the file became shorter than its map: what was under way and may have read zeros fails, whatever it read"),
 ]
 
 
