@@ -295,9 +295,10 @@ static bool is_space(alm_status st)
     return st == ALM_E_DISK_FULL || st == ALM_E_MEMORY;
 }
 
-static alm_status put_mark(alm_ctx *cx, const alm_wal *wal, int64_t at, uint64_t next)
+static alm_status put_mark(alm_ctx *cx, const alm_wal *wal, int64_t at, uint64_t lsn, uint64_t next)
 {
-    alm_wal_mark mark = {.magic = {'N', 'E', 'X', 'T'}, .next = next, .salt = wal->salt};
+    alm_wal_mark mark = {
+        .magic = {'N', 'E', 'X', 'T'}, .next = next, .salt = wal->salt, .lsn = lsn};
     mark.crc = alm_crc32c(0, (const char *)&mark + 8, sizeof mark - 8);
     if (at + (int64_t)sizeof mark > wal->room)
         return ALM_OK;
@@ -313,7 +314,7 @@ static alm_status write_group(alm_ctx *cx, alm_wal *wal, const alm_wal_record *r
     *at = here;
     if (next >= 0) {
         const uint64_t prev = n_here > 0 ? records[n_here - 1].lsn : wal->last_lsn;
-        ALM_TRY(put_mark(cx, wal, here, wal->next_number - 1));
+        ALM_TRY(put_mark(cx, wal, here, prev, wal->next_number - 1));
         ALM_TRY(sync_handle(cx, wal, wal->handle)); /* only the last segment may be unsynced */
         *at = ALM_WAL_HEADER;
         ALM_TRY(put_records(cx, wal, next, next_salt, records + n_here, n - n_here, prev, at));

@@ -43,7 +43,10 @@ _Static_assert(sizeof(alm_rec_header) == ALM_REC_HEADER, "on disk");
 typedef struct alm_wal_mark {
     char magic[4];
     uint32_t crc; /* of bytes 8..47 */
-    uint64_t next, salt, zero[3];
+    uint64_t next, salt;
+    uint64_t
+        lsn; /* of the record before; 0: of an older program. What a torn group leaves does not count behind another record. */
+    uint64_t zero[2];
 } alm_wal_mark;
 _Static_assert(sizeof(alm_wal_mark) == ALM_REC_HEADER, "on disk");
 

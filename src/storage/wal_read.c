@@ -276,8 +276,8 @@ static alm_status damaged(const chain *c, size_t segment, int64_t at)
                     (long long)at, (unsigned long long)c->out->last_lsn);
 }
 
-/* The segment that the mark at the end of this one's records names; 0: there is none. */
-static uint64_t mark_at(const segment_view *v, int64_t at)
+/* The segment that the mark behind record `lsn` (0: any) names; 0: there is none. */
+static uint64_t mark_at(const segment_view *v, int64_t at, uint64_t lsn)
 {
     alm_wal_mark mark;
     if (!v->valid || at + ALM_REC_HEADER > v->n)
@@ -285,7 +285,8 @@ static uint64_t mark_at(const segment_view *v, int64_t at)
     memcpy(&mark, v->bytes + at, sizeof mark);
     const bool good = memcmp(mark.magic, "NEXT", 4) == 0 && mark.salt == v->head.salt &&
                       mark.crc == alm_crc32c(0, v->bytes + at + 8, ALM_REC_HEADER - 8);
-    return good ? mark.next : 0;
+    const bool follows = lsn == 0 || mark.lsn == 0 || mark.lsn == lsn;
+    return good && follows ? mark.next : 0;
 }
 
 alm_status alm_wal_walk(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
@@ -308,7 +309,7 @@ alm_status alm_wal_walk(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *
                                 "fails its checksum",
                                 wal->dir, (unsigned long long)seg->number);
     if (st == ALM_OK) {
-        out->awaited = mark_at(&v, out->at);
+        out->awaited = mark_at(&v, out->at, out->last_lsn);
         out->marked = out->awaited != 0 || v.head.version < MARKS_VERSION;
         out->crc = alm_crc32c(0, v.bytes, (size_t)ALM_MIN(out->at + ALM_REC_HEADER, v.n));
     }
@@ -425,7 +426,7 @@ static alm_status walk_from(const chain *c, alm_wal *wal, size_t i)
             wal->segments[i].prev_lsn = v.head.prev_lsn;
             st = walk_segment(c, &v, i);
             wal->segments[i].last_lsn = c->out->last_lsn;
-            c->out->awaited = mark_at(&v, c->out->at);
+            c->out->awaited = mark_at(&v, c->out->at, c->out->last_lsn);
         }
         first = false;
         view_close(wal, &v);
@@ -549,7 +550,7 @@ static alm_status whole_records(const chain *c, const segment_view *v, uint64_t 
                                 alm_wal_gaps *gaps)
 {
     alm_rec_header rec;
-    for (int64_t at = ALM_WAL_HEADER; at + ALM_REC_HEADER <= v->n && mark_at(v, at) == 0;) {
+    for (int64_t at = ALM_WAL_HEADER; at + ALM_REC_HEADER <= v->n && mark_at(v, at, 0) == 0;) {
         if (!record_at(v, at, &rec) || rec.lsn <= *seen) {
             at += 8;
             continue;
