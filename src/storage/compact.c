@@ -16,6 +16,7 @@
 #include "storage/bulk.h"
 #include "storage/compact_pick.h"
 #include "storage/merge.h"
+#include "storage/pack.h"
 #include "storage/scan.h"
 #include "storage/state.h"
 
@@ -24,8 +25,9 @@ typedef struct compaction {
     const alm_version *v;
     const alm_part_ref **group; /* by seq */
     uint32_t n;
-    uint64_t seq; /* of the output */
-    bool parquet; /* it is Parquet: all columns of the table */
+    uint64_t seq;        /* of the output */
+    bool parquet;        /* it is Parquet: all columns of the table */
+    alm_part_pack *pack; /* the output goes behind other parts there; NULL: to files of its own */
     alm_arena arena;
     uint32_t n_cols; /* columns that any part of the group has */
     uint32_t *cols;  /* their numbers in the table */
@@ -114,6 +116,7 @@ static alm_status add_output(alm_ctx *cx, compaction *c, const uint64_t *order, 
                                 .n_chunks = c->n,
                                 .order = order,
                                 .n_order = rows,
+                                .pack = c->pack,
                                 .parquet = c->parquet};
     ALM_TRY(alm_spec_to_part(cx, c->st, &spec, c->group[0]->bucket, c->seq, &c->out[c->n_out]));
     c->n_out++;
@@ -246,6 +249,64 @@ static alm_status merge_group(alm_ctx *cx, compaction *c)
     return status;
 }
 
+/* The parts, each by itself, behind one another in packs. */
+static alm_status move_all(alm_ctx *cx, compaction *c, alm_pack *pack, const alm_part_ref **picked,
+                           uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        ALM_TRY(alm_check(cx));
+        alm_arena_reset(&c->arena);
+        c->group = &picked[i];
+        c->n = 1;
+        c->n_cols = 0;
+        c->seq = picked[i]->seq;
+        ALM_TRY(map_columns(cx, c));
+        ALM_TRY(alm_pack_next(cx, pack, &c->pack));
+        c->pack->bytes_max = INT64_MAX; /* the size is known to be small */
+        ALM_TRY(add_output(cx, c, NULL, 0));
+        ALM_ASSERT(c->out[i]->file->pack != NULL && c->out[i]->rows == picked[i]->rows);
+        ALM_TRY(compare_group(cx, c));
+    }
+    return alm_pack_finish(cx, pack);
+}
+
+/*
+ * Parts of a few rows, each of which was flushed or merged by itself, take 4 kB of the disk as files of their own. Once there are
+ * enough of them they move to a pack. Each moves once, unless rows come to its partition and a merge gives it a file again.
+ */
+static alm_status move_lone_parts(alm_ctx *cx, alm_storage *st, const alm_version *v, bool *did)
+{
+    const alm_part_ref **picked = calloc(v->parts->n + 1u, sizeof(*picked));
+    if (picked == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "compaction: no memory");
+    const uint32_t n = alm_compact_pick_lone(v->parts, alm_storage_conf_of(st), picked);
+    if (n == 0) {
+        free((void *)picked);
+        return ALM_OK;
+    }
+    compaction c = {.st = st, .v = v};
+    alm_pack pack;
+    alm_arena_init(&c.arena, NULL);
+    alm_pack_init(&pack, st, v->table.id, n);
+    alm_status status = move_all(cx, &c, &pack, picked, n);
+    alm_pack_deinit(&pack);
+    alm_part_ref **gone = NULL;
+    if (status == ALM_OK)
+        status = ALM_NEWN(cx, &c.arena, n, &gone);
+    if (status == ALM_OK) {
+        memcpy(gone, picked, n * sizeof(*gone));
+        const alm_parts_change change = {
+            .table_id = v->table.id, .add = c.out, .n_add = c.n_out, .remove = gone, .n_remove = n};
+        uint64_t lsn = 0;
+        status = alm_parts_commit(cx, st, &change, &lsn);
+    }
+    c.group = NULL;
+    compaction_deinit(&c);
+    free((void *)picked);
+    *did = status == ALM_OK;
+    return status;
+}
+
 /* `overlaps`: those that have to be merged because they meet in time, and no others. */
 static alm_status compact_version(alm_ctx *cx, alm_storage *st, const alm_version *v, bool overlaps,
                                   bool *did)
@@ -261,7 +322,7 @@ static alm_status compact_version(alm_ctx *cx, alm_storage *st, const alm_versio
         c.n = alm_compact_pick(v->parts, timed, v->table.dedup, alm_storage_conf_of(st), c.group);
     if (c.n == 0) {
         free(c.group);
-        return ALM_OK;
+        return timed && !overlaps ? move_lone_parts(cx, st, v, did) : ALM_OK;
     }
     for (uint32_t i = 0; i < c.n; i++)
         c.parquet = c.parquet || alm_part_ref_is_parquet(c.group[i]);

@@ -6,13 +6,15 @@
  *             of equal time, and which row DEDUP UPSERT KEYS keep, stay what they were, also against
  *             parts that are committed meanwhile (their seq is larger).
  * Format      A group with a Parquet part becomes Parquet.
+ * Packs       Where nothing is to be merged, small parts in files of their own move to a pack (pack.h), one by one and as
+ *             they are.
  */
 #ifndef ALM_STORAGE_COMPACT_H
 #define ALM_STORAGE_COMPACT_H
 
 #include "storage/version.h"
 
-/* One step: merges one group of overlapping parts of one partition, or one run of small parts.
+/* One step: merges one group of overlapping parts of one partition, or one run of small parts, or moves small parts to a pack.
  * *did == false: there is nothing to do, or an open transaction changes the table. The caller holds ALM_TAB_MAINT. */
 ALM_NODISCARD alm_status alm_compact_table(alm_ctx *cx, alm_storage *st, uint64_t table_id,
                                            bool *did);

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "storage/pack.h"
+
 #define WHOLE_BYTES (INT64_C(256) << 20)
 enum { COLD_SHARE = 8 }; /* a Parquet part is written anew for an eighth of its rows */
 
@@ -161,4 +163,29 @@ uint32_t alm_compact_pick(const alm_part_set *set, bool timed, bool dedup,
 {
     const uint32_t n = timed ? alm_compact_pick_overlap(set, dedup, conf, group) : 0;
     return n > 0 ? n : pick_small(set, timed, conf, group);
+}
+
+/* Has a partition this part alone, and is it a file of its own, native and as it was written? */
+static bool may_move(const alm_part_set *set, uint32_t i, const alm_storage_conf *conf)
+{
+    const alm_part_ref *part = set->parts[i];
+    if (i + 1 == set->n || set->parts[i + 1]->bucket == part->bucket)
+        return false;
+    return (i == 0 || set->parts[i - 1]->bucket != part->bucket) &&
+           !alm_part_ref_is_parquet(part) && part->n_overlays == 0 && part->file->pack == NULL &&
+           part->file->bytes <= conf->shared_part_bytes_max;
+}
+
+uint32_t alm_compact_pick_lone(const alm_part_set *set, const alm_storage_conf *conf,
+                               const alm_part_ref **group)
+{
+    uint32_t n = 0;
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < set->n && bytes < ALM_PACK_BYTES_MAX; i++) {
+        if (!may_move(set, i, conf))
+            continue;
+        bytes += set->parts[i]->file->bytes;
+        group[n++] = set->parts[i];
+    }
+    return n >= (uint32_t)conf->shared_parts_min ? n : 0;
 }

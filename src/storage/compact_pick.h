@@ -27,4 +27,12 @@ uint32_t alm_compact_pick(const alm_part_set *set, bool timed, bool dedup,
 uint32_t alm_compact_pick_overlap(const alm_part_set *set, bool dedup, const alm_storage_conf *conf,
                                   const alm_part_ref **group);
 
+/*
+ * Small parts in files of their own that may share one, by time: each the only part of its partition, of any but the last
+ * one, which rows are still written to. A pack full at most; 0 when they are fewer than storage.shared.parts.min. For a table with a
+ * designated timestamp.
+ */
+uint32_t alm_compact_pick_lone(const alm_part_set *set, const alm_storage_conf *conf,
+                               const alm_part_ref **group);
+
 #endif

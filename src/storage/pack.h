@@ -1,5 +1,5 @@
 /*
- * pack.h - small parts of one flush or load share a file, a *pack*, until merges write them to files of their own.
+ * pack.h - small parts share a file, a *pack*: those of one flush or load, and those that a compaction gathers.
  *
  * Reason      A file takes 4 kB on the disk at least, a part of one row a few hundred bytes.
  * Files       A pack is an alm_file, as each part in it is; these hold a reference to it, so that it goes with the last of

@@ -146,6 +146,7 @@ static void the_file_goes_with_its_last_part(void **state)
     fix_free(f);
 }
 
+/* ... which move to a pack when no merge is left, but for that of the partition that is still written. */
 static void merges_write_files_of_their_own(void **state)
 {
     (void)state;
@@ -153,12 +154,109 @@ static void merges_write_files_of_their_own(void **state)
     fix_load(f, ROWS, 0, DAYS * DAY);
     fix_load(f, ROWS, 0, DAYS * DAY);
     has_files(f, 2, 0);
-    while (fix_compact(f))
+    for (int64_t day = 0; day < DAYS; day++) {
+        assert_true(fix_compact(f));
         fix_check(f);
+    }
     has_files(f, 0, DAYS);
+    assert_true(fix_compact(f));
+    has_files(f, 1, 1);
+    fix_check(f);
+    assert_false(fix_compact(f));
     fix_reopen(f);
+    assert_false(fix_compact(f));
     fix_check(f);
     fix_free(f);
+}
+
+/* A day of rows at a time, as a slow source writes them. */
+static void lone_parts_gather(void **state)
+{
+    (void)state;
+    fixture *f = start(8);
+    for (int64_t day = 0; day < DAYS; day++) {
+        fix_insert(f, 7, day * DAY, DAY);
+        to_parts(f);
+        while (fix_compact(f))
+            fix_check(f);
+        /* Four wait for the fifth; the last day does not count. */
+        has_files(f, day / 4, day % 4 + 1);
+    }
+    fix_reopen(f);
+    fix_check(f);
+    /* What comes late is merged to a file of its own, which waits for others again. */
+    for (int64_t day = 3; day < 8; day++)
+        fix_insert(f, 5, day * DAY, DAY);
+    to_parts(f);
+    int64_t merges = 0;
+    while (fix_compact(f)) {
+        merges++;
+        fix_check(f);
+    }
+    assert_int_equal(merges, 5 + 1);
+    fix_reopen(f);
+    fix_check(f);
+    alm_storage_close(f->st);
+    assert_int_equal(findings_of(f, "/r"), 0);
+    fix_open(f);
+    fix_free(f);
+}
+
+static void other_parts_stay_where_they_are(void **state)
+{
+    (void)state;
+    fixture *f = start(9);
+    for (int64_t day = 0; day < DAYS; day++) {
+        fix_insert(f, day % 2 == 0 ? 2000 : 3, day * DAY, DAY);
+        to_parts(f);
+    }
+    fix_convert(f, true, 4, 1); /* Parquet */
+    alm_storage_close(f->st);
+    f->conf.shared_part_bytes_max = 20000;
+    f->conf.shared_parts_min = 6;
+    fix_open(f);
+    has_files(f, 0, DAYS - DAYS / 4);
+    assert_false(
+        fix_compact(f)); /* five small ones, for the last day does not count, or is Parquet */
+    alm_storage_close(f->st);
+    f->conf.shared_parts_min = 4;
+    fix_open(f);
+    assert_true(fix_compact(f));
+    assert_false(fix_compact(f));
+    fix_check(f);
+    fix_free(f);
+}
+
+/* The pack is found after the power failed at any moment, or the files are. */
+static void a_move_that_is_cut_off_is_none(void **state)
+{
+    (void)state;
+    bool whole = false;
+    for (int64_t nth = 1; !whole; nth++) {
+        fixture *f = start((uint64_t)nth);
+        bool did = false;
+        for (int64_t day = 0; day < 6; day++) {
+            fix_insert(f, 4, day * DAY, DAY);
+            to_parts(f);
+        }
+        alm_snapshot *snap = fix_snapshot(f);
+        const uint64_t id = fix_table(snap)->id;
+        alm_snapshot_release(snap);
+        alm_sim_cut_after(f->sim, nth);
+        const alm_status st = alm_compact_table(&f->cx, f->st, id, &did);
+        whole = !alm_sim_is_dead(f->sim);
+        assert_true(st == ALM_OK || !whole);
+        assert_true(did || !whole);
+        alm_storage_close(f->st);
+        alm_sim_restart(f->sim);
+        alm_error_clear(&f->cx);
+        fix_open(f);
+        fix_check(f);
+        alm_storage_close(f->st);
+        assert_int_equal(findings_of(f, "/r"), 0);
+        fix_open(f);
+        fix_free(f);
+    }
 }
 
 static alm_status count_rows(fixture *f, int64_t lo, int64_t hi, int64_t *rows)
@@ -279,6 +377,9 @@ int main(void)
         cmocka_unit_test(what_is_given_up_leaves_nothing),
         cmocka_unit_test(the_file_goes_with_its_last_part),
         cmocka_unit_test(merges_write_files_of_their_own),
+        cmocka_unit_test(lone_parts_gather),
+        cmocka_unit_test(other_parts_stay_where_they_are),
+        cmocka_unit_test(a_move_that_is_cut_off_is_none),
         cmocka_unit_test(damage_stays_with_the_part),
         cmocka_unit_test(backups_have_files_of_their_own),
     };
