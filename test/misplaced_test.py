@@ -537,7 +537,7 @@ def log_older(dbs, root):
 def a_catalogue_or_log_of_elsewhere_is_refused():
     dbs = Databases.get()
     problems = []
-    for way in (catalogue_of_another_database, catalogue_older, log_of_another_database, log_of_another_database_alone, logs_exchanged, log_older):
+    for way in (catalogue_of_another_database, log_of_another_database, log_of_another_database_alone, logs_exchanged, log_older):
         root = dbs.copy()
         before = {p: p.read_bytes() for p in folder(root).iterdir()}
         wrong = way(dbs, root)
@@ -550,6 +550,19 @@ def a_catalogue_or_log_of_elsewhere_is_refused():
         if {p: p.read_bytes() for p in folder(root).iterdir()} != before:
             problems.append(f"{way.__name__}: a start that was refused changed files")
     expect(not problems, "\n  ".join(problems))
+
+
+@check
+def an_older_catalogue_leads_to_the_same_state():
+    """By the log, as far as it goes back, else by the previous catalogue."""
+    dbs = Databases.get()
+    root = dbs.copy()
+    catalogue_older(dbs, root)
+    with server(root) as s:
+        expect({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "answers")
+        s.kill()
+    with server(root) as s:
+        expect({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "answers after another start")
 
 
 @check

@@ -304,6 +304,72 @@ def what_memory_has_is_written_anew():
 
 
 @check
+def a_start_with_a_damaged_catalogue():
+    """It takes the one before and the log behind it: all rows, told until the next checkpoint; the damaged file stays for study."""
+    for log, damage in (("32m", "flip"), ("32m", "missing"), ("0", "flip"), ("0", "folder")):
+        with server(ALMANAC_WAL_SEGMENT_SIZE="1m", ALMANAC_STORAGE_CHECKPOINT_PREVIOUS_WAL_BYTES=log) as s:
+            make(s)
+            s.exec("create table gone (ts timestamp, s symbol) timestamp(ts)")
+            s.exec("insert into gone values (1, 'a'), (2, 'b')")
+            for sql in ("insert into t values ('1970-01-02', 70001, 'late', 'x', 1.0)", "drop table gone", "insert into t values ('1970-01-02', 70002, 'later', 'x', 1.0)"):
+                s.exec("checkpoint create")
+                s.exec("checkpoint release")
+                s.exec(sql)
+            catalog = s.root / "db" / "catalog"
+            before = answers(s)
+            s.kill()
+            if damage == "flip":
+                flip(catalog, 200)
+            else:
+                catalog.unlink()
+            if damage == "folder":
+                catalog.mkdir()
+            said, code = program_check(s.root)
+            expect(code == 1 and "catalog" in said and "1 finding" in said, f"{damage}: check: {code} {said}")
+            s.start()
+            expect(answers(s) == before and s.rows("select count() from tables() where table_name = 'gone'") == [[0]], f"{damage}: {answers(s)}")
+            found = warnings(s)
+            expect(len(found) == 1 and "db/catalog.1" in found[0] and health(s) == "Status: Degraded" and metric(s, "almanac_damaged_files") == 1, f"{damage}: {found}, {health(s)}")
+            aside = s.root / "db" / "catalog.damaged"
+            expect(aside.exists() == (damage != "missing") and not catalog.exists(), f"{damage}: the damaged file")
+            s.exec("checkpoint create")
+            s.exec("checkpoint release")
+            expect(not warnings(s) and health(s) == "Status: Healthy" and catalog.is_file(), f"{damage}: told for ever: {warnings(s)}")
+            s.kill()
+            said, code = program_check(s.root)
+            expect(code == 0, f"{damage}: check: {code} {said}")
+            s.start()
+            expect(answers(s) == before and not warnings(s), f"{damage}: another start")
+
+
+@check
+def where_no_catalogue_is_left():
+    """Both are damaged: no start, the error names them, and nothing is changed; with one of them back, all is there."""
+    with server(ALMANAC_WAL_SEGMENT_SIZE="1m") as s:
+        make(s)
+        for _ in range(2):
+            s.exec("checkpoint create")
+            s.exec("checkpoint release")
+            s.exec("insert into t values ('1970-01-02', 70001, 'late', 'x', 1.0)")
+        before = answers(s)
+        s.kill()
+        both = [s.root / "db" / name for name in ("catalog", "catalog.1")]
+        for path in both:
+            flip(path, 200)
+        kept = {p: p.read_bytes() for p in (s.root / "db").rglob("*") if p.is_file() and p.name not in ("owner", "scrub")}
+        try:
+            s.start()
+            expect(False, "it started")
+        except RuntimeError as e:
+            text = str(e) + s.log_path.read_text()
+            expect(all(f"{path.name}' is damaged" in text for path in both), text[-1500:])
+        expect({p: p.read_bytes() for p in kept} == kept, "a start that was refused changed files")
+        flip(both[1], 200)
+        s.start()
+        expect(answers(s) == before, "rows")
+
+
+@check
 def backups_replace_their_damaged_files():
     with server() as s:
         make(s)

@@ -330,8 +330,15 @@ def the_log():
 @check
 def the_catalogue():
     """Damaged, missing, with the log or without: rows and what part files say. Tables and columns may lose their names, values do not."""
+    root = Database.copy()
+    flip(root / "db" / "catalog", 300)
+    saved = Saved(root, 0)
+    expect(set(saved.rows["t"]) == ALL and not saved.nulls("t", "s"), f"the one before: {saved.said}")
+    expect("catalog.1" in saved.lines(part="catalog", result="saved")[0]["reason"], saved.report)
+    all_of_u(saved)
     for damage in ("catalog", "both"):
         root = Database.copy()
+        (root / "db" / "catalog.1").unlink()
         if damage == "catalog":
             flip(root / "db" / "catalog", 300)
         else:

@@ -59,6 +59,7 @@ static void storage_conf(const alm_db *db, alm_storage_conf *out)
     out->table_head_bytes_max = ALM_MAX(
         alm_db_memory_share(db, conf->storage_table_head_bytes_max, INT64_C(128) << 20, 32), MB);
     out->checkpoint_wal_bytes = conf->storage_checkpoint_wal_bytes;
+    out->previous_wal_bytes = conf->storage_checkpoint_previous_wal_bytes;
     out->txn_bytes_max = alm_db_memory_share(db, conf->transaction_memory_max, INT64_MAX, 4);
     out->part_rows_max = conf->storage_part_rows_max;
     out->sync_files_max = (int32_t)conf->storage_sync_files_max;

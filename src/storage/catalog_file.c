@@ -189,21 +189,6 @@ alm_status alm_catalog_write_to(alm_ctx *cx, alm_storage *st, const alm_catver *
     return s;
 }
 
-alm_status alm_catalog_write(alm_ctx *cx, alm_storage *st, const alm_catver *cat)
-{
-    static const alm_catalog_choice all = {NULL, 0};
-    char tmp[ALM_PATH_MAX], path[ALM_PATH_MAX];
-    (void)snprintf(tmp, sizeof tmp, "%s/catalog.tmp", st->root);
-    (void)snprintf(path, sizeof path, "%s/catalog", st->root);
-    alm_status s = alm_catalog_write_to(cx, st, cat, &all, tmp);
-    int e = 0;
-    if (s == ALM_OK && (e = alm_io_rename_over(st->io, tmp, path)) < 0)
-        s = alm_io_fail(cx, e, "rename the catalogue");
-    if (s == ALM_OK && (e = st->io->sync_dir(st->io, st->root)) < 0)
-        s = alm_io_fail(cx, e, "sync the directory of the catalogue");
-    return s;
-}
-
 /* ---------------------------------------------------------------------- reading */
 
 /* A version number that is not known counts only if the checksum, which later versions keep, covers it: else it is damage. */
@@ -224,19 +209,22 @@ static alm_status check_header(alm_ctx *cx, const char *path, const catalog_head
 }
 
 /* Maps and checks it; *bytes 0: it is not there. */
-static alm_status read_file(alm_ctx *cx, alm_storage *st, alm_catalog_file *out,
+static alm_status read_file(alm_ctx *cx, alm_storage *st, const char *name, alm_catalog_file *out,
                             catalog_header *header)
 {
     char path[ALM_PATH_MAX];
     alm_io_stat meta;
     const alm_io *io = st->io;
-    (void)snprintf(path, sizeof path, "%s/catalog", st->root);
+    (void)snprintf(path, sizeof path, "%s/%s", st->root, name);
     *out = (alm_catalog_file){0};
+    *header = (catalog_header){.version = 0};
     int e = io->stat(io, path, &meta);
     if (e == -ENOENT)
         return ALM_OK;
     if (e < 0)
         return alm_io_fail(cx, e, path);
+    if (meta.is_dir)
+        return alm_fail(cx, ALM_E_CORRUPT, -1, "'%s' is damaged: it is a directory", path);
     if (meta.size_bytes < CATALOG_HEADER)
         return alm_fail(cx, ALM_E_CORRUPT, -1, "'%s' is damaged: it has %lld bytes", path,
                         (long long)meta.size_bytes);
@@ -248,55 +236,72 @@ static alm_status read_file(alm_ctx *cx, alm_storage *st, alm_catalog_file *out,
     if (e < 0)
         return alm_io_fail(cx, e, path);
     out->bytes = (size_t)meta.size_bytes;
-    catalog_header head = {.version = 0};
     alm_status s = ALM_OK;
     if (io->prefetch(io, out->map, out->bytes) == -EFAULT) {
         s = alm_fail(cx, ALM_E_CORRUPT, -1, "'%s' is damaged: its bytes cannot be read", path);
     } else {
-        memcpy(&head, out->map, sizeof head);
-        s = check_header(cx, path, &head, out);
+        memcpy(header, out->map, sizeof *header);
+        s = check_header(cx, path, header, out);
     }
     if (s != ALM_OK) {
         alm_catalog_unmap(st, out);
         return s;
     }
-    if (head.version >= CATALOG_IDENTIFIED && out->bytes >= CATALOG_HEADER + sizeof(uint64_t))
+    out->lsn = header->lsn;
+    if (header->version >= CATALOG_IDENTIFIED && out->bytes >= CATALOG_HEADER + sizeof(uint64_t))
         memcpy(&out->database_id, (const char *)out->map + CATALOG_HEADER, sizeof out->database_id);
-    *header = head;
     return ALM_OK;
 }
 
-alm_status alm_catalog_compare(alm_ctx *cx, alm_storage *st, int64_t *bytes)
+alm_status alm_catalog_peek(alm_ctx *cx, alm_storage *st, const char *name, alm_catalog_file *out)
 {
     alm_catalog_file file;
     catalog_header head;
-    *bytes = 0;
-    ALM_TRY(read_file(cx, st, &file, &head));
-    *bytes = (int64_t)file.bytes;
-    const uint64_t id = file.database_id;
+    ALM_TRY(read_file(cx, st, name, &file, &head));
+    *out = file;
+    out->map = NULL;
     alm_catalog_unmap(st, &file);
-    if (id != 0 && id != st->database_id)
+    const uint64_t id = out->database_id;
+    if (id != 0 && st->database_id != 0 && id != st->database_id)
         return alm_fail(cx, ALM_E_CORRUPT, -1,
-                        "'%s/catalog' is of another database: it has database id %016llx, this "
+                        "'%s/%s' is of another database: it has database id %016llx, this "
                         "database %016llx",
-                        st->root, (unsigned long long)id, (unsigned long long)st->database_id);
-    const uint64_t lsn = atomic_load(&st->checkpoint_lsn);
-    if (*bytes == 0 && lsn > 0)
-        return alm_fail(cx, ALM_E_CORRUPT, -1, "'%s/catalog' is damaged: it is missing", st->root);
-    if (*bytes > 0 && head.lsn != lsn)
-        return alm_fail(cx, ALM_E_CORRUPT, -1,
-                        "'%s/catalog' is damaged: it is of lsn %llu, not %llu", st->root,
-                        (unsigned long long)head.lsn, (unsigned long long)lsn);
+                        st->root, name, (unsigned long long)id,
+                        (unsigned long long)st->database_id);
     return ALM_OK;
 }
 
-alm_status alm_catalog_read(alm_ctx *cx, alm_storage *st, alm_catalog_file *out)
+alm_status alm_catalog_compare(alm_ctx *cx, alm_storage *st, const char *name, uint64_t lsn,
+                               int64_t *bytes)
+{
+    alm_catalog_file file = {.bytes = 0};
+    *bytes = 0;
+    ALM_TRY(alm_catalog_peek(cx, st, name, &file));
+    *bytes = (int64_t)file.bytes;
+    if (*bytes == 0 && lsn > 0)
+        return alm_fail(cx, ALM_E_CORRUPT, -1, "'%s/%s' is damaged: it is missing", st->root, name);
+    if (*bytes > 0 && file.lsn != lsn)
+        return alm_fail(cx, ALM_E_CORRUPT, -1, "'%s/%s' is damaged: it is of lsn %llu, not %llu",
+                        st->root, name, (unsigned long long)file.lsn, (unsigned long long)lsn);
+    return ALM_OK;
+}
+
+/* Of a damaged one the header may say which checkpoint it is of. */
+static void note_lost(alm_storage *st, const catalog_header *head)
+{
+    if (memcmp(head->magic, "ALMCAT01", 8) == 0 && head->version > 0 &&
+        head->version <= CATALOG_VERSION)
+        st->generation.lost_lsn = head->lsn;
+}
+
+alm_status alm_catalog_read(alm_ctx *cx, alm_storage *st, const char *name, alm_catalog_file *out)
 {
     catalog_header head;
-    ALM_TRY(read_file(cx, st, out, &head));
-    if (out->bytes == 0)
-        return ALM_OK;
-    out->lsn = head.lsn;
+    const alm_status s = read_file(cx, st, name, out, &head);
+    if (s == ALM_E_CORRUPT)
+        note_lost(st, &head);
+    if (s != ALM_OK || out->bytes == 0)
+        return s;
     st->catalog_version = head.version;
     atomic_store(&st->next_table_id, head.next_table_id);
     atomic_store(&st->next_part_id, head.next_part_id);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "storage/commit.h"
 #include "storage/dict.h"
+#include "storage/generation.h"
 
 /* Dictionaries that were written and wait for their sync. */
 typedef struct saving {
@@ -185,11 +186,11 @@ alm_status alm_checkpoint_write(alm_ctx *cx, alm_storage *st)
     if (e == ALM_OK)
         e = alm_dicts_save(cx, st, cat);
     if (e == ALM_OK)
-        e = alm_catalog_write(cx, st, cat);
+        e = alm_generation_write(cx, st, cat, false);
     if (e == ALM_OK) {
         st->checkpoint_lsn = cat->lsn;
         atomic_store(&st->checkpoint_wal_bytes, wal_bytes);
-        e = alm_wal_recycle(cx, &st->wal, cat->lsn);
+        e = alm_wal_recycle(cx, &st->wal, alm_generation_log(st, cat->lsn));
         alm_damage_end_log(st, oldest_segment(st) - 1);
         drop_dicts(st, cat);
     }

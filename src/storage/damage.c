@@ -91,6 +91,17 @@ void alm_damage_end(alm_storage *st, alm_damage_key key)
     (void)pthread_mutex_unlock(&d->lock);
 }
 
+bool alm_damage_has_log(alm_storage *st)
+{
+    alm_damages *d = &st->damages;
+    bool has = false;
+    (void)pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < d->n && !has; i++)
+        has = d->list[i].key.kind == ALM_DAMAGE_LOG;
+    (void)pthread_mutex_unlock(&d->lock);
+    return has;
+}
+
 void alm_damage_end_log(alm_storage *st, uint64_t number)
 {
     alm_damages *d = &st->damages;

@@ -17,9 +17,9 @@
 typedef enum alm_damage_kind {
     ALM_DAMAGE_PART,       /* id: of the file */
     ALM_DAMAGE_DICTIONARY, /* id: of the column */
-    ALM_DAMAGE_CATALOGUE,
-    ALM_DAMAGE_LOG, /* id: of the segment */
-    ALM_DAMAGE_WORK /* id: the alm_work_step that fails repeatedly (failing.h) */
+    ALM_DAMAGE_CATALOGUE,  /* id 0: the newest, 1: the previous one */
+    ALM_DAMAGE_LOG,        /* id: of the segment */
+    ALM_DAMAGE_WORK        /* id: the alm_work_step that fails repeatedly (failing.h) */
 } alm_damage_kind;
 
 typedef struct alm_damage_key {
@@ -47,6 +47,8 @@ void alm_damages_deinit(alm_damages *d);
 /* Told in the log of the server when it is new. Without memory for the entry it is only told. */
 void alm_damage_add(alm_storage *st, alm_damage_key key, const char *what);
 void alm_damage_end(alm_storage *st, alm_damage_key key);
+/* Is a segment of the log known to be damaged? */
+bool alm_damage_has_log(alm_storage *st);
 /* Of a segment of the log that is given back: all up to this number. */
 void alm_damage_end_log(alm_storage *st, uint64_t number);
 

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "storage/generation.h"
 #include "storage/hold.h"
 #include "storage/salvage.h"
 
@@ -199,7 +200,8 @@ static alm_status rebuild_all(rebuilding *r)
         ALM_TRY(sync_dir_of(r, r->rebuilt.ids[i]));
     ALM_TRY(sync_log(r));
     ALM_TRY(alm_dicts_save(r->cx, r->st, r->st->current));
-    ALM_TRY(alm_catalog_write(r->cx, r->st, r->st->current));
+    /* The catalogue before means the files that are lost. */
+    ALM_TRY(alm_generation_write(r->cx, r->st, r->st->current, true));
     for (size_t i = 0; i < r->rebuilt.n; i++)
         ALM_TRY(rename_file(r, r->rebuilt.ids[i]));
     return ALM_OK;

@@ -151,7 +151,8 @@ alm_status alm_hold_resume(alm_ctx *cx, alm_storage *st)
 {
     if (!st->hold.marked)
         return ALM_OK;
-    if (!st->hold.copy && st->hold.lsn == st->checkpoint_lsn) {
+    /* The original of which the catalogue is damaged goes on holding: a copy of that is refused. */
+    if (!st->hold.copy && (st->hold.lsn == st->checkpoint_lsn || st->generation.alone)) {
         st->hold.held = true;
         st->hold.sweep_end = atomic_load(&st->next_table_id);
         return ALM_OK;

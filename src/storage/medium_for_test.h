@@ -11,6 +11,7 @@
 #define ALM_STORAGE_MEDIUM_FOR_TEST_H
 
 #include "storage/crash_steps_for_test.h"
+#include "storage/generation.h"
 #include "storage/pack.h"
 
 #define HOUR INT64_C(3600000000)
@@ -22,7 +23,7 @@ typedef struct struck {  /* what the wrong bytes of the disk concern, now */
     bool any[TABLES];    /* a file in the directory of the table */
     bool closed[TABLES]; /* a dictionary: the table may be closed by a start */
     hour_state hours[TABLES][HOURS];
-    bool catalogue, log, backup;
+    bool catalogue, previous, log, backup;
 } struck;
 
 typedef struct counts {
@@ -31,7 +32,7 @@ typedef struct counts {
     int64_t gone, told,
         quiet; /* places at the end: right again or without a file; of a table in the list of damage; others */
     int64_t failed_steps, failed_reads, wrong_reads, closed_tables;
-    int64_t refused_starts, lost_tails, refused_restores;
+    int64_t refused_starts, previous_starts, lost_tails, refused_restores;
 } counts;
 
 /* What the test must find: defects that are planted. */
@@ -143,7 +144,8 @@ static void look(run *r, alm_snapshot *snap, struck *s)
             if (t != NULL)
                 part_hours(s, table, t, &d, d.mapped && i >= r->seen);
         }
-        s->catalogue |= strncmp(d.path, "r/db/catalog", 12) == 0;
+        s->catalogue |= strcmp(d.path, "r/db/" ALM_CATALOG) == 0;
+        s->previous |= strcmp(d.path, "r/db/" ALM_CATALOG_PREVIOUS) == 0;
         s->log |= strncmp(d.path, "r/db/wal/", 9) == 0;
         s->backup |= strncmp(d.path, "bk/", 3) == 0;
     }

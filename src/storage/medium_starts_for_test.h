@@ -70,7 +70,14 @@ static void trace(run *r)
     }
 }
 
-/* A start may refuse where the catalogue or the log is struck; when these are sound again, all is there. */
+static bool has_previous(const run *r)
+{
+    alm_io_stat meta;
+    const alm_io *io = alm_sim_io(r->w.sim);
+    return io->stat(io, "r/db/" ALM_CATALOG_PREVIOUS, &meta) >= 0;
+}
+
+/* A start may refuse where the log is struck, or the catalogue and what takes its place; when these are sound again, all is there. */
 static bool open_again(run *r)
 {
     struck before, s; /* rot strikes within a start, too */
@@ -81,10 +88,16 @@ static bool open_again(run *r)
     r->seen = alm_sim_damage_count(r->w.sim);
     r->count->starts++;
     r->w.st = NULL;
-    if (alm_storage_open(&r->w.cx, alm_sim_io(r->w.sim), "r", &r->w.conf, &r->w.st) == ALM_OK)
+    const bool previous = has_previous(r);
+    if (alm_storage_open(&r->w.cx, alm_sim_io(r->w.sim), "r", &r->w.conf, &r->w.st) == ALM_OK) {
+        r->count->previous_starts += r->w.st->generation.alone;
         return true;
+    }
     look(r, NULL, &s);
-    const bool catalogue = (before.catalogue || s.catalogue) && strstr(msg, "catalog") != NULL;
+    const bool other = !previous || before.previous || s.previous || before.log || s.log;
+    const bool meanwhile = (s.catalogue || s.previous) && strstr(msg, "the disk failed") != NULL;
+    const bool catalogue =
+        meanwhile || ((before.catalogue || s.catalogue) && other && strstr(msg, "catalog") != NULL);
     const bool log = (before.log || s.log) && strstr(msg, "wal") != NULL;
     if (!is_damage(r->w.cx.err.code) || !(catalogue || log))
         return broken(r, "no start: %s", msg);

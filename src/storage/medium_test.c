@@ -347,11 +347,13 @@ static void tell(const counts *c)
         (long long)c->kinds[ALM_SIM_WRITE_LOST], (long long)c->kinds[ALM_SIM_WRITE_MISPLACED],
         (long long)c->kinds[ALM_SIM_WRITE_MISDIRECTED], (long long)c->gone, (long long)c->told,
         (long long)c->quiet);
-    print_message("refused: %lld changes, %lld reads of an hour, %lld starts, %lld restores; %lld "
-                  "tables closed, %lld hours wrong before a scrub, %lld last records lost\n",
-                  (long long)c->failed_steps, (long long)c->failed_reads,
-                  (long long)c->refused_starts, (long long)c->refused_restores,
-                  (long long)c->closed_tables, (long long)c->wrong_reads, (long long)c->lost_tails);
+    print_message(
+        "refused: %lld changes, %lld reads of an hour, %lld starts, %lld restores; %lld "
+        "tables closed, %lld hours wrong before a scrub, %lld last records lost; %lld starts "
+        "from the catalogue before\n",
+        (long long)c->failed_steps, (long long)c->failed_reads, (long long)c->refused_starts,
+        (long long)c->refused_restores, (long long)c->closed_tables, (long long)c->wrong_reads,
+        (long long)c->lost_tails, (long long)c->previous_starts);
 }
 
 /* "FIRST:N" of ALM_TEST_SEEDS, or all of the default. */

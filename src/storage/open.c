@@ -1,7 +1,7 @@
 /*
- * open.c - opening and closing a storage directory, recovery, what is asked of an open storage.
+ * open.c - opening and closing a storage directory, what is asked of an open storage.
  *
- * Recovery reads the catalogue file and the log into memory and writes nothing; only then is the log
+ * Recovery (recover.c) reads the catalogue file and the log into memory and writes nothing; only then is the log
  * made ready for appending. A crash in it changes nothing.
  */
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include "storage/archive.h"
 #include "storage/change.h"
 #include "storage/dict.h"
+#include "storage/generation.h"
 #include "storage/hold.h"
 #include "storage/reserve.h"
 
@@ -24,6 +25,7 @@ void alm_storage_conf_default(alm_storage_conf *conf)
         .head_bytes_max = INT64_C(256) << 20,
         .table_head_bytes_max = INT64_C(64) << 20,
         .checkpoint_wal_bytes = INT64_C(256) << 20,
+        .previous_wal_bytes = INT64_C(32) << 20,
         .txn_bytes_max = INT64_C(1) << 30,
         .part_rows_max = INT64_C(4) << 20,
         .sync_files_max = 16,
@@ -172,194 +174,7 @@ void alm_storage_free(alm_storage *st)
     free(st);
 }
 
-/* --------------------------------------------------------------------- recovery */
-
-typedef struct recovery {
-    alm_build build;
-    alm_flush_marks marks;
-    alm_redo_rows rows;
-} recovery;
-
-static alm_status first_pass(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
-                             size_t bytes)
-{
-    recovery *rec = arg;
-    (void)lsn;
-    return alm_redo_marks(cx, &rec->marks, payload, bytes);
-}
-
-static alm_status second_pass(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
-                              size_t bytes)
-{
-    recovery *rec = arg;
-    rec->build.lsn = lsn;
-    ALM_TRY(alm_redo(cx, &rec->build, &rec->marks, &rec->rows, payload, bytes));
-    rec->build.next->lsn = lsn;
-    return ALM_OK;
-}
-
-alm_status alm_build_show_symbols(alm_ctx *cx, alm_build *b)
-{
-    for (size_t i = 0; i < b->next->n; i++) {
-        const alm_version *v = alm_catver_at(b->next, i);
-        alm_schema *schema = NULL;
-        alm_version *next = NULL;
-        ALM_TRY(alm_change_dicts(cx, b->st, v, NULL, 0, NULL, &schema));
-        if (schema == NULL)
-            continue;
-        alm_status e = alm_version_copy(cx, v, 0, &next);
-        if (e == ALM_OK)
-            e = alm_build_own(cx, b, v->table.id);
-        if (e != ALM_OK) {
-            alm_version_release(next);
-            alm_schema_release(schema);
-            return e;
-        }
-        alm_schema_release(next->schema);
-        next->schema = schema;
-        alm_version_settle(next);
-        alm_build_put(b, next);
-    }
-    return ALM_OK;
-}
-
-typedef struct tables_seen {
-    const alm_storage *st;
-    bool any; /* a file in the directory of a table */
-} tables_seen;
-
-static int see_file(void *arg, const char *name)
-{
-    (void)name;
-    *(bool *)arg = true;
-    return 1;
-}
-
-static int see_table(void *arg, const char *name)
-{
-    tables_seen *seen = arg;
-    char path[ALM_PATH_MAX];
-    const int n = snprintf(path, sizeof path, "%s/tables/%s", seen->st->root, name);
-    if (n > 0 && (size_t)n < sizeof path)
-        (void)seen->st->io->list(seen->st->io, path, see_file, &seen->any);
-    return seen->any;
-}
-
-/*
- * A database without a catalogue has all of its log, and one with a catalogue may have none of it. With neither it is new, unless there
- * are files of tables: then both were lost, and to open it would be to remove these files as orphans.
- */
-static alm_status check_not_lost(alm_ctx *cx, const alm_storage *st, const alm_catalog_file *file)
-{
-    char path[ALM_PATH_MAX];
-    tables_seen seen = {.st = st};
-    if (file->bytes > 0 || st->wal.n_segments > 0)
-        return ALM_OK;
-    (void)snprintf(path, sizeof path, "%s/tables", st->root);
-    const int e = st->io->list(st->io, path, see_table, &seen);
-    if (e < 0 && e != -ENOENT)
-        return alm_io_fail(cx, e, path);
-    return !seen.any
-               ? ALM_OK
-               : alm_fail(
-                     cx, ALM_E_CORRUPT, -1,
-                     "'%s' has files of tables, but neither a catalogue nor a log: it is not "
-                     "opened, because "
-                     "that would remove them. Bring back 'catalog' and 'wal', or restore a backup",
-                     st->root);
-}
-
-/*
- * The catalogue says which database it is; without one, or with that of an older program, segments of the log do. Where neither does,
- * the database is new, or gets its id now: whatever has that id is written behind a segment of the log that has it, or with a catalogue.
- */
-static alm_status identify(alm_ctx *cx, alm_storage *st, uint64_t of_catalogue)
-{
-    uint64_t id = of_catalogue;
-    const alm_status e = alm_wal_identify(cx, &st->wal, "the catalogue", &id);
-    st->foreign = e == ALM_E_CORRUPT;
-    ALM_TRY(e);
-    while (id == 0) {
-        const int failed = st->io->random(st->io, &id, sizeof id);
-        if (failed < 0)
-            return alm_io_fail(cx, failed, "a random number for the id of the database");
-    }
-    st->database_id = st->wal.database_id = id;
-    return ALM_OK;
-}
-
-/* `log` false: the catalogue alone counts; what there is of a log is left out of the chain. */
-static alm_status recover_once(alm_ctx *cx, alm_storage *st, bool log, alm_wal_scan *scan)
-{
-    alm_catalog_file file;
-    recovery rec = {0};
-    ALM_TRY(alm_catalog_read(cx, st, &file));
-    st->checkpoint_lsn = file.lsn;
-    if (st->hold.marked && st->hold.copy && !alm_hold_is_copy(st)) {
-        alm_catalog_unmap(st, &file);
-        return alm_fail(cx, ALM_E_CORRUPT, -1,
-                        "'%s' is not complete: it is a copy or was being restored, and its "
-                        "catalogue is missing or another",
-                        st->root);
-    }
-    st->closing = true; /* what recovery lets go of must stay on disk */
-    alm_status e = alm_wal_list(cx, &st->wal);
-    *scan = (alm_wal_scan){.last_lsn = file.lsn, .segment = st->wal.n_segments};
-    if (e == ALM_OK)
-        e = check_not_lost(cx, st, &file);
-    if (e == ALM_OK)
-        e = identify(cx, st, file.database_id);
-    if (e == ALM_OK && log)
-        e = alm_wal_read(cx, &st->wal, file.lsn, first_pass, &rec, scan);
-    if (e == ALM_OK)
-        e = alm_build_begin(cx, st, &rec.build);
-    if (e == ALM_OK) {
-        rec.build.redo = true;
-        e = alm_catalog_load(cx, &rec.build, &file, &rec.marks);
-        if (e == ALM_OK && log)
-            e = alm_wal_read(cx, &st->wal, file.lsn, second_pass, &rec, scan);
-        if (e == ALM_OK)
-            e = alm_redo_rows_settle_all(cx, &rec.build, &rec.rows);
-        if (e == ALM_OK)
-            e = alm_build_show_symbols(cx, &rec.build);
-        if (e == ALM_OK && atomic_load(&st->next_file_id) >= ALM_FILE_PACK)
-            e = alm_fail(cx, ALM_E_CORRUPT, -1,
-                         "'%s': the catalogue or the log has a number of a file that none can have",
-                         st->root);
-        if (e == ALM_OK && log && alm_hold_is_copy(st))
-            e = alm_hold_files_there(cx, &rec.build);
-        if (e == ALM_OK)
-            alm_build_publish(&rec.build);
-        else
-            alm_build_abandon(&rec.build);
-    }
-    st->closing = false;
-    st->rows_redone = rec.rows.moved;
-    alm_redo_rows_free(&rec.rows);
-    alm_flush_marks_free(&rec.marks);
-    alm_catalog_unmap(st, &file);
-    return e;
-}
-
-/*
- * The log of a copy was written to while it was copied: where it has a hole, or names files that came
- * too late for the copy, the copy is what the checkpoint was.
- */
-alm_status alm_storage_recover(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan)
-{
-    ALM_TRY(alm_hold_read(cx, st));
-    const alm_status e = recover_once(cx, st, true, scan);
-    if (e != ALM_E_CORRUPT || !alm_hold_is_copy(st) || st->conf.whole_log || st->foreign)
-        return e;
-    if (st->hold.since_us != 0) /* a backup has no log */
-        alm_log_warn("storage",
-                     "'%s' is a copy of the checkpoint at lsn %llu; later changes are left "
-                     "out, because the copy has not all of them: %s",
-                     st->root, (unsigned long long)st->hold.lsn, cx->err.msg);
-    alm_error_clear(cx);
-    alm_wal_forget(&st->wal);
-    return recover_once(cx, st, false, scan);
-}
+/* ------------------------------------------------------------------------- files */
 
 static alm_status make_dir(alm_ctx *cx, const alm_io *io, const char *dir, const char *parent)
 {
@@ -467,17 +282,14 @@ alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
         e = alm_durable_open(cx, st);
     if (e == ALM_OK)
         e = open_spill(cx, st);
-    const int64_t faults = io->map_faults(io);
     if (e == ALM_OK)
         e = alm_storage_recover(cx, st, &scan);
-    if (e == ALM_OK && io->map_faults(io) !=
-                           faults) /* behind the checksums, so that zeros were taken for values */
-        e = alm_fail(cx, ALM_E_IO, -1,
-                     "'%s': the disk failed while the catalogue and the log were read", st->root);
     if (e == ALM_OK)
         alm_archive_at_open(cx, st);
     if (e == ALM_OK)
         e = alm_wal_start(cx, &st->wal, &scan);
+    if (e == ALM_OK)
+        e = alm_generation_settle(cx, st);
     if (e == ALM_OK)
         e = alm_hold_resume(cx, st);
     if (e == ALM_OK)
@@ -511,7 +323,8 @@ void alm_storage_close(alm_storage *st)
     if (!st->failed)
         (void)alm_archive_catch_up(st, NULL); /* what is left waits for the next start */
     alm_ctx cx = {.io = st->io};
-    if (!st->failed && !st->hold.held && st->current->lsn != st->checkpoint_lsn &&
+    const bool stale = st->current->lsn != st->checkpoint_lsn || atomic_load(&st->generation.alone);
+    if (!st->failed && !st->hold.held && stale &&
         alm_checkpoint(&cx, st, ALM_CHECKPOINT_KEEP_BYTES) != ALM_OK)
         alm_log_warn("storage", "no checkpoint at the end (the log has everything): %s",
                      cx.err.msg);

@@ -2,11 +2,12 @@
  * salvage.c - `almanac check ROOT --salvage OUT`: what is whole in a damaged directory, as Parquet files and a report. Nothing is
  * written to ROOT, so that every other way to bring the data back stays open.
  *
- * Reading     First as a start does (open.c). What that refuses is read again with what is damaged passed over (salvage_read.c).
+ * Reading     First as a start does (recover.c). What that refuses is read again with what is damaged passed over (salvage_read.c).
  */
 #include <errno.h>
 #include <stdio.h>
 
+#include "storage/generation.h"
 #include "storage/salvage.h"
 
 /* ------------------------------------------------------------------------- places */
@@ -86,6 +87,8 @@ static alm_status read_root(alm_salvage *s, const char *root)
     ALM_TRY(take(s, root));
     const alm_status e = alm_storage_recover(s->cx, s->st, &scan);
     s->st->closing = true;
+    if (e == ALM_OK && s->st->generation.alone)
+        return alm_salvage_note(s, NULL, ALM_CATALOG, ALM_SAVED, s->st->generation.why.msg);
     if (!alm_is_damage(e))
         return e;
     const alm_error why = s->cx->err;

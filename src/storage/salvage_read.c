@@ -1,6 +1,6 @@
 /*
  * salvage_read.c - the state of a directory that a start refuses: the catalogue, if it is sound, and every whole record of the log
- * behind it. Recovery (open.c) ends where the chain of records ends, and is an error if more must have been there; here what is
+ * behind it. Recovery (recover.c) ends where the chain of records ends, and is an error if more must have been there; here what is
  * damaged is passed over, and a record that cannot be applied any more is left out whole or in part.
  *
  * Without a catalogue the tables are those that the log makes, and those that part files speak of (salvage_found.c).
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "storage/change.h"
+#include "storage/generation.h"
 #include "storage/payload.h"
 #include "storage/salvage.h"
 
@@ -113,10 +114,14 @@ static alm_status damaged_catalog(reading *r, alm_status st)
 
 static alm_status read_catalog(reading *r)
 {
-    const alm_status e = alm_catalog_read(r->s->cx, r->s->st, &r->catalog);
-    if (e == ALM_OK)
-        return r->catalog.bytes > 0 ? ALM_OK : lose_catalog(r, "there is none");
-    return damaged_catalog(r, e);
+    alm_status e = alm_catalog_read(r->s->cx, r->s->st, ALM_CATALOG, &r->catalog);
+    if (e == ALM_OK && r->catalog.bytes > 0)
+        return ALM_OK;
+    ALM_TRY(e == ALM_OK ? lose_catalog(r, "there is none") : damaged_catalog(r, e));
+    if (!alm_generation_is_there(r->s->st))
+        return ALM_OK;
+    e = alm_catalog_read(r->s->cx, r->s->st, ALM_CATALOG_PREVIOUS, &r->catalog);
+    return e == ALM_OK ? ALM_OK : damaged_catalog(r, e);
 }
 
 static alm_status begin(reading *r)

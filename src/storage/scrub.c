@@ -5,6 +5,7 @@
  *             while it is read, so that a slow pass keeps no version, and no file but one, from going.
  */
 #include "storage/scrub.h"
+#include "storage/generation.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -272,23 +273,32 @@ static alm_status one_table(scrubbing *s, alm_version *v)
 
 /* --------------------------------------------------------------- catalogue and log */
 
+static alm_status compare_catalogue(scrubbing *s, bool previous, int64_t *bytes)
+{
+    alm_storage *st = s->st;
+    (void)pthread_mutex_lock(&st->checkpoint_lock); /* while one is written they change names */
+    const alm_status e = previous ? alm_generation_compare(s->cx, st, bytes)
+                                  : alm_catalog_compare(s->cx, st, ALM_CATALOG,
+                                                        atomic_load(&st->checkpoint_lsn), bytes);
+    (void)pthread_mutex_unlock(&st->checkpoint_lock);
+    return e;
+}
+
 /* Memory has what these said: a checkpoint writes the one anew, and makes the other needless. */
-static alm_status catalogue(scrubbing *s)
+static alm_status catalogue(scrubbing *s, bool previous)
 {
     int64_t bytes = 0;
-    const alm_damage_key key = {ALM_DAMAGE_CATALOGUE, 0, 0};
+    const alm_damage_key key = {ALM_DAMAGE_CATALOGUE, 0, previous};
     s->table = NULL;
     s->before = s->result->findings;
-    s->result->files++;
-    (void)pthread_mutex_lock(&s->st->checkpoint_lock); /* while it is replaced there are two */
-    const alm_status st = alm_catalog_compare(s->cx, s->st, &bytes);
-    (void)pthread_mutex_unlock(&s->st->checkpoint_lock);
+    const alm_status st = compare_catalogue(s, previous, &bytes);
+    s->result->files += !previous || bytes > 0 || st != ALM_OK;
     if (is_damage(st)) {
         other_finding(s, key);
         if (s->st->hold.held || atomic_load(&s->st->failed))
             return ALM_OK; /* it is written when the checkpoint is released; or it stays known */
         ALM_TRY(alm_checkpoint(s->cx, s->st, ALM_CHECKPOINT_KEEP_BYTES));
-        alm_log_warn("storage", "the catalogue is written anew");
+        alm_log_warn("storage", "the catalogue%s is written anew", previous ? " before" : "");
     } else if (st != ALM_OK) {
         return st;
     }
@@ -387,7 +397,9 @@ static alm_status whole_pass(scrubbing *s)
     atomic_store(&state->running, true);
     alm_status st = all_tables(s);
     if (st == ALM_OK)
-        st = catalogue(s);
+        st = catalogue(s, false);
+    if (st == ALM_OK)
+        st = catalogue(s, true);
     if (st == ALM_OK)
         st = log_segments(s);
     atomic_store(&state->running, false);

@@ -154,6 +154,16 @@ typedef struct alm_hold { /* hold.h; `held` and the files that wait: under file_
     uint64_t sweep_end; /* sweep that waits for the release, 0: none */
 } alm_hold;
 
+typedef struct alm_generation { /* generation.h; by recovery, later under checkpoint_lock */
+    bool kept;                  /* the previous catalogue is sound, and the log goes back to it */
+    uint64_t lsn;               /* of its checkpoint */
+    uint64_t lost_lsn; /* of the damaged catalogue, as far as its header says; 0: not known */
+    bool cut;          /* the crash met a checkpoint between its two renames */
+    atomic_bool alone; /* recovered from the previous catalogue, and no checkpoint since */
+    int64_t since_ns;
+    alm_error why; /* the damage that recovery found; code ALM_OK: none */
+} alm_generation;
+
 typedef struct alm_backup_progress {
     _Atomic int32_t running;
     _Atomic int64_t done, total; /* bytes, of the one that runs or ran last */
@@ -249,6 +259,7 @@ struct alm_storage {
     int64_t tidied_ns;  /* of the background thread */
     int64_t idle_commits, idle_since_ns;
     _Atomic uint64_t checkpoint_lsn; /* of the catalogue file */
+    alm_generation generation;       /* and the one before */
     alm_damages damages;
     alm_scrub_state scrub;
     alm_hold hold;
@@ -343,17 +354,21 @@ typedef struct alm_catalog_file {
     uint64_t lsn;
     uint64_t database_id; /* 0: older catalogues do not say */
 } alm_catalog_file;
-ALM_NODISCARD alm_status alm_catalog_write(alm_ctx *cx, alm_storage *st, const alm_catver *cat);
-/* The same as another file, synced: of the tables with these ids (NULL: all). */
+/* Writes it as a file, synced: of the tables with these ids (NULL: all). */
 typedef struct alm_catalog_choice {
     const uint64_t *ids;
     uint32_t n;
 } alm_catalog_choice;
 ALM_NODISCARD alm_status alm_catalog_write_to(alm_ctx *cx, alm_storage *st, const alm_catver *cat,
                                               const alm_catalog_choice *only, const char *path);
-ALM_NODISCARD alm_status alm_catalog_read(alm_ctx *cx, alm_storage *st, alm_catalog_file *out);
-/* Is the file what the last checkpoint wrote? ALM_E_CORRUPT. The caller holds checkpoint_lock. */
-ALM_NODISCARD alm_status alm_catalog_compare(alm_ctx *cx, alm_storage *st, int64_t *bytes);
+ALM_NODISCARD alm_status alm_catalog_read(alm_ctx *cx, alm_storage *st, const char *name,
+                                          alm_catalog_file *out);
+/* What its header says, if all of it has its checksum; no map. */
+ALM_NODISCARD alm_status alm_catalog_peek(alm_ctx *cx, alm_storage *st, const char *name,
+                                          alm_catalog_file *out);
+/* Is the file what a checkpoint at that record wrote? ALM_E_CORRUPT. The caller holds checkpoint_lock. */
+ALM_NODISCARD alm_status alm_catalog_compare(alm_ctx *cx, alm_storage *st, const char *name,
+                                             uint64_t lsn, int64_t *bytes);
 void alm_catalog_unmap(alm_storage *st, alm_catalog_file *file);
 /* Does the catalogue file that was read name the dictionary? Then it stays, though its table may be gone:
  * the next recovery may begin with that catalogue. */

@@ -31,6 +31,7 @@ typedef struct alm_storage_conf {
     int64_t table_head_bytes_max; /* one table */
     int64_t txn_bytes_max;        /* rows of one open transaction */
     int64_t checkpoint_wal_bytes; /* a checkpoint after that much log */
+    int64_t previous_wal_bytes;   /* of log that is kept for the catalogue before */
     int64_t part_rows_max;        /* rows of one part of a bulk load or flush */
     int32_t sync_files_max;       /* more syncs than that are one of the file system; 0: never */
     int32_t overlap_max;          /* overlapping parts and runs before writers wait */

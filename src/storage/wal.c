@@ -439,3 +439,14 @@ alm_status alm_wal_recycle(alm_ctx *cx, alm_wal *wal, uint64_t lsn)
     (void)pthread_mutex_unlock(&wal->lock);
     return st;
 }
+
+int64_t alm_wal_bytes_between(alm_wal *wal, uint64_t from, uint64_t to)
+{
+    int64_t bytes = 0;
+    (void)pthread_mutex_lock(&wal->lock);
+    for (size_t i = 0; i + 1 < wal->n_segments; i++)
+        if (wal->segments[i + 1].prev_lsn > from && wal->segments[i + 1].prev_lsn <= to)
+            bytes += wal->segments[i].bytes;
+    (void)pthread_mutex_unlock(&wal->lock);
+    return bytes;
+}

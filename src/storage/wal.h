@@ -132,6 +132,9 @@ void alm_wal_forget(alm_wal *wal);
  * middle, or one that begins after `after`. Reads only. */
 ALM_NODISCARD alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each each,
                                       void *arg, alm_wal_scan *out);
+/* Behind alm_wal_read: takes segments before the chain into it, back to the record behind `lsn`. *reached false: they do not go back so
+ * far, and the chain is as it was. Reads only. */
+ALM_NODISCARD alm_status alm_wal_reach_back(alm_ctx *cx, alm_wal *wal, uint64_t lsn, bool *reached);
 /* What alm_wal_read_whole passed over. */
 typedef struct alm_wal_gaps {
     uint64_t last_lsn; /* of the last record that was read, or `after` */
@@ -176,6 +179,8 @@ ALM_NODISCARD alm_status alm_wal_append(alm_ctx *cx, alm_wal *wal, const alm_wal
                                         size_t n, bool sync, bool *fatal);
 /* Syncs what alm_wal_append did not. */
 ALM_NODISCARD alm_status alm_wal_sync_all(alm_ctx *cx, alm_wal *wal, uint64_t *synced_lsn);
+/* Of segments that a checkpoint at `to` lets go, and one at `from` does not. */
+int64_t alm_wal_bytes_between(alm_wal *wal, uint64_t from, uint64_t to);
 /* Gives up segments whose records are all <= lsn (never the current one). */
 ALM_NODISCARD alm_status alm_wal_recycle(alm_ctx *cx, alm_wal *wal, uint64_t lsn);
 

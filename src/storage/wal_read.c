@@ -479,6 +479,29 @@ alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each 
     return too_short(&c, begins);
 }
 
+/* What their records are is not looked at: who reads the log from there checks them. */
+alm_status alm_wal_reach_back(alm_ctx *cx, alm_wal *wal, uint64_t lsn, bool *reached)
+{
+    size_t first = 0;
+    while (first < wal->n_segments && !wal->segments[first].in_chain)
+        first++;
+    size_t i = first;
+    *reached = first < wal->n_segments && wal->segments[first].prev_lsn <= lsn;
+    for (bool goes_on = first < wal->n_segments; goes_on && !*reached && i > 0;) {
+        segment_view v;
+        alm_wal_segment *seg = &wal->segments[--i];
+        ALM_TRY(view_open(cx, wal, seg, &v));
+        goes_on = v.valid && v.head.prev_lsn <= wal->segments[i + 1].prev_lsn;
+        seg->prev_lsn = v.head.prev_lsn;
+        seg->last_lsn = wal->segments[i + 1].prev_lsn;
+        view_close(wal, &v);
+        *reached = goes_on && seg->prev_lsn <= lsn;
+    }
+    for (; *reached && i < first; i++)
+        wal->segments[i].in_chain = true;
+    return ALM_OK;
+}
+
 /* Of the fields that tell a record of this segment from what an older use left, one is enough: the
  * others may be what is damaged. */
 alm_status alm_wal_is_torn(alm_ctx *cx, const alm_wal *wal, const alm_wal_scan *scan, bool *torn)

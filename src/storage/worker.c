@@ -15,6 +15,7 @@
 #include "storage/commit.h"
 #include "storage/compact.h"
 #include "storage/failing.h"
+#include "storage/generation.h"
 #include "storage/head.h"
 #include "storage/hold.h"
 #include "storage/interning.h"
@@ -38,7 +39,7 @@ static bool wants_checkpoint(alm_storage *st)
         atomic_load(&st->wal.bytes_written) - atomic_load(&st->checkpoint_wal_bytes);
     /* When the disk is full, each byte of log counts. */
     const int64_t max = atomic_load(&st->reserve_spent) ? 0 : st->conf.checkpoint_wal_bytes;
-    return log_bytes > max && !st->hold.held;
+    return (log_bytes > max || alm_generation_wants_checkpoint(st)) && !st->hold.held;
 }
 
 void alm_storage_untidy(alm_storage *st)

@@ -1,0 +1,48 @@
+/*
+ * generation.h - a second catalogue on the disk: the one before, as long as the log leads from it to the present, or another copy of the
+ * present one. A start whose catalogue is damaged recovers from it, and comes to the same state. Protocol: docs/internals/storage.md,
+ * section 5.
+ *
+ * Threads     alm_generation_write, _compare: the caller holds checkpoint_lock. The rest: recovery and the start, before others.
+ */
+#ifndef ALM_STORAGE_GENERATION_H
+#define ALM_STORAGE_GENERATION_H
+
+#include "storage/state.h"
+
+/* Files in `db`. */
+#define ALM_CATALOG          "catalog"
+#define ALM_CATALOG_PREVIOUS "catalog.1"
+#define ALM_CATALOG_NEXT     "catalog.tmp"
+#define ALM_CATALOG_ASIDE    "catalog.damaged"
+
+/*
+ * Writes the catalogue, durable. The one that it replaces becomes the previous one, if it is sound and the log behind it is short enough
+ * (storage.checkpoint.previous.wal.bytes) and not known to be damaged; else the previous one is a second copy of the new one.
+ * `copies`: always that. Afterwards the log may be given up, up to alm_generation_log.
+ */
+ALM_NODISCARD alm_status alm_generation_write(alm_ctx *cx, alm_storage *st, const alm_catver *cat,
+                                              bool copies);
+/* Both generations begin behind that record of the log or before it. `lsn`: of the catalogue. */
+uint64_t alm_generation_log(const alm_storage *st, uint64_t lsn);
+/* Is the previous one what a checkpoint wrote? ALM_E_CORRUPT. *bytes 0: there is none. */
+ALM_NODISCARD alm_status alm_generation_compare(alm_ctx *cx, alm_storage *st, int64_t *bytes);
+
+/* Recovery. Is there a previous catalogue, be it sound or not? */
+bool alm_generation_is_there(alm_storage *st);
+/* Is the previous one of a later record than the catalogue that was read? No checkpoint leaves that: the catalogue is an older copy. */
+bool alm_generation_is_newer(alm_storage *st);
+/* The start was possible from the catalogue: keeps the log back to the previous one, if that is sound. Reads only. */
+ALM_NODISCARD alm_status alm_generation_look(alm_ctx *cx, alm_storage *st);
+/*
+ * The state was recovered from the previous catalogue and the log up to `end`, because of `why`. ALM_E_CORRUPT: the damaged
+ * catalogue is of a later record than that. Reads only.
+ */
+ALM_NODISCARD alm_status alm_generation_took_over(alm_ctx *cx, alm_storage *st, const char *why,
+                                                  uint64_t end);
+/* After recovery, when the log is ready: keeps the damaged catalogue under another name, and tells. */
+ALM_NODISCARD alm_status alm_generation_settle(alm_ctx *cx, alm_storage *st);
+/* The previous catalogue is the only one, and has been for so long that a checkpoint should end that. */
+bool alm_generation_wants_checkpoint(alm_storage *st);
+
+#endif
