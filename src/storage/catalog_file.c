@@ -440,7 +440,7 @@ static alm_status load_lane(alm_ctx *cx, alm_reader *r, alm_version *v, bool ski
         if (alm_get_u64(r) != v->table.id)
             return bad_catalog(cx, v);
         ALM_TRY(alm_get_rows(cx, r, v->schema, &c.chunk, &c.rows));
-        const bool fit = alm_rows_fit(c.chunk, c.rows, v->table.ts_col);
+        const bool fit = alm_rows_fit(c.chunk, 0, c.rows, v->table.ts_col);
         if (skip || !fit)
             alm_chunk_release(c.chunk);
         if (!fit)

@@ -14,17 +14,20 @@
 
 enum { HEAP_BYTES_MIN = 1024, HEAP_BYTES_MAX = 256 << 10, COLUMN_ALIGN = 64 };
 
+static size_t aligned(size_t n)
+{
+    return (n + COLUMN_ALIGN - 1) / COLUMN_ALIGN * COLUMN_ALIGN;
+}
+
 static size_t column_bytes(alm_type type, uint32_t cap)
 {
-    const size_t n = (size_t)alm_type_width(type) * cap;
-    return (n + COLUMN_ALIGN - 1) / COLUMN_ALIGN * COLUMN_ALIGN;
+    return aligned((size_t)alm_type_width(type) * cap);
 }
 
 alm_status alm_chunk_new(alm_ctx *cx, alm_schema *schema, uint32_t cap, alm_chunk **out)
 {
     ALM_ASSERT(cap > 0);
-    size_t fixed = sizeof(alm_chunk) + schema->n_cols * sizeof(void *);
-    fixed = (fixed + COLUMN_ALIGN - 1) / COLUMN_ALIGN * COLUMN_ALIGN;
+    const size_t fixed = aligned(sizeof(alm_chunk) + schema->n_cols * sizeof(void *));
     size_t bytes = fixed;
     for (uint32_t c = 0; c < schema->n_cols; c++)
         bytes += column_bytes(schema->cols[c].type, cap);
@@ -36,6 +39,29 @@ alm_status alm_chunk_new(alm_ctx *cx, alm_schema *schema, uint32_t cap, alm_chun
     for (uint32_t c = 0; c < schema->n_cols; c++) {
         chunk->cols[c] = at;
         at += column_bytes(schema->cols[c].type, cap);
+    }
+    chunk->schema = alm_schema_retain(schema);
+    *out = chunk;
+    return ALM_OK;
+}
+
+alm_status alm_chunk_borrow(alm_ctx *cx, alm_schema *schema, uint32_t rows, const char *const *lent,
+                            alm_chunk **out)
+{
+    ALM_ASSERT(rows > 0);
+    const size_t fixed = aligned(sizeof(alm_chunk) + schema->n_cols * sizeof(void *));
+    size_t own = fixed;
+    for (uint32_t c = 0; c < schema->n_cols; c++)
+        own += lent[c] != NULL ? 0 : column_bytes(schema->cols[c].type, rows);
+    alm_chunk *chunk = aligned_alloc(COLUMN_ALIGN, own);
+    if (chunk == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for %u rows (%zu bytes)", rows, own);
+    *chunk = (alm_chunk){
+        .refs = 1, .cap = rows, .n_cols = schema->n_cols, .borrowed = true, .bytes = (int64_t)own};
+    char *at = (char *)chunk + fixed;
+    for (uint32_t c = 0; c < schema->n_cols; c++) {
+        chunk->cols[c] = lent[c] != NULL ? (void *)(uintptr_t)lent[c] : at;
+        at += lent[c] != NULL ? 0 : column_bytes(schema->cols[c].type, rows);
     }
     chunk->schema = alm_schema_retain(schema);
     *out = chunk;
@@ -125,125 +151,6 @@ alm_status alm_chunk_null(alm_ctx *cx, alm_chunk *chunk, uint32_t c, uint32_t at
         memcpy(to + i * width, null.data, width);
     alm_arena_deinit(&arena);
     return e;
-}
-
-/* --------------------------------------------------------------------- copying */
-
-typedef struct wide {
-    uint64_t half[2];
-} wide;
-
-typedef struct wider {
-    uint64_t word[4];
-} wider;
-
-#define GATHER(type)                                                                               \
-    do {                                                                                           \
-        type *restrict out_ = to;                                                                  \
-        for (uint32_t i_ = 0; i_ < n; i_++)                                                        \
-            out_[i_] = ((const type *)from[order[i_] >> 32])[(uint32_t)order[i_]];                 \
-    } while (0)
-
-static void gather(void *to, const void *const *from, const uint64_t *order, uint32_t n,
-                   size_t width)
-{
-    switch (width) {
-    case 1:
-        GATHER(uint8_t);
-        break;
-    case 2:
-        GATHER(uint16_t);
-        break;
-    case 4:
-        GATHER(uint32_t);
-        break;
-    case 8:
-        GATHER(uint64_t);
-        break;
-    case 16:
-        GATHER(wide);
-        break;
-    default:
-        ALM_ASSERT(width == sizeof(wider));
-        GATHER(wider);
-    }
-}
-
-/* Long texts of rows [at, at + n) still point into their sources: move them here. */
-static alm_status own_text(alm_ctx *cx, alm_chunk *to, alm_view *views, uint32_t n)
-{
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (!alm_view_is_null(&views[i]) && views[i].len > ALM_VIEW_INLINE)
-            bytes += views[i].len;
-    if (bytes == 0)
-        return ALM_OK;
-    char *text = NULL;
-    ALM_TRY(alm_chunk_text(cx, to, bytes, &text));
-    for (uint32_t i = 0; i < n; i++) {
-        if (alm_view_is_null(&views[i]) || views[i].len <= ALM_VIEW_INLINE)
-            continue;
-        memcpy(text, alm_view_ptr(&views[i], NULL), views[i].len);
-        views[i].off = (uintptr_t)text;
-        text += views[i].len;
-    }
-    return ALM_OK;
-}
-
-/* One column that all sources have (from[s] != NULL). */
-static void copy_column(void *to, const void *const *from, const uint64_t *order, uint32_t first,
-                        uint32_t n, size_t width)
-{
-    if (order != NULL)
-        gather(to, from, order, n, width);
-    else
-        memcpy(to, (const char *)from[0] + first * width, n * width);
-}
-
-/* One column that some sources lack. */
-static alm_status copy_with_gaps(alm_ctx *cx, alm_chunk *to, uint32_t c, uint32_t at,
-                                 const void *const *from, const uint64_t *order, uint32_t first,
-                                 uint32_t n, size_t width)
-{
-    ALM_TRY(alm_chunk_null(cx, to, c, at, n));
-    char *out = (char *)to->cols[c] + at * width;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint64_t row = order != NULL ? order[i] : first + i;
-        const char *src = from[row >> 32];
-        if (src != NULL)
-            memcpy(out + i * width, src + (uint32_t)row * width, width);
-    }
-    return ALM_OK;
-}
-
-alm_status alm_chunk_copy(alm_ctx *cx, alm_chunk *to, uint32_t at, alm_chunk *const *sources,
-                          uint32_t n_sources, const uint64_t *order, uint32_t first, uint32_t n)
-{
-    ALM_ASSERT(at + n <= to->cap);
-    const void **from = NULL;
-    ALM_TRY(alm_heap_bytes(cx, n_sources * sizeof *from, "a merge", &from));
-    alm_status st = ALM_OK;
-    for (uint32_t c = 0; c < to->n_cols && st == ALM_OK; c++) {
-        const alm_column *col = &to->schema->cols[c];
-        const size_t width = alm_type_width(col->type);
-        bool gaps = false;
-        for (uint32_t s = 0; s < n_sources; s++) {
-            const alm_chunk *src = sources[s];
-            const int32_t pos =
-                src->schema == to->schema ? (int32_t)c : alm_schema_find(src->schema, col->id);
-            from[s] = pos >= 0 && (uint32_t)pos < src->n_cols ? src->cols[pos] : NULL;
-            gaps |= from[s] == NULL;
-        }
-        char *out = (char *)to->cols[c] + at * width;
-        if (gaps)
-            st = copy_with_gaps(cx, to, c, at, from, order, first, n, width);
-        else
-            copy_column(out, from, order, first, n, width);
-        if (st == ALM_OK && alm_type_holds_views(col->type))
-            st = own_text(cx, to, (alm_view *)(void *)out, n);
-    }
-    free((void *)from);
-    return st;
 }
 
 /* ------------------------------------------------------- a batch becomes settled rows */

@@ -23,7 +23,7 @@ static const int64_t *times_of(const alm_version *v, const alm_chunk *chunk)
     return v->table.ts_col < 0 ? NULL : chunk->cols[v->table.ts_col];
 }
 
-static uint32_t next_cap(const alm_schema *schema, uint32_t last_cap, uint32_t rows)
+uint32_t alm_chunk_next_cap(const alm_schema *schema, uint32_t last_cap, uint32_t rows)
 {
     const uint32_t width = ALM_MAX(schema->row_bytes, 1U);
     const uint32_t by_bytes = ALM_MAX((uint32_t)ALM_CHUNK_BYTES_MAX / width, 256U);
@@ -46,7 +46,8 @@ alm_status alm_lane_append(alm_ctx *cx, const alm_version *v, alm_lane *lane, al
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for the head of table '%s'",
                         v->table.name);
     lane->chunks = chunks;
-    if (from == 0 && n >= ALM_ADOPT_ROWS && n == rows->cap && rows->schema == v->schema) {
+    if (from == 0 && n >= ALM_ADOPT_ROWS && n == rows->cap && rows->schema == v->schema &&
+        !rows->borrowed) {
         chunks[lane->n_chunks++] = (alm_lane_chunk){alm_chunk_retain(rows), n};
         n = 0;
     }
@@ -55,9 +56,9 @@ alm_status alm_lane_append(alm_ctx *cx, const alm_version *v, alm_lane *lane, al
         if (last == NULL || last->rows == last->chunk->cap ||
             last->chunk->n_cols != v->schema->n_cols) {
             alm_chunk *fresh = NULL;
-            ALM_TRY(alm_chunk_new(cx, v->schema,
-                                  next_cap(v->schema, last == NULL ? 0 : last->chunk->cap, n),
-                                  &fresh));
+            ALM_TRY(alm_chunk_new(
+                cx, v->schema,
+                alm_chunk_next_cap(v->schema, last == NULL ? 0 : last->chunk->cap, n), &fresh));
             chunks[lane->n_chunks++] = (alm_lane_chunk){fresh, 0};
             last = &chunks[lane->n_chunks - 1];
         }
@@ -183,22 +184,49 @@ static void merge_order(const alm_version *v, const alm_lane *a, const alm_lane 
     }
 }
 
-alm_status alm_lane_fill(alm_ctx *cx, const alm_version *v, alm_chunk *const *sources,
-                         uint32_t n_sources, const uint64_t *order, int64_t n, alm_lane *out)
+/* The chunks of a lane of n rows, which have no rows yet. */
+static alm_status empty_chunks(alm_ctx *cx, const alm_version *v, int64_t n, uint32_t most,
+                               alm_lane *out)
 {
-    const uint32_t most = next_cap(v->schema, ALM_CHUNK_ROWS_MAX, ALM_CHUNK_ROWS_MAX);
     const uint32_t n_chunks = (uint32_t)((n + most - 1) / most);
     ALM_TRY(alm_heap_bytes(cx, n_chunks * sizeof *out->chunks, "a list of chunks", &out->chunks));
-    for (int64_t at = 0; at < n;) {
+    for (int64_t at = 0; at < n; at += most) {
         const uint32_t piece = (uint32_t)ALM_MIN(n - at, (int64_t)most);
         alm_chunk *chunk = NULL;
         ALM_TRY(alm_chunk_new(cx, v->schema, piece, &chunk));
         out->chunks[out->n_chunks++] = (alm_lane_chunk){chunk, piece};
-        ALM_TRY(alm_chunk_copy(cx, chunk, 0, sources, n_sources, order + at, 0, piece));
-        at += piece;
     }
     out->rows = n;
     return ALM_OK;
+}
+
+static alm_status fill_chunks(alm_ctx *cx, const alm_sources *from, const uint64_t *order,
+                              uint32_t most, bool mixed, const alm_lane *lane)
+{
+    alm_scatter sc = {0};
+    alm_status e = mixed ? alm_scatter_new(cx, from, most, &sc) : ALM_OK;
+    for (uint32_t i = 0; i < lane->n_chunks && e == ALM_OK; i++) {
+        const alm_lane_chunk *c = &lane->chunks[i];
+        e = mixed ? alm_sources_scatter(cx, from, &sc, c->chunk, order, c->rows)
+                  : alm_sources_copy(cx, from, c->chunk, 0, order, 0, c->rows);
+        order += c->rows;
+    }
+    alm_scatter_free(&sc);
+    return e;
+}
+
+alm_status alm_lane_fill(alm_ctx *cx, const alm_version *v, alm_chunk *const *sources,
+                         uint32_t n_sources, const uint64_t *order, int64_t n, bool mixed,
+                         alm_lane *out)
+{
+    const uint32_t most = alm_chunk_next_cap(v->schema, ALM_CHUNK_ROWS_MAX, ALM_CHUNK_ROWS_MAX);
+    alm_sources from;
+    ALM_TRY(alm_sources_new(cx, v->schema, sources, n_sources, &from));
+    alm_status e = empty_chunks(cx, v, n, most, out);
+    if (e == ALM_OK)
+        e = fill_chunks(cx, &from, order, most, mixed, out);
+    alm_sources_free(&from);
+    return e;
 }
 
 /*
@@ -267,7 +295,7 @@ static alm_status merge_pair(alm_ctx *cx, alm_version *v, uint32_t i)
     if (st == ALM_OK && v->table.dedup)
         st = alm_head_dedup(cx, &v->table, sources, n_sources, order, n, &n);
     if (st == ALM_OK)
-        st = alm_lane_fill(cx, v, sources, n_sources, order, n, &merged);
+        st = alm_lane_fill(cx, v, sources, n_sources, order, n, false, &merged);
     free((void *)sources);
     free(order);
     if (st == ALM_OK)

@@ -164,7 +164,7 @@ typedef struct alm_part_place {
     int64_t offset, bytes;
 } alm_part_place;
 
-/* Writes and syncs the file `dir`/`name`. Memory: a few blocks, and 24 bytes per row while rows out
+/* Writes and syncs the file `dir`/`name`. Memory: a few blocks, and 16 bytes per row while rows out
  * of order are sorted. Without rows or columns: ALM_E_ARG. */
 ALM_NODISCARD alm_status alm_part_write(alm_ctx *cx, const alm_io *io, const char *dir,
                                         const char *name, const alm_part_spec *spec,

@@ -104,11 +104,32 @@ struct alm_part_claim;
 void alm_get_file(alm_reader *r, struct alm_part_claim *claim);
 ALM_NODISCARD alm_status alm_get_part(alm_ctx *cx, alm_storage *st, uint64_t table_id,
                                       alm_reader *r, alm_part_ref **out);
-/* The body of a rows operation behind its table id, as a chunk of `schema`. */
+/* Where the values of a rows operation stand. Reused from operation to operation, freed by alm_rows_body_free. */
+typedef struct alm_rows_body {
+    uint32_t rows, n_cols, cap;
+    struct alm_rows_col {   /* as the columns of the schema */
+        const char *values; /* NULL: not in the operation */
+        const char *heap;
+        uint64_t heap_bytes;
+    } *cols;
+} alm_rows_body;
+/* The body of a rows operation behind its table id. */
+ALM_NODISCARD alm_status alm_get_rows_body(alm_ctx *cx, alm_reader *r, const alm_schema *schema,
+                                           alm_rows_body *out);
+void alm_rows_body_free(alm_rows_body *body);
+/* Rows [from, from + n) of it become rows [at, at + n) of the chunk, whose schema it was read for. */
+ALM_NODISCARD alm_status alm_rows_body_copy(alm_ctx *cx, const alm_rows_body *body, uint32_t from,
+                                            uint32_t n, alm_chunk *chunk, uint32_t at);
+/* Can its bytes be read as arrays where they stand? */
+bool alm_rows_body_is_aligned(const alm_rows_body *body);
+/* A chunk whose columns, and texts, are the bytes of the operation where that is possible: it must not outlive them. */
+ALM_NODISCARD alm_status alm_rows_body_borrow(alm_ctx *cx, const alm_rows_body *body,
+                                              alm_schema *schema, alm_chunk **out);
+/* The same read and copied into a chunk of its own. */
 ALM_NODISCARD alm_status alm_get_rows(alm_ctx *cx, alm_reader *r, alm_schema *schema,
                                       alm_chunk **out, uint32_t *rows);
-/* Are the rows in order of time, and has each SYMBOL column only codes that the dictionaries of the schema have, now? A checksum does not
- * say so of bytes that somebody else wrote. ts_col: -1, there is no time. */
-bool alm_rows_fit(const alm_chunk *chunk, uint32_t rows, int32_t ts_col);
+/* Are rows [at, at + rows) in order of time, and has each SYMBOL column only codes that the dictionaries of the schema have, now? A
+ * checksum does not say so of bytes that somebody else wrote. ts_col: -1, there is no time. */
+bool alm_rows_fit(const alm_chunk *chunk, uint32_t at, uint32_t rows, int32_t ts_col);
 
 #endif

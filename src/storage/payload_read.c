@@ -315,18 +315,16 @@ alm_status alm_get_part(alm_ctx *cx, alm_storage *st, uint64_t table_id, alm_rea
     return e;
 }
 
-/* Views of a column: offsets become addresses of a copy of the heap. */
-static alm_status get_views(alm_ctx *cx, alm_chunk *chunk, uint32_t c, const char *values,
-                            const char *heap, uint64_t heap_bytes, uint32_t rows)
+static void *column_at(const alm_chunk *chunk, uint32_t c, uint32_t row)
 {
-    alm_view *views = chunk->cols[c];
-    char *text = NULL;
-    if (heap_bytes > 0) {
-        ALM_TRY(alm_chunk_text(cx, chunk, (size_t)heap_bytes, &text));
-        memcpy(text, heap, (size_t)heap_bytes);
-    }
-    memcpy(views, values, rows * sizeof *views);
-    for (uint32_t i = 0; i < rows; i++) {
+    return (char *)chunk->cols[c] + (size_t)row * alm_type_width(chunk->schema->cols[c].type);
+}
+
+/* Offsets become addresses: of `text`, where the bytes of the heap are. */
+static alm_status place_views(alm_ctx *cx, alm_view *views, uint32_t n, const char *text,
+                              uint64_t heap_bytes)
+{
+    for (uint32_t i = 0; i < n; i++) {
         if (alm_view_is_null(&views[i]) || views[i].len <= ALM_VIEW_INLINE)
             continue;
         if (views[i].off > heap_bytes || views[i].len > heap_bytes - views[i].off)
@@ -336,10 +334,24 @@ static alm_status get_views(alm_ctx *cx, alm_chunk *chunk, uint32_t c, const cha
     return ALM_OK;
 }
 
-static alm_status get_values(alm_ctx *cx, alm_reader *r, alm_chunk *chunk, uint32_t rows,
-                             bool *there)
+/* Views whose texts are copied with them: all of the heap at once, or those of some rows. */
+static alm_status copy_views(alm_ctx *cx, const struct alm_rows_col *col, uint32_t from, uint32_t n,
+                             bool all, alm_chunk *chunk, alm_view *views)
 {
-    const alm_schema *schema = chunk->schema;
+    char *text = NULL;
+    memcpy(views, col->values + (size_t)from * sizeof *views, n * sizeof *views);
+    if (!all || col->heap_bytes == 0) {
+        ALM_TRY(place_views(cx, views, n, col->heap, col->heap_bytes));
+        return alm_chunk_own_text(cx, chunk, views, n);
+    }
+    ALM_TRY(alm_chunk_text(cx, chunk, (size_t)col->heap_bytes, &text));
+    memcpy(text, col->heap, (size_t)col->heap_bytes);
+    return place_views(cx, views, n, text, col->heap_bytes);
+}
+
+static alm_status get_values(alm_ctx *cx, alm_reader *r, const alm_schema *schema,
+                             alm_rows_body *body)
+{
     const uint32_t id = alm_get_u32(r);
     uint32_t length = 0;
     const alm_type type = get_type(r, &length);
@@ -348,25 +360,22 @@ static alm_status get_values(alm_ctx *cx, alm_reader *r, alm_chunk *chunk, uint3
     if (r->bad || heap_bytes > (uint64_t)(r->end - r->at))
         return corrupt(cx, "rows");
     const bool text = alm_type_holds_views(type);
-    const uint64_t bytes = (uint64_t)alm_type_width(type) * rows;
+    const uint64_t bytes = (uint64_t)alm_type_width(type) * body->rows;
     const char *values = alm_get_bytes(r, padded(bytes));
     const char *heap = text ? alm_get_bytes(r, padded(heap_bytes)) : NULL;
     const int32_t c = alm_schema_find(schema, id);
-    if (values == NULL || (text && heap == NULL) || (c >= 0 && there[c]))
+    if (values == NULL || (text && heap == NULL) || (c >= 0 && body->cols[c].values != NULL))
         return corrupt(cx, "rows");
     if (c < 0)
         return ALM_OK; /* a column that is gone */
     if (!alm_type_eq(schema->cols[c].type, type))
         return corrupt(cx, "rows");
-    there[c] = true;
-    if (text)
-        return get_views(cx, chunk, (uint32_t)c, values, heap, heap_bytes, rows);
-    memcpy(chunk->cols[c], values, (size_t)bytes);
+    body->cols[c] = (struct alm_rows_col){values, heap, text ? heap_bytes : 0};
     return ALM_OK;
 }
 
-alm_status alm_get_rows(alm_ctx *cx, alm_reader *r, alm_schema *schema, alm_chunk **out,
-                        uint32_t *rows)
+alm_status alm_get_rows_body(alm_ctx *cx, alm_reader *r, const alm_schema *schema,
+                             alm_rows_body *out)
 {
     const uint64_t n = alm_get_u64(r);
     const uint32_t n_cols = alm_get_u32(r);
@@ -374,22 +383,98 @@ alm_status alm_get_rows(alm_ctx *cx, alm_reader *r, alm_schema *schema, alm_chun
     /* A row takes at least a byte, so this bounds what a damaged number can ask for. */
     if (r->bad || n == 0 || n > INT32_MAX || n > (uint64_t)(r->end - r->at) || n_cols > COLUMNS_MAX)
         return corrupt(cx, "rows");
+    if (out->cap < schema->n_cols) {
+        alm_rows_body_free(out);
+        ALM_TRY(alm_heap_bytes(cx, schema->n_cols * sizeof *out->cols, "rows", &out->cols));
+        out->cap = schema->n_cols;
+    }
+    out->rows = (uint32_t)n;
+    out->n_cols = schema->n_cols;
+    for (uint32_t c = 0; c < out->n_cols; c++)
+        out->cols[c] = (struct alm_rows_col){0};
+    for (uint32_t i = 0; i < n_cols; i++)
+        ALM_TRY(get_values(cx, r, schema, out));
+    return ALM_OK;
+}
+
+void alm_rows_body_free(alm_rows_body *body)
+{
+    free(body->cols);
+    *body = (alm_rows_body){0};
+}
+
+alm_status alm_rows_body_copy(alm_ctx *cx, const alm_rows_body *body, uint32_t from, uint32_t n,
+                              alm_chunk *chunk, uint32_t at)
+{
+    ALM_ASSERT(chunk->n_cols == body->n_cols && at + n <= chunk->cap && from + n <= body->rows);
+    for (uint32_t c = 0; c < chunk->n_cols; c++) {
+        const struct alm_rows_col *col = &body->cols[c];
+        const alm_type type = chunk->schema->cols[c].type;
+        const size_t width = alm_type_width(type);
+        void *to = column_at(chunk, c, at);
+        if (col->values == NULL)
+            ALM_TRY(alm_chunk_null(cx, chunk, c, at, n));
+        else if (alm_type_holds_views(type))
+            ALM_TRY(copy_views(cx, col, from, n, n == body->rows, chunk, to));
+        else
+            memcpy(to, col->values + from * width, n * width);
+    }
+    return ALM_OK;
+}
+
+bool alm_rows_body_is_aligned(const alm_rows_body *body)
+{
+    uintptr_t bits = 0;
+    for (uint32_t c = 0; c < body->n_cols; c++)
+        bits |= (uintptr_t)body->cols[c].values;
+    return bits % sizeof(uint64_t) == 0;
+}
+
+alm_status alm_rows_body_borrow(alm_ctx *cx, const alm_rows_body *body, alm_schema *schema,
+                                alm_chunk **out)
+{
+    const char **lent = NULL;
     alm_chunk *chunk = NULL;
-    bool *there = NULL;
-    ALM_TRY(alm_heap_bytes(cx, schema->n_cols * sizeof *there, "rows", &there));
-    alm_status e = alm_chunk_new(cx, schema, (uint32_t)n, &chunk);
-    for (uint32_t i = 0; i < n_cols && e == ALM_OK; i++)
-        e = get_values(cx, r, chunk, (uint32_t)n, there);
-    for (uint32_t c = 0; c < schema->n_cols && e == ALM_OK; c++)
-        if (!there[c])
-            e = alm_chunk_null(cx, chunk, c, 0, (uint32_t)n);
-    free(there);
+    ALM_ASSERT(schema->n_cols == body->n_cols && alm_rows_body_is_aligned(body));
+    ALM_TRY(alm_heap_bytes(cx, body->n_cols * sizeof *lent, "rows", (void *)&lent));
+    for (uint32_t c = 0; c < body->n_cols; c++)
+        lent[c] = alm_type_holds_views(schema->cols[c].type) ? NULL : body->cols[c].values;
+    alm_status e = alm_chunk_borrow(cx, schema, body->rows, lent, &chunk);
+    for (uint32_t c = 0; c < body->n_cols && e == ALM_OK; c++) {
+        const struct alm_rows_col *col = &body->cols[c];
+        if (col->values == NULL) {
+            e = alm_chunk_null(cx, chunk, c, 0, body->rows);
+        } else if (lent[c] == NULL) {
+            memcpy(chunk->cols[c], col->values, body->rows * sizeof(alm_view));
+            e = place_views(cx, chunk->cols[c], body->rows, col->heap, col->heap_bytes);
+        }
+    }
+    free((void *)lent);
     if (e != ALM_OK) {
         alm_chunk_release(chunk);
         return e;
     }
     *out = chunk;
-    *rows = (uint32_t)n;
+    return ALM_OK;
+}
+
+alm_status alm_get_rows(alm_ctx *cx, alm_reader *r, alm_schema *schema, alm_chunk **out,
+                        uint32_t *rows)
+{
+    alm_rows_body body = {0};
+    alm_chunk *chunk = NULL;
+    alm_status e = alm_get_rows_body(cx, r, schema, &body);
+    if (e == ALM_OK)
+        e = alm_chunk_new(cx, schema, body.rows, &chunk);
+    if (e == ALM_OK)
+        e = alm_rows_body_copy(cx, &body, 0, body.rows, chunk, 0);
+    *rows = body.rows;
+    alm_rows_body_free(&body);
+    if (e != ALM_OK) {
+        alm_chunk_release(chunk);
+        return e;
+    }
+    *out = chunk;
     return ALM_OK;
 }
 
@@ -401,12 +486,12 @@ static bool is_ascending(const int64_t *ts, uint32_t n)
     return fine;
 }
 
-bool alm_rows_fit(const alm_chunk *chunk, uint32_t rows, int32_t ts_col)
+bool alm_rows_fit(const alm_chunk *chunk, uint32_t at, uint32_t rows, int32_t ts_col)
 {
     const alm_schema *s = chunk->schema;
-    bool fit = ts_col < 0 || is_ascending(chunk->cols[ts_col], rows);
+    bool fit = ts_col < 0 || is_ascending(column_at(chunk, (uint32_t)ts_col, at), rows);
     for (uint32_t c = 0; c < s->n_cols && fit; c++)
-        fit = s->symbols[c] == NULL || alm_codes_largest(chunk->cols[c], sizeof(uint32_t), rows) <
-                                           alm_symbols_count(s->symbols[c]);
+        fit = s->symbols[c] == NULL || alm_codes_largest(column_at(chunk, c, at), sizeof(uint32_t),
+                                                         rows) < alm_symbols_count(s->symbols[c]);
     return fit;
 }

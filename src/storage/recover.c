@@ -11,10 +11,15 @@
 #include "storage/generation.h"
 #include "storage/hold.h"
 
+/* So much of the log stays mapped, and in so many maps, because rows are read where they stand. */
+static const int64_t LOG_MAPPED_MAX = INT64_C(1) << 30;
+enum { LOG_MAPS_MAX = 1024 };
+
 typedef struct recovery {
     alm_build build;
     alm_flush_marks marks;
     alm_redo_rows rows;
+    alm_wal_maps maps; /* where rows are that have not been copied yet */
 } recovery;
 
 static alm_status first_pass(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
@@ -32,6 +37,10 @@ static alm_status second_pass(alm_ctx *cx, void *arg, uint64_t lsn, const char *
     rec->build.lsn = lsn;
     ALM_TRY(alm_redo(cx, &rec->build, &rec->marks, &rec->rows, payload, bytes));
     rec->build.next->lsn = lsn;
+    if (rec->maps.bytes < LOG_MAPPED_MAX && rec->maps.n < LOG_MAPS_MAX)
+        return ALM_OK;
+    ALM_TRY(alm_redo_rows_own(cx, &rec->build, &rec->rows));
+    alm_wal_maps_free(rec->build.st->io, &rec->maps);
     return ALM_OK;
 }
 
@@ -165,15 +174,16 @@ static alm_status recover_once(alm_ctx *cx, alm_storage *st, attempt *a, alm_wal
     if (e == ALM_OK)
         e = identify(cx, st, file.database_id);
     if (e == ALM_OK && log)
-        e = alm_wal_read(cx, &st->wal, file.lsn, first_pass, &rec, scan);
+        e = alm_wal_read(cx, &st->wal, file.lsn, first_pass, &rec, NULL, scan);
     if (e == ALM_OK)
         e = alm_build_begin(cx, st, &rec.build);
     if (e == ALM_OK) {
         rec.build.redo = true;
+        rec.rows.borrow = true;
         e = alm_catalog_load(cx, &rec.build, &file, &rec.marks);
         a->blames = e == ALM_E_CORRUPT;
         if (e == ALM_OK && log)
-            e = alm_wal_read(cx, &st->wal, file.lsn, second_pass, &rec, scan);
+            e = alm_wal_read(cx, &st->wal, file.lsn, second_pass, &rec, &rec.maps, scan);
         if (e == ALM_OK)
             e = alm_redo_rows_settle_all(cx, &rec.build, &rec.rows);
         if (e == ALM_OK)
@@ -197,6 +207,7 @@ static alm_status recover_once(alm_ctx *cx, alm_storage *st, attempt *a, alm_wal
     st->closing = false;
     st->rows_redone = rec.rows.moved;
     alm_redo_rows_free(&rec.rows);
+    alm_wal_maps_free(st->io, &rec.maps);
     alm_flush_marks_free(&rec.marks);
     alm_catalog_unmap(st, &file);
     return e;

@@ -49,7 +49,7 @@ void alm_flush_marks_free(alm_flush_marks *m)
     *m = (alm_flush_marks){0};
 }
 
-static alm_status bad_record(alm_ctx *cx, uint64_t lsn, const char *what)
+alm_status alm_redo_bad(alm_ctx *cx, uint64_t lsn, const char *what)
 {
     return alm_fail(cx, ALM_E_CORRUPT, -1, "log record %llu cannot be applied: %s",
                     (unsigned long long)lsn, what);
@@ -67,7 +67,7 @@ alm_status alm_redo_marks(alm_ctx *cx, alm_flush_marks *m, const char *payload, 
         if (!body.bad && table_id != 0 && flushed != 0)
             ALM_TRY(alm_flush_marks_raise(cx, m, table_id, flushed));
     }
-    return r.bad ? bad_record(cx, 0, "unknown operation") : ALM_OK;
+    return r.bad ? alm_redo_bad(cx, 0, "unknown operation") : ALM_OK;
 }
 
 /* ---------------------------------------------------------------- operations */
@@ -78,19 +78,11 @@ static alm_status redo_rows(alm_ctx *cx, alm_build *b, const alm_flush_marks *m,
     const uint64_t table_id = alm_get_u64(r);
     const alm_version *v = alm_build_find(b, table_id);
     if (v == NULL)
-        return bad_record(cx, b->lsn, "rows of a table that does not exist");
+        return alm_redo_bad(cx, b->lsn, "rows of a table that does not exist");
     if (b->lsn <= alm_flush_marks_get(m, table_id) || b->lsn <= v->flushed_lsn)
         return ALM_OK; /* in parts already */
-    alm_chunk *chunk = NULL;
-    uint32_t n = 0;
-    ALM_TRY(alm_get_rows(cx, r, v->schema, &chunk, &n));
-    alm_status e = ALM_OK;
-    if (!b->gaps && !alm_rows_fit(chunk, n, v->table.ts_col))
-        e = bad_record(cx, b->lsn, "rows out of order, or with a symbol that no record has");
-    if (e == ALM_OK)
-        e = alm_redo_rows_put(cx, b, rows, v, chunk, n);
-    alm_chunk_release(chunk);
-    return e;
+    ALM_TRY(alm_get_rows_body(cx, r, v->schema, &rows->body));
+    return alm_redo_rows_put(cx, b, rows, v);
 }
 
 static alm_status redo_symbols(alm_ctx *cx, alm_build *b, alm_reader *r)
@@ -101,17 +93,17 @@ static alm_status redo_symbols(alm_ctx *cx, alm_build *b, alm_reader *r)
     const alm_version *v = alm_build_find(b, table_id);
     const int32_t c = v == NULL ? -1 : alm_schema_find(v->schema, col_id);
     if (r->bad || c < 0 || v->schema->symbols[c] == NULL)
-        return bad_record(cx, b->lsn, "symbols of a column that does not exist");
+        return alm_redo_bad(cx, b->lsn, "symbols of a column that does not exist");
     alm_reader lengths = *r;
     if (alm_get_bytes(r, (uint64_t)n * 4) == NULL)
-        return bad_record(cx, b->lsn, "symbols");
+        return alm_redo_bad(cx, b->lsn, "symbols");
     if (b->gaps)
         ALM_TRY(alm_symbols_pad(cx, v->schema->symbols[c], first));
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t len = alm_get_u32(&lengths);
         const char *text = alm_get_bytes(r, len);
         if (text == NULL)
-            return bad_record(cx, b->lsn, "symbols");
+            return alm_redo_bad(cx, b->lsn, "symbols");
         ALM_TRY(alm_symbols_put(cx, v->schema->symbols[c], first + i, (alm_str){text, len}));
     }
     return ALM_OK;
@@ -126,7 +118,7 @@ static alm_status redo_create(alm_ctx *cx, alm_build *b, alm_reader *r)
     if (atomic_load(&b->st->next_table_id) <= v->table.id)
         atomic_store(&b->st->next_table_id, v->table.id + 1);
     const alm_status e = alm_build_find(b, v->table.id) != NULL
-                             ? bad_record(cx, b->lsn, "a table that exists already")
+                             ? alm_redo_bad(cx, b->lsn, "a table that exists already")
                              : alm_change_create(cx, b, v);
     if (e != ALM_OK)
         alm_version_release(v);
@@ -144,7 +136,7 @@ static alm_status read_parts(alm_ctx *cx, alm_build *b, alm_reader *r, const alm
             if (v->parts->parts[j]->id == id)
                 remove[i] = v->parts->parts[j];
         if (r->bad || remove[i] == NULL)
-            return bad_record(cx, b->lsn, "removal of a part that does not exist");
+            return alm_redo_bad(cx, b->lsn, "removal of a part that does not exist");
     }
     for (uint32_t i = 0; i < n_add; i++) {
         ALM_TRY(alm_get_part(cx, b->st, v->table.id, r, &add[i]));
@@ -160,7 +152,7 @@ static alm_status redo_parts(alm_ctx *cx, alm_build *b, alm_reader *r)
     const alm_version *v = alm_build_find(b, table_id);
     const uint64_t left = (uint64_t)(r->end - r->at);
     if (r->bad || v == NULL || (uint64_t)n_remove * 8 > left || (uint64_t)n_add * 8 > left)
-        return bad_record(cx, b->lsn, "parts of a table that does not exist");
+        return alm_redo_bad(cx, b->lsn, "parts of a table that does not exist");
     alm_part_ref **parts = NULL;
     uint32_t n_read = 0;
     ALM_TRY(alm_heap_bytes(cx, ((size_t)n_remove + n_add) * sizeof *parts, "parts", &parts));
@@ -186,7 +178,7 @@ static alm_status redo_add_column(alm_ctx *cx, alm_build *b, alm_reader *r)
     const uint64_t table_id = alm_get_u64(r);
     const alm_version *v = alm_build_find(b, table_id);
     if (v == NULL)
-        return bad_record(cx, b->lsn, "a column of a table that does not exist");
+        return alm_redo_bad(cx, b->lsn, "a column of a table that does not exist");
     alm_column col;
     uint32_t count;
     ALM_TRY(alm_get_column(cx, r, v->tab, &col, &count));
@@ -199,7 +191,7 @@ static alm_status redo_alter(alm_ctx *cx, alm_build *b, alm_reader *r)
     const uint64_t table_id = alm_get_u64(&head);
     const alm_version *v = alm_build_find(b, table_id);
     if (v == NULL)
-        return bad_record(cx, b->lsn, "a change of a table that does not exist");
+        return alm_redo_bad(cx, b->lsn, "a change of a table that does not exist");
     alm_description d;
     alm_version *next = NULL;
     ALM_TRY(alm_get_description(cx, r, v->tab, &d));
@@ -221,7 +213,7 @@ static alm_status redo_move(alm_ctx *cx, alm_build *b, alm_reader *r)
     const char *at = alm_get_bytes(r, (uint64_t)n * sizeof(uint64_t));
     uint64_t *ids = NULL;
     if (at == NULL || move > ALM_PARTITION_FORGET)
-        return bad_record(cx, b->lsn, "a move of partitions");
+        return alm_redo_bad(cx, b->lsn, "a move of partitions");
     ALM_TRY(alm_heap_bytes(cx, n * sizeof *ids, "parts", &ids));
     memcpy(ids, at, n * sizeof *ids);
     const alm_status e = alm_change_move(cx, b, table_id, (alm_partition_move)move, ids, n);
@@ -235,7 +227,7 @@ static alm_status redo_view(alm_ctx *cx, alm_build *b, alm_reader *r)
     const alm_version *v = alm_build_find(b, id);
     alm_view_obj *view = NULL;
     if (v == NULL || v->view == NULL)
-        return bad_record(cx, b->lsn, "a view that does not exist");
+        return alm_redo_bad(cx, b->lsn, "a view that does not exist");
     ALM_TRY(alm_get_view(cx, r, &view));
     return alm_change_view(cx, b, id, view);
 }
@@ -247,12 +239,12 @@ static alm_status redo_touch(alm_ctx *cx, alm_build *b, alm_reader *r)
     (void)alm_get_u32(r);
     alm_scan_range ranges[ALM_TOUCH_MAX];
     if (r->bad || n > ALM_TOUCH_MAX)
-        return bad_record(cx, b->lsn, "touched times");
+        return alm_redo_bad(cx, b->lsn, "touched times");
     for (uint32_t i = 0; i < n; i++) {
         ranges[i].lo = alm_get_i64(r);
         ranges[i].hi = alm_get_i64(r);
         if (ranges[i].lo > ranges[i].hi)
-            return bad_record(cx, b->lsn, "touched times");
+            return alm_redo_bad(cx, b->lsn, "touched times");
     }
     return r->bad ? ALM_OK : alm_redo_touch(cx, b, table_id, ranges, n);
 }
@@ -318,7 +310,7 @@ static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, a
     case ALM_OP_DROP:
         table_id = alm_get_u64(r);
         if (alm_build_find(b, table_id) == NULL)
-            return bad_record(cx, b->lsn, "drop of a table that does not exist");
+            return alm_redo_bad(cx, b->lsn, "drop of a table that does not exist");
         return alm_change_drop(cx, b, table_id);
     case ALM_OP_RENAME:
         table_id = alm_get_u64(r);
@@ -347,7 +339,7 @@ static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, a
     case ALM_OP_RECORDS:
         return alm_redo_records(cx, b, r);
     }
-    return bad_record(cx, b->lsn, "unknown operation");
+    return alm_redo_bad(cx, b->lsn, "unknown operation");
 }
 
 alm_status alm_redo(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, alm_redo_rows *rows,
@@ -358,7 +350,7 @@ alm_status alm_redo(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, alm_red
     while (alm_get_op(&r, &kind, &body)) {
         ALM_TRY(redo_op(cx, b, m, rows, kind, &body));
         if (body.bad)
-            return bad_record(cx, b->lsn, "an operation is too short");
+            return alm_redo_bad(cx, b->lsn, "an operation is too short");
     }
-    return r.bad ? bad_record(cx, b->lsn, "unknown operation") : ALM_OK;
+    return r.bad ? alm_redo_bad(cx, b->lsn, "unknown operation") : ALM_OK;
 }

@@ -4,10 +4,12 @@
  * Method      The rows of a table are kept in the order of the log, whatever their times are. When an operation needs the
  *             head of the table, or the log ends, they are sorted by time (stable, so that rows of equal time keep the
  *             order of their arrival) and become one lane. A commit that puts late rows in order copies up to eight rows for each
- *             of them, and recovery would repeat that for every record; so it copies each row twice.
- * Memory      Twice the rows that are collected, and 32 bytes for each while they are sorted. They are put into the head
- *             when they are BYTES_MAX, and more than the head of the table has: so each row is merged a logarithmic number of
- *             times.
+ *             of them, and recovery would repeat that for every record. It copies each row once: from where it stands in the log,
+ *             which stays mapped, to its place in the lane. Rows of small records are copied together first, and so are all others
+ *             where more of the log would be mapped than recover.c allows.
+ * Memory      The rows that are collected twice (once as bytes of the log, which the system can take back), and 16 bytes for each
+ *             while they are sorted. They are put into the head when that is BYTES_MAX, and more than the head of the table has:
+ *             so each row is merged a logarithmic number of times.
  */
 #include <stdlib.h>
 
@@ -15,7 +17,8 @@
 #include "storage/change.h"
 #include "storage/state.h"
 
-static const int64_t BYTES_MAX = INT64_C(256) << 20;
+static const int64_t BYTES_MAX = INT64_C(512) << 20;
+enum { SORT_BYTES = 16 }; /* of a row while it is sorted */
 
 static size_t slot_of(const alm_redo_rows *r, uint64_t table_id)
 {
@@ -29,7 +32,8 @@ static alm_status room_for_one(alm_ctx *cx, alm_redo_rows *r)
 {
     if ((r->n + 1) * 2 <= r->cap)
         return ALM_OK;
-    alm_redo_rows bigger = {.cap = ALM_MAX((size_t)64, r->cap * 2), .n = r->n, .moved = r->moved};
+    alm_redo_rows bigger = *r;
+    bigger.cap = ALM_MAX((size_t)64, r->cap * 2);
     ALM_TRY(alm_heap_bytes(cx, bigger.cap * sizeof *bigger.tables, "recovery", &bigger.tables));
     for (size_t i = 0; i < r->cap; i++)
         if (r->tables[i].table_id != 0)
@@ -43,6 +47,7 @@ static void clear(alm_redo_table *t)
 {
     alm_lanes_clear(&t->rows, 1);
     t->bytes = 0;
+    t->cap = 0;
 }
 
 void alm_redo_rows_free(alm_redo_rows *r)
@@ -50,6 +55,7 @@ void alm_redo_rows_free(alm_redo_rows *r)
     for (size_t i = 0; i < r->cap; i++)
         clear(&r->tables[i]);
     free(r->tables);
+    alm_rows_body_free(&r->body);
     *r = (alm_redo_rows){0};
 }
 
@@ -71,6 +77,24 @@ static void set_times(const alm_version *v, alm_lane *lane)
     lane->max_ts = ((const int64_t *)last->chunk->cols[v->table.ts_col])[last->rows - 1];
 }
 
+/* All rows in chunks that have their own memory, as they come. */
+static alm_status own_lane(alm_ctx *cx, alm_redo_rows *r, const alm_version *v, alm_lane *rows)
+{
+    alm_lane own = {0};
+    bool borrowed = false;
+    alm_status e = ALM_OK;
+    for (uint32_t i = 0; i < rows->n_chunks; i++)
+        borrowed |= rows->chunks[i].chunk->borrowed;
+    for (uint32_t i = 0; i < rows->n_chunks && borrowed && e == ALM_OK; i++)
+        e = alm_lane_append(cx, v, &own, rows->chunks[i].chunk, 0, rows->chunks[i].rows);
+    if (!borrowed)
+        return ALM_OK;
+    r->moved += own.rows;
+    alm_lanes_clear(rows, 1);
+    *rows = own;
+    return e;
+}
+
 /* The rows in order of time, without those that later ones of the same keys replace. Takes `rows` over. */
 static alm_status sort_rows(alm_ctx *cx, alm_redo_rows *r, const alm_version *v, alm_lane *rows,
                             alm_lane *out)
@@ -89,10 +113,11 @@ static alm_status sort_rows(alm_ctx *cx, alm_redo_rows *r, const alm_version *v,
     if (e == ALM_OK)
         e = alm_rows_order(cx, &v->table, chunks, counts, rows->n_chunks, &order, &kept);
     if (e == ALM_OK && order == NULL) { /* as they came */
+        e = own_lane(cx, r, v, rows);
         *out = *rows;
         *rows = (alm_lane){0};
     } else if (e == ALM_OK) {
-        e = alm_lane_fill(cx, v, chunks, rows->n_chunks, order, kept, out);
+        e = alm_lane_fill(cx, v, chunks, rows->n_chunks, order, kept, true, out);
         r->moved += kept;
     }
     free((void *)chunks);
@@ -173,8 +198,133 @@ alm_status alm_redo_rows_settle_all(alm_ctx *cx, alm_build *b, alm_redo_rows *r)
     return ALM_OK;
 }
 
-alm_status alm_redo_rows_put(alm_ctx *cx, alm_build *b, alm_redo_rows *r, const alm_version *v,
-                             alm_chunk *rows, uint32_t n)
+/* ---------------------------------------------------------------------- from a record */
+
+static bool is_full(const alm_redo_table *t, const alm_version *v)
+{
+    return t->bytes >= ALM_MAX(BYTES_MAX, v->head_bytes) || t->rows.rows > INT32_MAX / 2;
+}
+
+alm_status alm_redo_rows_own(alm_ctx *cx, alm_build *b, alm_redo_rows *r)
+{
+    for (size_t i = 0; i < r->cap; i++) {
+        alm_redo_table *t = &r->tables[i];
+        if (t->rows.n_chunks == 0)
+            continue;
+        const alm_version *v = alm_build_find(b, t->table_id);
+        ALM_ASSERT(v != NULL);
+        if (is_full(t, v)) {
+            ALM_TRY(settle_table(cx, b, r, t));
+            continue;
+        }
+        ALM_TRY(own_lane(cx, r, v, &t->rows));
+        t->cap = t->rows.n_chunks;
+    }
+    return ALM_OK;
+}
+
+/* Takes the chunk over. */
+static alm_status push(alm_ctx *cx, alm_redo_table *t, alm_chunk *chunk, uint32_t rows)
+{
+    alm_lane *lane = &t->rows;
+    if (lane->n_chunks == t->cap) {
+        const uint32_t cap = ALM_MAX(t->cap * 2, 8U);
+        alm_lane_chunk *chunks = realloc(lane->chunks, cap * sizeof *chunks);
+        if (chunks == NULL) {
+            alm_chunk_release(chunk);
+            return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for the rows of the log");
+        }
+        lane->chunks = chunks;
+        t->cap = cap;
+    }
+    lane->chunks[lane->n_chunks++] = (alm_lane_chunk){chunk, rows};
+    lane->rows += rows;
+    return ALM_OK;
+}
+
+/* *last: time of the row of the record before row `at`. */
+static alm_status check_fit(alm_ctx *cx, const alm_build *b, const alm_version *v,
+                            const alm_chunk *chunk, uint32_t at, uint32_t n, int64_t *last)
+{
+    const int32_t c = v->table.ts_col;
+    const int64_t *ts = c < 0 ? NULL : (const int64_t *)chunk->cols[c] + at;
+    bool fit = b->gaps || alm_rows_fit(chunk, at, n, c);
+    if (ts != NULL && !b->gaps)
+        fit = fit && ts[0] >= *last;
+    *last = ts != NULL ? ts[n - 1] : *last;
+    return fit ? ALM_OK
+               : alm_redo_bad(cx, b->lsn, "rows out of order, or with a symbol that no record has");
+}
+
+/* Few rows cost less as a copy than as a chunk of their own. */
+static bool is_small(const alm_version *v, uint32_t rows)
+{
+    enum { FACTOR = 8 };
+    return (uint64_t)rows * v->schema->row_bytes <
+           FACTOR * (sizeof(alm_chunk) + v->schema->n_cols * sizeof(void *));
+}
+
+static alm_status put_borrowed(alm_ctx *cx, const alm_build *b, alm_redo_rows *r, alm_redo_table *t,
+                               const alm_version *v)
+{
+    alm_chunk *chunk = NULL;
+    int64_t last = INT64_MIN;
+    ALM_TRY(alm_rows_body_borrow(cx, &r->body, v->schema, &chunk));
+    const alm_status e = check_fit(cx, b, v, chunk, 0, r->body.rows, &last);
+    if (e == ALM_OK)
+        return push(cx, t, chunk, r->body.rows);
+    alm_chunk_release(chunk);
+    return e;
+}
+
+/* A chunk of `rows` rows at most, behind those that are there. */
+static alm_status push_empty(alm_ctx *cx, alm_redo_table *t, const alm_version *v, uint32_t rows)
+{
+    const alm_lane_chunk *last =
+        t->rows.n_chunks > 0 ? &t->rows.chunks[t->rows.n_chunks - 1] : NULL;
+    const uint32_t had = last == NULL || last->chunk->borrowed ? 0 : last->chunk->cap;
+    alm_chunk *chunk = NULL;
+    ALM_TRY(alm_chunk_new(cx, v->schema, alm_chunk_next_cap(v->schema, had, rows), &chunk));
+    return push(cx, t, chunk, 0);
+}
+
+static bool has_room(const alm_redo_table *t, const alm_version *v)
+{
+    if (t->rows.n_chunks == 0)
+        return false;
+    const alm_lane_chunk *last = &t->rows.chunks[t->rows.n_chunks - 1];
+    return last->rows < last->chunk->cap && last->chunk->schema == v->schema;
+}
+
+static alm_status put_copied(alm_ctx *cx, const alm_build *b, alm_redo_rows *r, alm_redo_table *t,
+                             const alm_version *v)
+{
+    const uint32_t n = r->body.rows;
+    int64_t ts = INT64_MIN;
+    for (uint32_t from = 0; from < n;) {
+        if (!has_room(t, v))
+            ALM_TRY(push_empty(cx, t, v, n - from));
+        alm_lane_chunk *last = &t->rows.chunks[t->rows.n_chunks - 1];
+        const uint32_t piece = ALM_MIN(n - from, last->chunk->cap - last->rows);
+        ALM_TRY(alm_rows_body_copy(cx, &r->body, from, piece, last->chunk, last->rows));
+        ALM_TRY(check_fit(cx, b, v, last->chunk, last->rows, piece, &ts));
+        last->rows += piece;
+        t->rows.rows += piece;
+        from += piece;
+    }
+    r->moved += n;
+    return ALM_OK;
+}
+
+static int64_t bytes_of(const alm_rows_body *body, const alm_schema *schema)
+{
+    int64_t bytes = (int64_t)body->rows * (schema->row_bytes + (int64_t)SORT_BYTES);
+    for (uint32_t c = 0; c < body->n_cols; c++)
+        bytes += (int64_t)body->cols[c].heap_bytes;
+    return bytes;
+}
+
+alm_status alm_redo_rows_put(alm_ctx *cx, alm_build *b, alm_redo_rows *r, const alm_version *v)
 {
     ALM_TRY(room_for_one(cx, r));
     alm_redo_table *t = &r->tables[slot_of(r, v->table.id)];
@@ -182,11 +332,10 @@ alm_status alm_redo_rows_put(alm_ctx *cx, alm_build *b, alm_redo_rows *r, const 
     t->table_id = v->table.id;
     ALM_ASSERT(b->lsn >= t->lsn);
     t->lsn = b->lsn;
-    const uint32_t before = t->rows.n_chunks;
-    ALM_TRY(alm_lane_append(cx, v, &t->rows, rows, 0, n));
-    r->moved += n;
-    for (uint32_t i = before; i < t->rows.n_chunks; i++)
-        t->bytes += t->rows.chunks[i].chunk->bytes;
-    const bool many = t->bytes >= ALM_MAX(BYTES_MAX, v->head_bytes) || t->rows.rows > INT32_MAX / 2;
-    return many ? settle_table(cx, b, r, t) : ALM_OK;
+    if (r->borrow && !is_small(v, r->body.rows) && alm_rows_body_is_aligned(&r->body))
+        ALM_TRY(put_borrowed(cx, b, r, t, v));
+    else
+        ALM_TRY(put_copied(cx, b, r, t, v));
+    t->bytes += bytes_of(&r->body, v->schema);
+    return is_full(t, v) ? settle_table(cx, b, r, t) : ALM_OK;
 }

@@ -2,7 +2,8 @@
  * Goal    Recovery costs each row of the log the same, however many there are and however late they come, and gives the
  *         rows that were there.
  * Method  Transactions of random times, a power cut, and the copies that recovery made of rows: of N transactions and of 4 N.
- *         The same with duplicates, without times, and with changes of the table between.
+ *         The same with large records and large and small ones by turns, with a log that is not kept mapped as a whole, with
+ *         duplicates, without times, and with changes of the table between.
  */
 #include "base/log.h"
 #include "storage/state.h"
@@ -26,11 +27,11 @@ static void cut(fixture *f)
     fix_open(f);
 }
 
-static double copies_per_row(int txns, int64_t width)
+static double copies_per_row(int txns, uint32_t rows, int64_t width)
 {
     fixture *f = new_fixture((uint64_t)txns, false);
     for (int i = 0; i < txns; i++)
-        fix_insert(f, 20, 0, width);
+        fix_insert(f, rows, 0, width);
     cut(f);
     const double copies = (double)f->st->rows_redone / (double)f->n;
     fix_check(f);
@@ -43,10 +44,51 @@ static void late_rows_cost_the_same(void **state)
     (void)state;
     const int64_t widths[] = {1, DAY, 3 * DAY};
     for (size_t i = 0; i < ALM_COUNT(widths); i++) {
-        const double few = copies_per_row(200, widths[i]), many = copies_per_row(800, widths[i]);
+        const double few = copies_per_row(200, 20, widths[i]);
+        const double many = copies_per_row(800, 20, widths[i]);
         assert_true(few > 0 && few <= 2);
         assert_true(many <= few * 1.01);
     }
+}
+
+/* From where they stand in the log to where they belong. */
+static void rows_of_large_records_are_copied_once(void **state)
+{
+    (void)state;
+    assert_true(copies_per_row(100, 300, 1) == 1);
+    assert_true(copies_per_row(100, 300, 3 * DAY) == 1);
+}
+
+static void large_and_small_records_by_turns(void **state)
+{
+    (void)state;
+    for (int dedup = 0; dedup <= 1; dedup++) {
+        fixture *f = new_fixture(8, dedup != 0);
+        for (int i = 0; i < 120; i++)
+            fix_insert(f, i % 4 == 0 ? 400 : 1 + (uint32_t)i % 7, 0, i % 3 == 0 ? 500 : 2 * DAY);
+        cut(f);
+        const double copies = (double)f->st->rows_redone / (double)f->n;
+        assert_true(copies < 1.1);
+        fix_check(f);
+        fix_free(f);
+    }
+}
+
+/* Segments that were read are let go when they are many: the rows in them have been copied before. */
+static void a_log_of_many_segments(void **state)
+{
+    (void)state;
+    fixture *f = new_fixture(9, false);
+    alm_storage_close(f->st);
+    f->conf.wal_segment_bytes = 4096;
+    fix_open(f);
+    for (int i = 0; i < 1400; i++)
+        fix_insert(f, i % 20 == 0 ? 3 : 60, 0, DAY);
+    cut(f);
+    const double copies = (double)f->st->rows_redone / (double)f->n;
+    assert_true(copies > 1.5 && copies <= 2);
+    fix_check(f);
+    fix_free(f);
 }
 
 static void of_equal_keys_the_last_stays(void **state)
@@ -193,6 +235,9 @@ int main(void)
     alm_log_set_level(ALM_LOG_OFF);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(late_rows_cost_the_same),
+        cmocka_unit_test(rows_of_large_records_are_copied_once),
+        cmocka_unit_test(large_and_small_records_by_turns),
+        cmocka_unit_test(a_log_of_many_segments),
         cmocka_unit_test(of_equal_keys_the_last_stays),
         cmocka_unit_test(beside_other_changes),
         cmocka_unit_test(of_equal_time_the_last_comes_last),

@@ -467,8 +467,10 @@ void alm_version_settle(alm_version *v)
         v->head_rows += lane->rows;
         t->min_ts = ALM_MIN(t->min_ts, lane->min_ts);
         t->max_ts = ALM_MAX(t->max_ts, lane->max_ts);
-        for (uint32_t j = 0; j < lane->n_chunks; j++)
+        for (uint32_t j = 0; j < lane->n_chunks; j++) {
+            ALM_ASSERT(!lane->chunks[j].chunk->borrowed);
             v->head_bytes += lane->chunks[j].chunk->bytes;
+        }
     }
     t->row_count = v->parts->rows + v->head_rows;
     if (t->ts_col < 0 && t->row_count > 0)

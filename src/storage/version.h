@@ -152,6 +152,8 @@ typedef struct alm_chunk {
     _Atomic uint32_t refs;
     uint32_t cap; /* rows allocated */
     uint32_t n_cols;
+    bool
+        borrowed; /* columns are memory of somebody else, who must outlive the chunk: never of a version */
     int64_t bytes;      /* of memory */
     alm_mem *account;   /* of the open transaction that it is of; NULL: nobody's */
     int64_t charged;    /* to it */

@@ -68,6 +68,16 @@ typedef struct alm_wal_segment {
     bool in_chain;               /* set by alm_wal_read */
 } alm_wal_segment;
 
+/* Segments that stay mapped after they were read, because somebody uses their bytes. */
+typedef struct alm_wal_maps {
+    struct alm_wal_map {
+        const void *bytes;
+        size_t n;
+    } *maps;
+    size_t n, cap;
+    int64_t bytes;
+} alm_wal_maps;
+
 typedef struct alm_wal {
     const alm_io *io;
     char dir[4096 - 64];
@@ -126,12 +136,14 @@ ALM_NODISCARD alm_status alm_wal_list(alm_ctx *cx, alm_wal *wal);
  */
 ALM_NODISCARD alm_status alm_wal_identify(alm_ctx *cx, alm_wal *wal, const char *from,
                                           uint64_t *id);
+void alm_wal_maps_free(const alm_io *io, alm_wal_maps *maps);
 /* Forgets what was listed. */
 void alm_wal_forget(alm_wal *wal);
 /* Walks the chain; calls `each` for records with lsn > after. ALM_E_CORRUPT for a log damaged in the
- * middle, or one that begins after `after`. Reads only. */
+ * middle, or one that begins after `after`. Reads only. The bytes that `each` is given stay until `maps` is freed, also by `each`;
+ * NULL: while it runs. */
 ALM_NODISCARD alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each each,
-                                      void *arg, alm_wal_scan *out);
+                                      void *arg, alm_wal_maps *maps, alm_wal_scan *out);
 /* Behind alm_wal_read: takes segments before the chain into it, back to the record behind `lsn`. *reached false: they do not go back so
  * far, and the chain is as it was. Reads only. */
 ALM_NODISCARD alm_status alm_wal_reach_back(alm_ctx *cx, alm_wal *wal, uint64_t lsn, bool *reached);

@@ -127,6 +127,33 @@ static bool is_header(const alm_wal_header *head, uint64_t number)
     return memcmp(head->magic, MAGIC, 8) == 0 && crc == head->crc && head->number == number;
 }
 
+void alm_wal_maps_free(const alm_io *io, alm_wal_maps *maps)
+{
+    for (size_t i = 0; i < maps->n; i++)
+        (void)io->unmap(io, maps->maps[i].bytes, maps->maps[i].n);
+    free(maps->maps);
+    *maps = (alm_wal_maps){0};
+}
+
+/* The view is closed when the maps are freed. */
+static alm_status view_keep(alm_ctx *cx, segment_view *v, alm_wal_maps *maps)
+{
+    if (v->bytes == NULL)
+        return ALM_OK;
+    if (maps->n == maps->cap) {
+        const size_t cap = ALM_MAX((size_t)16, maps->cap * 2);
+        struct alm_wal_map *bigger = realloc(maps->maps, cap * sizeof *bigger);
+        if (bigger == NULL)
+            return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for the list of log segments");
+        maps->maps = bigger;
+        maps->cap = cap;
+    }
+    maps->maps[maps->n++] = (struct alm_wal_map){v->bytes, (size_t)v->n};
+    maps->bytes += v->n;
+    v->bytes = NULL;
+    return ALM_OK;
+}
+
 static void view_close(const alm_wal *wal, segment_view *v)
 {
     if (v->bytes != NULL)
@@ -243,6 +270,7 @@ typedef struct chain {
     uint64_t after;
     alm_wal_each each;
     void *arg;
+    alm_wal_maps *maps; /* of alm_wal_read */
     alm_wal_scan *out;
 } chain;
 
@@ -427,6 +455,8 @@ static alm_status walk_from(const chain *c, alm_wal *wal, size_t i)
             st = walk_segment(c, &v, i);
             wal->segments[i].last_lsn = c->out->last_lsn;
             c->out->awaited = mark_at(&v, c->out->at, c->out->last_lsn);
+            if (c->maps != NULL && st == ALM_OK)
+                st = view_keep(c->cx, &v, c->maps);
         }
         first = false;
         view_close(wal, &v);
@@ -448,9 +478,10 @@ static alm_status too_short(const chain *c, bool begins)
  * that end early have called nobody.
  */
 alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each each, void *arg,
-                        alm_wal_scan *out)
+                        alm_wal_maps *maps, alm_wal_scan *out)
 {
-    const chain c = {.cx = cx, .wal = wal, .after = after, .each = each, .arg = arg, .out = out};
+    const chain c = {
+        .cx = cx, .wal = wal, .after = after, .each = each, .arg = arg, .maps = maps, .out = out};
     bool any = false, begins = false;
     *out = (alm_wal_scan){.last_lsn = after, .segment = wal->n_segments};
     for (size_t i = wal->n_segments; i-- > 0;) {
