@@ -127,6 +127,7 @@ typedef struct alm_redo_table {
 typedef struct alm_redo_rows {
     alm_redo_table *tables; /* open addressing, cap a power of two */
     size_t n, cap;
+    uint32_t threads;   /* that put rows in order; 0: one */
     bool borrow;        /* the bytes of records stay until alm_redo_rows_own */
     alm_rows_body body; /* of the record that is redone */
     int64_t moved;      /* how often rows were copied: the work of recovery */

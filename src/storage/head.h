@@ -126,10 +126,11 @@ uint32_t alm_chunk_next_cap(const alm_schema *schema, uint32_t last_cap, uint32_
 ALM_NODISCARD alm_status alm_lane_append(alm_ctx *cx, const alm_version *v, alm_lane *lane,
                                          alm_chunk *rows, uint32_t from, uint32_t n);
 /* A lane of the rows order[0..n) (alm_chunk_copy), in chunks of their own; its times are left to the caller. What it has after
- * an error is released by alm_lanes_clear. mixed: rows that follow each other are of many sources. */
+ * an error is released by alm_lanes_clear. mixed: so many threads may work, because rows
+ * that follow each other are of many sources; 0: they are of few. */
 ALM_NODISCARD alm_status alm_lane_fill(alm_ctx *cx, const alm_version *v, alm_chunk *const *sources,
                                        uint32_t n_sources, const uint64_t *order, int64_t n,
-                                       bool mixed, alm_lane *out);
+                                       uint32_t mixed, alm_lane *out);
 ALM_NODISCARD alm_status alm_lane_copy(alm_ctx *cx, const alm_lane *lane, uint32_t more_chunks,
                                        alm_lane *out);
 

@@ -12,6 +12,7 @@
 #include "storage/head.h"
 #include "storage/merge.h"
 #include "storage/state.h"
+#include "storage/team.h"
 
 /* What is merged at once: as many rows as cost little beside the commit (a row is copied in some 10 ns, a
  * commit waits for a sync of 50 us and more), and so many times the rows of the newest lane, so that each
@@ -200,23 +201,47 @@ static alm_status empty_chunks(alm_ctx *cx, const alm_version *v, int64_t n, uin
     return ALM_OK;
 }
 
-static alm_status fill_chunks(alm_ctx *cx, const alm_sources *from, const uint64_t *order,
-                              uint32_t most, bool mixed, const alm_lane *lane)
+static alm_status fill_in_turn(alm_ctx *cx, const alm_sources *from, const uint64_t *order,
+                               const alm_lane *lane)
 {
-    alm_scatter sc = {0};
-    alm_status e = mixed ? alm_scatter_new(cx, from, most, &sc) : ALM_OK;
-    for (uint32_t i = 0; i < lane->n_chunks && e == ALM_OK; i++) {
+    for (uint32_t i = 0; i < lane->n_chunks; i++) {
         const alm_lane_chunk *c = &lane->chunks[i];
-        e = mixed ? alm_sources_scatter(cx, from, &sc, c->chunk, order, c->rows)
-                  : alm_sources_copy(cx, from, c->chunk, 0, order, 0, c->rows);
+        ALM_TRY(alm_sources_copy(cx, from, c->chunk, 0, order, 0, c->rows));
         order += c->rows;
     }
-    alm_scatter_free(&sc);
+    return ALM_OK;
+}
+
+typedef struct filling {
+    const alm_sources *from;
+    const uint64_t *order;
+    const alm_lane *lane;
+    uint32_t most; /* rows of all chunks but the last one */
+    alm_scatter members[ALM_TEAM_MAX];
+} filling;
+
+static alm_status fill_chunk(alm_ctx *cx, void *arg, uint32_t member, uint32_t i)
+{
+    filling *f = arg;
+    const alm_lane_chunk *c = &f->lane->chunks[i];
+    if (f->members[member].rows_max == 0)
+        ALM_TRY(alm_scatter_new(cx, f->from, f->most, &f->members[member]));
+    return alm_sources_scatter(cx, f->from, &f->members[member], c->chunk,
+                               f->order + (size_t)i * f->most, c->rows);
+}
+
+static alm_status fill_mixed(alm_ctx *cx, const alm_sources *from, const uint64_t *order,
+                             uint32_t most, uint32_t threads, const alm_lane *lane)
+{
+    filling f = {.from = from, .order = order, .lane = lane, .most = most};
+    const alm_status e = alm_team_run(cx, threads, lane->n_chunks, fill_chunk, &f);
+    for (uint32_t m = 0; m < ALM_TEAM_MAX; m++)
+        alm_scatter_free(&f.members[m]);
     return e;
 }
 
 alm_status alm_lane_fill(alm_ctx *cx, const alm_version *v, alm_chunk *const *sources,
-                         uint32_t n_sources, const uint64_t *order, int64_t n, bool mixed,
+                         uint32_t n_sources, const uint64_t *order, int64_t n, uint32_t mixed,
                          alm_lane *out)
 {
     const uint32_t most = alm_chunk_next_cap(v->schema, ALM_CHUNK_ROWS_MAX, ALM_CHUNK_ROWS_MAX);
@@ -224,7 +249,8 @@ alm_status alm_lane_fill(alm_ctx *cx, const alm_version *v, alm_chunk *const *so
     ALM_TRY(alm_sources_new(cx, v->schema, sources, n_sources, &from));
     alm_status e = empty_chunks(cx, v, n, most, out);
     if (e == ALM_OK)
-        e = fill_chunks(cx, &from, order, most, mixed, out);
+        e = mixed == 0 ? fill_in_turn(cx, &from, order, out)
+                       : fill_mixed(cx, &from, order, most, mixed, out);
     alm_sources_free(&from);
     return e;
 }
@@ -295,7 +321,7 @@ static alm_status merge_pair(alm_ctx *cx, alm_version *v, uint32_t i)
     if (st == ALM_OK && v->table.dedup)
         st = alm_head_dedup(cx, &v->table, sources, n_sources, order, n, &n);
     if (st == ALM_OK)
-        st = alm_lane_fill(cx, v, sources, n_sources, order, n, false, &merged);
+        st = alm_lane_fill(cx, v, sources, n_sources, order, n, 0, &merged);
     free((void *)sources);
     free(order);
     if (st == ALM_OK)

@@ -150,6 +150,13 @@ static alm_status read_catalog(alm_ctx *cx, alm_storage *st, attempt *a, alm_cat
     return e;
 }
 
+static uint32_t processors(const alm_storage *st)
+{
+    alm_machine machine;
+    st->io->machine(st->io, &machine);
+    return machine.processors;
+}
+
 static alm_status recover_once(alm_ctx *cx, alm_storage *st, attempt *a, alm_wal_scan *scan)
 {
     alm_catalog_file file;
@@ -180,6 +187,7 @@ static alm_status recover_once(alm_ctx *cx, alm_storage *st, attempt *a, alm_wal
     if (e == ALM_OK) {
         rec.build.redo = true;
         rec.rows.borrow = true;
+        rec.rows.threads = processors(st);
         e = alm_catalog_load(cx, &rec.build, &file, &rec.marks);
         a->blames = e == ALM_E_CORRUPT;
         if (e == ALM_OK && log)

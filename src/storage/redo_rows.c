@@ -5,8 +5,9 @@
  *             head of the table, or the log ends, they are sorted by time (stable, so that rows of equal time keep the
  *             order of their arrival) and become one lane. A commit that puts late rows in order copies up to eight rows for each
  *             of them, and recovery would repeat that for every record. It copies each row once: from where it stands in the log,
- *             which stays mapped, to its place in the lane. Rows of small records are copied together first, and so are all others
- *             where more of the log would be mapped than recover.c allows.
+ *             which stays mapped, to its place in the lane, whose chunks are filled by as many threads as there are processors.
+ *             Rows of small records are copied together first, and so are all others where more of the log would be mapped than
+ *             recover.c allows.
  * Memory      The rows that are collected twice (once as bytes of the log, which the system can take back), and 16 bytes for each
  *             while they are sorted. They are put into the head when that is BYTES_MAX, and more than the head of the table has:
  *             so each row is merged a logarithmic number of times.
@@ -117,7 +118,7 @@ static alm_status sort_rows(alm_ctx *cx, alm_redo_rows *r, const alm_version *v,
         *out = *rows;
         *rows = (alm_lane){0};
     } else if (e == ALM_OK) {
-        e = alm_lane_fill(cx, v, chunks, rows->n_chunks, order, kept, true, out);
+        e = alm_lane_fill(cx, v, chunks, rows->n_chunks, order, kept, ALM_MAX(r->threads, 1U), out);
         r->moved += kept;
     }
     free((void *)chunks);

@@ -91,6 +91,24 @@ static void a_log_of_many_segments(void **state)
     fix_free(f);
 }
 
+/* Several threads fill the chunks of the head. */
+static void a_head_of_many_chunks(void **state)
+{
+    (void)state;
+    fixture *f = new_fixture(10, false);
+    alm_sim_machine(f->sim, 0, 4);
+    for (int i = 0; i < 60; i++)
+        fix_insert(f, 5000, 0, i % 2 == 0 ? 1000 : DAY);
+    cut(f);
+    alm_snapshot *snap = fix_snapshot(f);
+    const alm_version *v = alm_version_of(fix_table(snap));
+    assert_int_equal(v->n_lanes, 1);
+    assert_true(v->lanes[0].n_chunks > 4);
+    alm_snapshot_release(snap);
+    fix_check(f);
+    fix_free(f);
+}
+
 static void of_equal_keys_the_last_stays(void **state)
 {
     (void)state;
@@ -238,6 +256,7 @@ int main(void)
         cmocka_unit_test(rows_of_large_records_are_copied_once),
         cmocka_unit_test(large_and_small_records_by_turns),
         cmocka_unit_test(a_log_of_many_segments),
+        cmocka_unit_test(a_head_of_many_chunks),
         cmocka_unit_test(of_equal_keys_the_last_stays),
         cmocka_unit_test(beside_other_changes),
         cmocka_unit_test(of_equal_time_the_last_comes_last),
