@@ -96,6 +96,12 @@ int alm_io_rename_over(const alm_io *io, const char *from, const char *to)
     return io->rename(io, from, to);
 }
 
+int alm_io_remove(const alm_io *io, const char *path)
+{
+    const int code = io->unlink(io, path);
+    return code == -EISDIR ? set_aside(io, path) : code;
+}
+
 alm_status alm_io_replace(alm_ctx *cx, const alm_io *io, const char *dir, const char *name,
                           const void *buf, size_t n)
 {

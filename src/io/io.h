@@ -188,10 +188,11 @@ ALM_NODISCARD alm_status alm_io_read_all(alm_ctx *cx, const alm_io *io, int hand
 /* The whole of a small file into `out`, which is empty (ALM_E_LIMIT: it is larger than `max`). */
 ALM_NODISCARD alm_status alm_io_read_text(alm_ctx *cx, const alm_io *io, const char *path,
                                           int64_t max, alm_buf *out);
-/* open and rename for names that only this program gives to files. A directory that has the name is moved aside, to
+/* open, rename and unlink for names that only this program gives to files. A directory that has the name is moved aside, to
  * NAME.damaged: somebody put it there, and nothing could be written as long as it stood in the way. */
 int alm_io_create(const alm_io *io, const char *path, uint32_t flags);
 int alm_io_rename_over(const alm_io *io, const char *from, const char *to);
+int alm_io_remove(const alm_io *io, const char *path);
 /* The file `dir`/`name` has these bytes, all of them or what it had before: written beside it, synced,
  * renamed, and the directory synced. */
 ALM_NODISCARD alm_status alm_io_replace(alm_ctx *cx, const alm_io *io, const char *dir,

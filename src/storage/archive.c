@@ -62,7 +62,7 @@ static alm_status name_copy(archiving *a, const char *from, const char *tmp, con
         (void)a->io->unlink(a->io, tmp);
         return alm_fail(a->cx, ALM_E_CANCEL, -1, "'%s' is not archived any more", from);
     }
-    const int e = a->io->rename(a->io, tmp, to);
+    const int e = alm_io_rename_over(a->io, tmp, to);
     return e < 0 ? alm_io_fail(a->cx, e, to) : ALM_OK;
 }
 

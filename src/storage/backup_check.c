@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "storage/backup.h"
+#include "storage/dict.h"
 #include "storage/findings.h"
 #include "storage/part.h"
 
@@ -63,6 +64,12 @@ static alm_status file(checking *c, const alm_backup_file *f)
         alm_part_check_arg arg = {.report = alm_findings_add, .arg = c};
         ALM_TRY(settle(c, alm_part_check(c->cx, c->io, path, NULL, &claim, &arg)));
     }
+    uint64_t table_id = 0;
+    uint32_t col_id = 0;
+    int end = 0;
+    if (sscanf(f->path, "tables/%" SCNu64 "/%" SCNu32 ".dict%n", &table_id, &col_id, &end) == 2 &&
+        end > 0)
+        ALM_TRY(settle(c, alm_dict_is_of(c->cx, c->io, path, c->database_id, table_id, col_id)));
     if (bytes != f->bytes)
         (void)snprintf(line, sizeof line, "'%s' ends at offset %lld, %lld bytes expected", path,
                        (long long)bytes, (long long)f->bytes);

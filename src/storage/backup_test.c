@@ -7,7 +7,9 @@
  *         removed by seed.
  */
 #include <errno.h>
+#include <string.h>
 
+#include "base/crc32c.h"
 #include "storage/backup.h"
 #include "storage/table_fixture.h"
 #include "storage/tree_for_test.h"
@@ -278,6 +280,64 @@ static void every_damage_is_named(void **state)
     fix_free(f);
 }
 
+/* A dictionary of another database, or of another column, with the same symbols: its file has the same checksum, as its header ends with
+ * its own. */
+static void a_dictionary_of_elsewhere_is_named(void **state)
+{
+    (void)state;
+    enum { COLUMN_AT = 12, DATABASE_AT = 24, CRC_AT = 32 };
+    for (int of_database = 0; of_database < 2; of_database++) {
+        fixture *f = start(9);
+        (void)back_up_now(f);
+        const alm_io *io = alm_sim_io(f->sim);
+        uint8_t head[CRC_AT];
+        tree t;
+        tree_list(io, DIR, &t);
+        int32_t i = 0;
+        while (i < (int32_t)t.n && strstr(t.paths[i], ".dict") == NULL)
+            i++;
+        assert_true(i < (int32_t)t.n);
+        const int h = io->open(io, t.paths[i], ALM_IO_READ | ALM_IO_WRITE);
+        assert_int_equal(io->read(io, h, head, sizeof head, 0), CRC_AT);
+        head[of_database ? DATABASE_AT : COLUMN_AT] ^= 1;
+        const uint32_t crc = alm_crc32c(0, head, CRC_AT);
+        assert_int_equal(io->write(io, h, head, CRC_AT, 0), CRC_AT);
+        assert_int_equal(io->write(io, h, &crc, sizeof crc, CRC_AT), sizeof crc);
+        (void)io->close(io, h);
+        assert_true(findings_of(f) > 0);
+        (void)back_up_now(f);
+        assert_int_equal(findings_of(f), 0);
+        check_restored(f, "/n", 0, f->n);
+        free(t.paths);
+        fix_free(f);
+    }
+}
+
+/* A directory in the place of a file of an earlier backup: the next one puts the file there again. */
+static void a_directory_in_the_place_of_a_file(void **state)
+{
+    (void)state;
+    fixture *f = start(9);
+    (void)back_up_now(f);
+    const alm_io *io = alm_sim_io(f->sim);
+    tree t;
+    tree_list(io, DIR, &t);
+    for (int32_t i = 0; i < (int32_t)t.n; i++) {
+        alm_io_stat meta;
+        if (strstr(t.paths[i], "/files/") == NULL || io->stat(io, t.paths[i], &meta) < 0 ||
+            meta.is_dir)
+            continue;
+        assert_int_equal(io->unlink(io, t.paths[i]), 0);
+        assert_int_equal(io->mkdir(io, t.paths[i]), 0);
+        assert_true(findings_of(f) > 0);
+        (void)back_up_now(f);
+        assert_true(io->stat(io, t.paths[i], &meta) >= 0 && meta.is_file);
+    }
+    check_restored(f, "/n", 0, f->n);
+    free(t.paths);
+    fix_free(f);
+}
+
 /* Its directory is durable, too: made now, or by who ended before it was; by a name with and without a parent. */
 static void a_backup_outlives_a_power_cut(void **state)
 {
@@ -315,6 +375,8 @@ int main(void)
         cmocka_unit_test(power_cuts),
         cmocka_unit_test(restores_are_cut),
         cmocka_unit_test(every_damage_is_named),
+        cmocka_unit_test(a_dictionary_of_elsewhere_is_named),
+        cmocka_unit_test(a_directory_in_the_place_of_a_file),
         cmocka_unit_test(a_backup_outlives_a_power_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,6 +111,9 @@ ALM_NODISCARD alm_status alm_symbols_write(alm_ctx *cx, alm_symbols *sym, const 
                                            const char *dir, const char *name, uint32_t count,
                                            alm_symbols_saving *out);
 void alm_symbols_saved(const alm_symbols_saving *saving);
+/* Does the header of a file say this database (0: any), table and column? ALM_E_CORRUPT: another, or it is damaged. */
+ALM_NODISCARD alm_status alm_dict_is_of(alm_ctx *cx, const alm_io *io, const char *path,
+                                        uint64_t database_id, uint64_t table_id, uint32_t col_id);
 /* Writes the codes [1, count) as a file of their own, synced. */
 ALM_NODISCARD alm_status alm_symbols_export(alm_ctx *cx, const alm_symbols *sym, const alm_io *io,
                                             const char *path, uint32_t count);

@@ -191,6 +191,21 @@ alm_status alm_dict_check_header(alm_ctx *cx, const alm_symbols *sym, const char
     return ALM_OK;
 }
 
+alm_status alm_dict_is_of(alm_ctx *cx, const alm_io *io, const char *path, uint64_t database_id,
+                          uint64_t table_id, uint32_t col_id)
+{
+    const alm_symbols meant = {.database_id = database_id, .table_id = table_id, .col_id = col_id};
+    char head[sizeof(file_header)];
+    alm_dict_form form;
+    const int handle = io->open(io, path, ALM_IO_READ);
+    if (handle < 0)
+        return alm_io_fail(cx, handle, path);
+    const int64_t n = io->read(io, handle, head, sizeof(head), 0);
+    (void)io->close(io, handle);
+    return n < 0 ? alm_io_fail(cx, (int)n, path)
+                 : alm_dict_check_header(cx, &meant, path, head, (size_t)n, &form);
+}
+
 /* Is the file that is appended to still the one that was written, by its header and its length? A scrub compares all of it. */
 static alm_status check_file(alm_ctx *cx, const alm_symbols *sym, const alm_io *io, int handle,
                              const char *path)

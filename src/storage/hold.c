@@ -64,7 +64,7 @@ static alm_status remove_marker(alm_ctx *cx, alm_storage *st)
 {
     char path[ALM_PATH_MAX];
     (void)snprintf(path, sizeof path, "%s/%s", st->root, MARKER);
-    int e = st->io->unlink(st->io, path);
+    int e = alm_io_remove(st->io, path);
     if (e == 0 || e == -ENOENT)
         e = st->io->sync_dir(st->io, st->root);
     return e < 0 ? alm_io_fail(cx, e, path) : ALM_OK;

@@ -141,6 +141,44 @@ static void files_wait_for_the_release(void **state)
     }
 }
 
+/* Of a copy whose log is lost to a directory the catalogue counts. */
+static void a_copy_without_a_log_opens(void **state)
+{
+    (void)state;
+    static const char log[] = "/c/db/wal/0000000000000001.wal";
+    fixture *f = start(7);
+    const alm_io *io = alm_sim_io(f->sim);
+    alm_storage *st = NULL;
+    assert_int_equal(alm_storage_hold(&f->cx, f->st), ALM_OK);
+    tree_copy(io, "/r", "/c", 1, NULL, NULL);
+    assert_int_equal(io->unlink(io, log), 0);
+    assert_int_equal(io->mkdir(io, log), 0);
+    const alm_status code = alm_storage_open(&f->cx, io, "/c", &f->conf, &st);
+    assert_string_equal(f->cx.err.msg, "");
+    assert_int_equal(code, ALM_OK);
+    fix_check_prefix(f, st, f->n);
+    alm_storage_close(st);
+    fix_free(f);
+}
+
+/* A directory in the place of the marker ends no hold, and keeps none from ending. */
+static void a_directory_is_no_marker(void **state)
+{
+    (void)state;
+    fixture *f = fix_new_manual(9);
+    const alm_io *io = alm_sim_io(f->sim);
+    fix_load(f, 30, 0, DAY);
+    assert_int_equal(alm_storage_hold(&f->cx, f->st), ALM_OK);
+    assert_int_equal(io->unlink(io, "/r/db/hold"), 0);
+    assert_int_equal(io->mkdir(io, "/r/db/hold"), 0);
+    const alm_status st = alm_storage_hold_release(&f->cx, f->st);
+    assert_string_equal(f->cx.err.msg, "");
+    assert_int_equal(st, ALM_OK);
+    fix_reopen(f);
+    fix_check(f);
+    fix_free(f);
+}
+
 static void one_at_a_time_and_not_for_ever(void **state)
 {
     (void)state;
@@ -197,6 +235,8 @@ int main(void)
         cmocka_unit_test(copies_open_with_all_rows_from_before),
         cmocka_unit_test(a_crash_while_it_is_held_loses_nothing),
         cmocka_unit_test(files_wait_for_the_release),
+        cmocka_unit_test(a_copy_without_a_log_opens),
+        cmocka_unit_test(a_directory_is_no_marker),
         cmocka_unit_test(one_at_a_time_and_not_for_ever),
         cmocka_unit_test(the_original_is_not_taken_for_a_copy),
     };

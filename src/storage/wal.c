@@ -155,9 +155,9 @@ alm_status alm_wal_start(alm_ctx *cx, alm_wal *wal, const alm_wal_scan *scan)
             continue;
         }
         segment_path(wal, wal->segments[i].number, false, path);
-        const int e = wal->io->unlink(wal->io, path);
+        const int e = alm_io_remove(wal->io, path);
         if (e < 0 && e != -ENOENT)
-            return alm_io_fail(cx, e, "remove a log segment outside of the log");
+            return alm_io_fail(cx, e, path);
     }
     wal->n_segments = kept;
     ALM_TRY(segments_room(cx, wal));
