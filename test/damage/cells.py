@@ -42,7 +42,9 @@ class Cell:
         self.allowed = allowed(kind.name, damage, time, action)
         self.known, self.s, self.wrong, self.closed, self.outcomes, self.originals = dbs.known.copy(), None, [], False, set(), {}
         self.in_place = time == "after" and damage in ("bit", "zero", "truncated", "longer") or self.rng.randrange(2) == 0
-        self.window, self.clean_stops = False, 0
+        self.window, self.clean_stops, self.env, self.base = False, 0, {}, kind.base
+        if self.base == "here-held":
+            self.known = dbs.held.states[-1].copy()
 
     @property
     def name(self):
@@ -54,7 +56,7 @@ class Cell:
         """The worst outcome; raises Violation."""
         if self.time not in self.kind.times:
             return NOT_THERE
-        self.root = self.dbs.copy(self.kind.base)
+        self.root = self.dbs.copy(self.base, self.kind.whose in (kinds.BACKUP, kinds.ARCHIVE))
         try:
             if self.steps() == NOT_THERE:
                 return NOT_THERE
@@ -72,6 +74,8 @@ class Cell:
     def steps(self):
         if self.time != "stopped":
             self.start()
+        if self.kind.held:
+            self.hold()
         if self.time == "after":
             self.compare("before the damage")
             for name in k.TABLES:
@@ -81,6 +85,19 @@ class Cell:
         if self.time == "stopped" and not self.start():
             return self.mend("refused")
         return getattr(self, self.action)()
+
+    def hold(self):
+        if self.time == "stopped":
+            self.start()
+        self.run_all("checkpoint create")
+        if self.time == "stopped":
+            self.s.kill()
+
+    def run_all(self, *statements):
+        for sql in statements:
+            said = self.ask(sql)
+            if isinstance(said, str):
+                self.fail(f"{sql}: {said}")
 
     def strike(self):
         if self.kind.prepare:
@@ -94,15 +111,19 @@ class Cell:
         for path in (target.path, target.partner and target.partner.path):
             if path is not None:
                 self.originals[path] = path.read_bytes()
-        wrong = kinds.DAMAGES[self.damage](target, self.rng, lambda which: self.dbs.folder / ("here-before" if which == "before" else which), self.in_place)
+        wrong = kinds.DAMAGES[self.damage](target, self.rng, self.source, self.in_place)
         self.wrong = wrong or []
         self.struck_bytes = {path.name: path.read_bytes() for path in self.originals if path.is_file()}
         self.window = "window" in self.allowed and self.in_place
         return wrong is not None
 
+    def source(self, which):
+        """The folder of another database, or of this one at an older time."""
+        return self.dbs.folder / {"before": "here-before", "other": "other"}[which]
+
     def start(self):
         """False: refused, as is allowed."""
-        self.s = self.s or self.dbs.server(self.root)
+        self.s = self.s or self.dbs.server(self.root, **self.env)
         try:
             self.s.start()
         except RuntimeError as e:
@@ -155,6 +176,9 @@ class Cell:
         if unchanged:
             if self.s.process is not None:
                 self.stop()
+            if self.kind.name == "restoring":  # whatever it holds, it is in the way
+                (shutil.rmtree if self.wrong[0].path.is_dir() else pathlib.Path.unlink)(self.wrong[0].path)
+                self.wrong = []
             for path in {w.path for w in self.wrong}:
                 if path.is_dir():
                     shutil.rmtree(path)
@@ -175,10 +199,7 @@ class Cell:
             self.accept(f"scrub table {table}, {k.view_of(table)}", (table, k.view_of(table)), self.ask(f"scrub table {table}, {k.view_of(table)}"))
         self.window = False
         self.compare("behind rewrites and a scrub")
-        for sql in ("checkpoint create", "checkpoint release"):
-            said = self.ask(sql)
-            if isinstance(said, str):
-                self.fail(f"{sql}: {said}")
+        self.run_all(*(["checkpoint release"] if self.kind.held else []), "checkpoint create", "checkpoint release")
         self.compare("behind a checkpoint")
         self.s.kill()
         if self.start():
@@ -232,6 +253,8 @@ class Cell:
 
     def names_file(self, said):
         """A hole in the log is told by its folder and the LSN."""
+        if self.kind.name == "restoring":
+            return "is not complete" in said
         return any(w.path.name in said for w in self.wrong) or self.kind.whose == kinds.DATABASE and "/wal'" in said and "lsn" in said
 
     def accept(self, sql, tables, said, days=None):
@@ -255,6 +278,8 @@ class Cell:
 
     def cut(self):
         """Where the log may end before the damage, what is known becomes what is left, if the server shows that."""
+        if self.kind.whose == kinds.COPY and self.wrong and CUT not in self.outcomes:
+            self.cut_copy()
         if not self.wrong or "cut" not in self.allowed or self.outcomes & {CUT}:
             return
         i = self.state_before_damage()
@@ -264,6 +289,15 @@ class Cell:
             if self.ask(f"select count() from {name}") == [[len(left.tables[name].rows)]]:
                 self.known = left.copy()
                 self.outcomes.add(CUT)
+
+    def cut_copy(self):
+        """Of a copy whose log is damaged the catalogue counts, and of its log what is whole from there on."""
+        counts = [self.ask(f"select count() from {name}") for name in k.TABLES]
+        for state in self.dbs.held.states[:-1]:
+            if counts == [[[len(state.tables[name].rows)]] for name in k.TABLES]:
+                self.known = state.copy()
+                self.outcomes.add(CUT)
+                return
 
     def state_before_damage(self):
         """Number of the state that the records before the damage make; None if a whole record stands behind it."""

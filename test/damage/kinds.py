@@ -10,7 +10,7 @@ from damage import known as k  # noqa: E402
 from damage.files import DAY, flip, folder, footer_of, natives, overlays, parquets, put, records, segments, write_at, write_over  # noqa: E402
 
 # Whose a file is.
-PART, DICT, DATABASE, NOTHING, BACKUP, ARCHIVE = "part", "dictionary", "database", "nothing", "backup", "archive"
+PART, DICT, DATABASE, COPY, NOTHING, BACKUP, ARCHIVE = "part", "dictionary", "database", "copy", "nothing", "backup", "archive"
 
 
 class Target:
@@ -34,8 +34,10 @@ class Wrong:
 
 
 class Kind:
-    def __init__(self, name, whose, pick, prepare=None, times=("stopped", "before", "after"), base="here"):
-        self.name, self.whose, self.pick, self.prepare, self.times, self.base = name, whose, pick, prepare, times, base
+    """`prepare` puts the file there, where the directory has none; `base`: the database that is copied; `held`: a checkpoint is held when it is damaged."""
+
+    def __init__(self, name, whose, pick, prepare=None, times=("stopped", "before", "after"), base="here", held=False):
+        self.name, self.whose, self.pick, self.prepare, self.times, self.base, self.held = name, whose, pick, prepare, times, base, held
 
 
 KINDS = []
@@ -215,6 +217,66 @@ left("tables/1/3.dict.damaged", lambda root: dict_of(root, 1))
 left("tables/1/00000000000000fe.part", lambda root: natives(root, 1)[0].path)
 left("wal/spare-0000000000000009.wal", lambda root: segments(root)[0])
 
+
+
+@kind("server.conf", NOTHING)
+def server_conf(root, rng):
+    return Target(root / "conf" / "server.conf", sources=lambda before: before / "conf" / "server.conf")
+
+
+@kind("restoring", DATABASE, prepare=lambda root: (root / "restoring").write_text("almanac restore 1\n"), times=("stopped",))
+def restoring(root, rng):
+    return Target(root / "restoring")
+
+
+@kind("hold", DATABASE, held=True)
+@kind("hold of a copy", DATABASE, base="here-held", times=("stopped",))
+def hold(root, rng):
+    return Target(root / "db" / "hold", partner=Wrong(root / "db" / "catalog"))
+
+
+@kind("log of a copy", COPY, base="here-held", times=("stopped",))
+def log_of_a_copy(root, rng):
+    path, = segments(root)
+    return Target(path, spans=[(0, 64, None), *((a, b, None) for a, b in records(path))], sources=lambda before: segments(before)[-1])
+
+
+# ------------------------------------------------------------------------ backups and archive
+
+
+def stored(name, pattern, whose=BACKUP, base="here", newest=True, prepare=None):
+    """A file of the newest backup (which names it), or any."""
+    def files(root):
+        if whose == ARCHIVE:
+            return sorted(root.glob(pattern))
+        manifest = sorted(root.glob("backups/0*.manifest"))[-1]
+        text = manifest.read_text()
+        return [p for p in sorted(root.glob(pattern)) if not newest or p.name in text or p == manifest]
+
+    def pick(root, rng):
+        found = files(root)
+        path = rng.choice(found)
+        others = [p for p in found if p != path]
+        same = lambda before: next((p for p in sorted(before.glob(pattern)) if p.name == path.name), next(iter(sorted(before.glob(pattern))), None))
+        spans = [(0, 64, None), *((a, b, None) for a, b in records(path))] if path.suffix == ".wal" else None
+        return Target(path, spans=spans, partner=Wrong(rng.choice(others)) if others else None, sources=same)
+    kind(name, whose, base=base, prepare=prepare)(pick)
+
+
+stored("manifest of the newest backup", "backups/0*.manifest")
+stored("manifest of an older backup", "backups/00000001.manifest", newest=False)
+stored("part in a backup", "backups/files/*.part")
+stored("Parquet part in a backup", "backups/files/*.parquet")
+stored("dictionary in a backup", "backups/files/*.dict")
+stored("catalogue in a backup", "backups/files/*.catalog")
+stored("lock of a backup", "backups/lock", newest=False)
+stored("owner of a backup", "backups/owner", newest=False, prepare=lambda root: shutil.copyfile(root / "db" / "owner", root / "backups" / "owner"))
+stored("incomplete.tmp of a backup", "backups/files/incomplete.tmp", newest=False,
+       prepare=lambda root: shutil.copyfile(natives(root)[0].path, root / "backups" / "files" / "incomplete.tmp"))
+stored("segment in the archive", "archive/0*.wal", ARCHIVE, "here-archived")
+stored("part in the archive", "archive/files/*.part", ARCHIVE, "here-archived")
+stored("tmp of the archive", "archive/0000000000000099.wal.tmp", ARCHIVE, "here-archived",
+       prepare=lambda root: shutil.copyfile(segments(root)[0], root / "archive" / "0000000000000099.wal.tmp"))
 
 # ---------------------------------------------------------------------------------- damages
 

@@ -4,7 +4,7 @@ Three tables of the same shape, each with a materialized view. A table has parti
 native and a Parquet part that are detached, rows in the log alone, and symbols that the log alone has. `Databases` makes them once: `here`; `here-before`, the same
 directory at an older time; `here-middle`, with less of the log; and the same of `other`, a database by the same statements and with other values.
 """
-import os, pathlib, shutil, sys, tempfile
+import os, pathlib, shutil, struct, sys, tempfile, time
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent)]
 from damage.files import DAY, records, segments  # noqa: E402
@@ -16,6 +16,8 @@ WHOLE_DAYS, SMALL_DAYS = 8, 16
 OVERLAY_DAY, NATIVE_DAY, CHANGED_DAY, PARQUET_DAY, DETACHED_DAY, DETACHED_PARQUET_DAY = 1, 2, 3, 4, 6, 7
 FIRST_PACK, SECOND_PACK, HEAD_DAY, TAIL_DAY = 11, 31, 50, 51
 ENV = {"ALMANAC_CAIRO_SQL_BACKUP_ROOT": "backups", "ALMANAC_WAL_SEGMENT_SIZE": "1m", "ALMANAC_STORAGE_DISK_RESERVE": "1m", "ALMANAC_STORAGE_SCRUB_INTERVAL": "0"}
+
+ARCHIVE = {"ALMANAC_WAL_ARCHIVE_DIR": "archive", "ALMANAC_WAL_ARCHIVE_INTERVAL": "100ms"}
 
 
 def date(day):
@@ -274,12 +276,46 @@ class Databases:
         self.binary, self.folder = binary, scratch()
         self.make("other", 50000)
         self.make("here", 0)
+        self.hold()
 
     def server(self, root, **env):
         return Server(binary=self.binary, root=root, env={**ENV, **env})
 
     def keep(self, name, as_name):
         shutil.copytree(self.folder / name, self.folder / as_name)
+
+    def hold(self):
+        """`here-held`: a copy of the directory that was taken while a checkpoint was held, and what it knows behind each commit since."""
+        root = self.folder / "here-held"
+        self.keep("here", "here-held")
+        self.held, known = Tail(), self.known.copy()
+        with self.server(root) as s:
+            s.exec("checkpoint create")
+            self.held.note(s, known)
+            for name in TABLES:
+                s.exec(known.insert(name, [known.row(name, (TAIL_DAY + 8) * DAY + 5000, 3008)]))
+                self.held.note(s, known)
+            s.kill()
+
+    def archive(self, name, known):
+        """`NAME-archived`: a directory with a backup and the archive of the log that goes on from it, and what it knows at its end."""
+        root = self.folder / (name + "-archived")
+        self.keep(name, name + "-archived")
+        known = known.copy()
+        archived = lambda: len(list(root.glob("archive/0*.wal")))
+        with self.server(root, **ARCHIVE) as s:
+            s.exec("backup database")
+            for i in range(3):
+                s.exec(f"alter table {TABLES[i]} convert partition to native list '{date(PARQUET_DAY)}'")
+                for table in TABLES:
+                    s.exec(known.insert(table, [known.row(table, (TAIL_DAY + 9) * DAY + 5000 + i, 3009 + i)]))
+                had, end = archived(), time.monotonic() + 10
+                while archived() <= had and time.monotonic() < end:
+                    time.sleep(0.02)
+        last = sorted(root.glob("archive/0*.wal"))[-1]
+        while not records(last):
+            last = sorted(p for p in root.glob("archive/0*.wal") if p < last)[-1]
+        return known, struct.unpack_from("<Q", last.read_bytes(), records(last)[-1][0] + 16)[0]
 
     def make(self, name, base):
         root = self.folder / name
@@ -304,10 +340,12 @@ class Databases:
             tail.commits(s, known, 3, 2)
             s.kill()
         self.before, self.known, self.tail = before, known, tail
+        self.archived, self.archived_lsn = self.archive(name, known)
 
-    def copy(self, name):
+    def copy(self, name, stored=False):
+        """Without backups, which most cells have no use for, or with them."""
         root = pathlib.Path(tempfile.mkdtemp(prefix="cell-", dir=self.folder))
-        shutil.copytree(self.folder / name, root, dirs_exist_ok=True, ignore=shutil.ignore_patterns("backups"))
+        shutil.copytree(self.folder / name, root, dirs_exist_ok=True, ignore=None if stored else shutil.ignore_patterns("backups"))
         return root
 
     def remove(self):

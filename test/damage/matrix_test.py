@@ -12,7 +12,7 @@ cells, each with several places of the file. A cell is what its name says: the p
 import argparse, collections, multiprocessing, os, pathlib, random, sys, threading, time, traceback
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent)]
-from damage import cells, kinds, known as k, planted  # noqa: E402
+from damage import cells, kinds, known as k, planted, stored  # noqa: E402
 
 DBS = None
 
@@ -20,7 +20,8 @@ DBS = None
 def run(cell):
     """(cell, outcome or None, what is wrong)"""
     kind, damage, when, action, place = cell
-    one = cells.Cell(DBS, kinds.KINDS[kind], damage, when, action, place)
+    of_stored = kinds.KINDS[kind].whose in (kinds.BACKUP, kinds.ARCHIVE)
+    one = (stored.Stored if of_stored else cells.Cell)(DBS, kinds.KINDS[kind], damage, when, action, place)
     try:
         return cell, one.run(), None
     except cells.Violation as e:
