@@ -2,7 +2,7 @@
 import pathlib, sys
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent)]
-from damage import cells, kinds, known as k  # noqa: E402
+from damage import cells, kinds, known as k, stored  # noqa: E402
 
 
 def of(name):
@@ -69,6 +69,8 @@ def each_case(dbs):
         yield f"of another table, {action}", OfAnotherTable(dbs, of("native part"), "deleted", "stopped", action, 1)
         yield f"of another day, {action}", OfAnotherDay(dbs, of("native part"), "deleted", "stopped", action, 1)
         yield f"the server ends, {action}", Ends(dbs, of("lock"), "deleted", "before", action, 1)
+    for name in ("lock of a backup", "tmp of the archive"):
+        yield f"another value, restored beside a damaged {name}", stored.Stored(dbs, of(name), "deleted", "stopped", "read", 1, lie=another_value)
     yield "a start that is refused harms", Harms(dbs, of("catalogue"), "deleted", "stopped", "read", 1)
 
 
