@@ -187,7 +187,7 @@ def beside(name):
     return pick
 
 
-for name in ("lock", "owner", "reserve"):
+for name in ("lock", "owner", "reserve", "catalog.1"):
     kind(name, NOTHING)(beside(name))
 
 
@@ -237,7 +237,7 @@ def hold(root, rng):
 
 @kind("log of a copy", COPY, base="here-held", times=("stopped",))
 def log_of_a_copy(root, rng):
-    path, = segments(root)
+    path = segments(root)[-1]
     return Target(path, spans=[(0, 64, None), *((a, b, None) for a, b in records(path))], sources=lambda before: segments(before)[-1])
 
 
