@@ -947,6 +947,96 @@ def rows_of_open_transactions_and_loads_count(_):
 
 
 @check
+def savepoints_share(_):
+    """A block with 120 savepoints takes at most 3 times the table beside it, in files and in memory, whatever changes between them; what
+    cannot be shared counts against query.spill.max; and ROLLBACK TO brings back what was there."""
+    longer = "'some longer text ' || {i}"
+    steps = {
+        "few rows of a column": ["update t set x = x + 1 where l % 1000 = {i}"],
+        "all rows of a column": ["update t set x = x + 1"],
+        "one value for a column": ["update t set x = {i}"],
+        "few rows, one column after the other": ["update t set x = x + 1 where l % 1000 = {i}", "update t set v = " + longer + " where l % 1000 = {i}", "update t set s = 'S' || {i} where l % 1000 = {i}"],
+        "all rows of the texts": ["update t set v = " + longer + ", s = 'S' || {i}"],
+        "rows that go": ["delete from t where l % 1000 = {i}"],
+        "rows that come and change": ["insert into t values ({i}, 1, {i}, 'a', 'b')", "update t set x = 5 where l % 1000 = {i}"],
+        "rows that go and change": ["delete from t where l = {i} + 7", "update t set x = 5 where l % 1000 = {i}"],
+        "many rows that come": ["insert into t select x::timestamp, x, x, 'a', 'text of a row' from long_sequence(1000)"],
+    }
+    env = {"ALMANAC_QUERY_SPILL_MAX": "64m"}
+    look = "select count(), sum(x), sum(l), sum(length(v)), count(distinct s), sum(length(s)) from t"
+    with Server(env=env) as s:
+        def files():  # but for dictionaries
+            return sum(f.stat().st_size for f in (pathlib.Path(s.root) / "db" / "tables").rglob("*") if f.is_file() and not f.name.endswith(".dict"))
+
+        def memory():
+            return int(dict(post(s, "select * from memory_metrics()")[1])["QUERIES"])
+
+        def fill(kind=""):
+            for sql in ("drop table if exists t", "create table t (ts timestamp, x double, l long, s symbol, v varchar) timestamp(ts) partition by year",
+                        "insert into t select (x*1000)::timestamp, x, x, 'S'||(x%100), 'v'||(x%1000) from long_sequence(120000)"):
+                status, said, _ = post(s, sql)
+                expect(status == 200, f"{sql}: {said}")
+            w = wire(s)
+            w.rows("update t set x = x + 0")  # all rows are in parts
+            if kind:
+                w.rows(f"alter table t convert partition to {kind} where ts >= 0")
+            return w
+
+        def spilled():
+            text = s.get("/metrics")[2].decode()
+            return int(next(line.split()[-1] for line in text.splitlines() if line.startswith("almanac_spill_bytes ")))
+
+        for kind in ("", "parquet"):
+            for name, statements in steps.items():
+                if kind and "all rows" in name:
+                    continue
+                w = fill(kind)
+                wait_until(lambda: memory() < 1 << 20, "memory of the statements before")
+                table = 120000 * (8 + 8 + 8 + 4 + 16)
+                had, begun = files(), memory()
+                w.rows("begin")
+                for sql in statements:
+                    w.rows(sql.format(i=999))
+                marks = {}
+                for i in range(120):
+                    w.rows(f"savepoint s{i}")
+                    if i % 40 == 20:
+                        marks[i] = w.rows(look)
+                    for sql in statements:
+                        w.rows(sql.format(i=i))
+                took, last = files() - had + memory() - begun, w.rows(look)
+                most = 4 * table if name == "many rows that come" else 3 * table  # it has twice the rows then
+                expect(took < most, f"{kind} {name}: {took} bytes beside a table of {table}")
+                expect(spilled() == 0 or "all rows" in name, f"{kind} {name}: {spilled()} bytes of files kept")
+                for i in sorted(marks, reverse=True):
+                    expect(marks[i] != last, f"{kind} {name}: nothing changes")
+                    w.rows(f"rollback to s{i}")
+                    expect(w.rows(look) == marks[i], f"{kind} {name}: savepoint {i}: {w.rows(look)}, {marks[i]} expected")
+                w.rows("commit")
+                expect(w.rows(look) == marks[20], f"{kind} {name}: what was committed")
+                expect(memory() - begun < 1 << 20 and spilled() == 0, f"{kind} {name}: all is given back: {memory() - begun}, {spilled()}")
+                w.close()
+        w = fill()  # nothing is shared, and nothing can be packed
+        w.rows("begin")
+        w.rows("update t set x = rnd_double(), l = rnd_long()")
+        first, said, done = w.rows(look), "", 0
+        w.rows("savepoint a")
+        try:
+            for done in range(120):
+                w.rows(f"savepoint s{done}")
+                w.rows("update t set x = rnd_double(), l = rnd_long()")
+        except RuntimeError as e:
+            said = str(e)
+        expect("query.spill.max" in said and "savepoint" in said and 20 < done < 60, f"random values: {done} savepoints, {said}")
+        expect(spilled() > 48 << 20, f"files that only savepoints need count: {spilled()}")
+        w.rows("rollback to a")
+        expect(w.rows(look) == first, "what the first savepoint has")
+        w.rows("commit")
+        expect(spilled() == 0 and w.rows(look) == first, "all is given back")
+        w.close()
+
+
+@check
 def dictionaries_have_a_limit(_):
     """Above the limit new symbols are refused, old ones are not, and TRUNCATE makes room."""
     with Server(env={"ALMANAC_STORAGE_SYMBOL_MEMORY_MAX": "40m"}) as s:

@@ -697,6 +697,22 @@ static alm_status block_step(world *w, int i, model *m)
     }
 }
 
+/* What changes behind a savepoint is taken back. */
+static alm_status take_back(world *w, alm_txn *txn, const model *m)
+{
+    alm_txn_mark *mark = NULL;
+    model gone = *m;
+    const int64_t gen = w->gen;
+    ALM_TRY(alm_txn_mark_new(&w->cx, txn, &mark));
+    w->gen = gen + 1;
+    alm_status st = update_thirds(w, txn, 0, &gone);
+    if (st == ALM_OK)
+        st = alm_txn_back_to(&w->cx, txn, mark);
+    w->gen = gen;
+    alm_txn_mark_free(mark);
+    return st;
+}
+
 /* Rows into two tables with and without keys, and changes of them, at once. */
 static alm_status change_block(world *w, int64_t from, model *m)
 {
@@ -707,6 +723,8 @@ static alm_status change_block(world *w, int64_t from, model *m)
         st = put_known(w, txn, 1, from, 8, m);
     if (st == ALM_OK)
         st = update_thirds(w, txn, 0, m);
+    if (st == ALM_OK)
+        st = take_back(w, txn, m);
     if (st == ALM_OK)
         st = update_thirds(w, txn, 1, m);
     if (st == ALM_OK)

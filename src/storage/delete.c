@@ -36,7 +36,7 @@ alm_status alm_update_map(alm_ctx *cx, alm_update *up, const alm_part_ref *ref, 
     return ALM_OK;
 }
 
-alm_status alm_delete_part(alm_ctx *cx, alm_update *up, const update_part *part, alm_part_ref **out)
+alm_status alm_delete_part(alm_ctx *cx, alm_update *up, update_part *part, alm_part_ref **out)
 {
     const alm_part_ref *ref = part->ref;
     const size_t rows = (size_t)ref->rows;
@@ -47,6 +47,9 @@ alm_status alm_delete_part(alm_ctx *cx, alm_update *up, const update_part *part,
     up->order_span = SIZE_MAX;
     if (part->n >= rows) /* no row is given twice */
         return ALM_OK;
+    if (part->marked) /* a savepoint has it as it was */
+        ALM_TRY(alm_undo_of_delete(cx, up->txn->account, &up->scratch, up->v, ref, part->rows,
+                                   part->n, &part->undo));
     ALM_TRY(ALM_NEWN(cx, &up->scratch, rows, &goes));
     ALM_TRY(alm_arena_bytes(cx, &up->scratch, rows * sizeof(*order), &order));
     for (size_t i = 0; i < part->n; i++)

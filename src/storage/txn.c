@@ -46,11 +46,12 @@ void alm_txn_table_free(alm_storage *st, alm_txn_table *t)
     for (uint32_t i = 0; i < t->n_runs; i++)
         alm_chunk_release(t->runs[i].chunk);
     for (uint32_t i = 0; i < t->n_add; i++)
-        alm_part_ref_release(t->add[i]);
+        alm_txn_part_release(t->parts[i]);
     for (uint32_t i = 0; i < t->n_gone; i++)
         alm_part_ref_release(t->gone[i]);
     free((void *)t->chunks);
     free(t->rows);
+    free((void *)t->parts);
     free((void *)t->add);
     free(t->own);
     free((void *)t->gone);
@@ -479,6 +480,7 @@ static alm_status settle(alm_ctx *cx, alm_txn *txn, bool *any)
     for (size_t i = 0; i < txn->n; i++) {
         alm_txn_table *t = txn->tables[i];
         *any |= alm_txn_has_parts(t);
+        ALM_TRY(alm_txn_make(cx, txn->st, t));
         if (!alm_txn_has_rows(t))
             continue;
         ALM_TRY(settle_rows(cx, t));

@@ -4,19 +4,21 @@
  *
  * Rows        come into chunks; to be read they are settled (sorted, deduplicated) into runs, whose
  *             sizes at least double from the newest to the oldest, so that reading after every insert
- *             stays cheap. Before an UPDATE or DELETE the runs become parts that are the
- *             transaction's own.
+ *             stays cheap; of those that a mark keeps up to seven have about one size. Before an UPDATE or
+ *             DELETE the runs become parts that are the transaction's own.
  * Parts       UPDATE and DELETE put parts of the transaction in the place of published ones, or of its
  *             own. At the commit those that go must still be there: who commits first wins.
- * Mark        A copy of this state that shares runs and parts; chunks are settled before.
+ * Mark        A copy of this state that shares runs and parts; chunks are settled before. Parts that only marks list are
+ *             kept as what changed (txn_part.h) and made again before they are read.
  */
 #ifndef ALM_STORAGE_TXN_H
 #define ALM_STORAGE_TXN_H
 
 #include "storage/change.h"
 #include "storage/interning.h"
+#include "storage/txn_part.h"
 
-enum { ALM_TXN_RUNS_MAX = 32 }; /* sizes double: more cannot be */
+enum { ALM_TXN_RUNS_MAX = 32 }; /* before there are more, the newest half becomes one */
 
 typedef struct alm_txn_run {
     alm_chunk *chunk; /* settled */
@@ -33,9 +35,10 @@ typedef struct alm_txn_table {
     uint32_t n_chunks, cap_chunks;
     alm_txn_run runs[ALM_TXN_RUNS_MAX]; /* oldest first; older than the chunks */
     uint32_t n_runs;
-    alm_part_ref **add; /* parts of the transaction; counted */
-    bool *own; /* add[i] has rows that the transaction inserted: none of them is published */
-    uint32_t n_add;
+    alm_txn_part **parts; /* of the transaction; counted */
+    alm_part_ref **add;   /* alm_txn_make: the same as parts that can be read; borrowed */
+    bool *own;      /* parts[i] has rows that the transaction inserted: none of them is published */
+    uint32_t n_add; /* of parts, add and own */
     alm_part_ref **gone;   /* published parts that it replaced; counted */
     alm_scan_range *touch; /* times that changed in them, and in parts of its own that changed */
     uint32_t n_gone, n_touch;
@@ -93,15 +96,22 @@ ALM_NODISCARD alm_status alm_txn_rows_to_parts(alm_ctx *cx, alm_storage *st, alm
 ALM_NODISCARD alm_status alm_txn_put_load(alm_ctx *cx, alm_txn *txn, const alm_table *table,
                                           alm_part_ref *const *parts, uint32_t n);
 
+/* The parts that a mark brought back can be read: t->add. */
+ALM_NODISCARD alm_status alm_txn_make(alm_ctx *cx, alm_storage *st, alm_txn_table *t);
+
 /* From now on merges leave the table alone. The caller holds its maintenance lock, or has before. */
 void alm_txn_claim(alm_txn_table *t);
-/* Part `was` of the transaction's view became `now` (NULL: nothing is left of it). Takes references of
- * its own. */
+/* Part `was` of the transaction's view `v` became `now` (NULL: nothing is left of it). Takes references of
+ * its own, and undos, which become NULL then. */
 typedef struct alm_txn_change {
     alm_part_ref *was, *now;
     alm_scan_range touch;
+    alm_undo *undo; /* what makes `was` of `now`, or NULL */
 } alm_txn_change;
-ALM_NODISCARD alm_status alm_txn_take_parts(alm_ctx *cx, alm_txn_table *t,
-                                            const alm_txn_change *changes, uint32_t n);
+ALM_NODISCARD alm_status alm_txn_take_parts(alm_ctx *cx, alm_storage *st, alm_txn_table *t,
+                                            const alm_version *v, alm_txn_change *changes,
+                                            uint32_t n);
+/* Does a mark list the part of the transaction, so that an undo of its change is of use? */
+bool alm_txn_is_marked(const alm_txn_table *t, const alm_part_ref *part);
 
 #endif

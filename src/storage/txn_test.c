@@ -5,6 +5,7 @@
  * Method  Random inserts, updates and deletes in one transaction beside inserts of others, each step
  *         compared with an oracle; the same after a restart; conflicts made on purpose.
  */
+#include "storage/spill.h"
 #include "storage/table_fixture.h"
 
 /* The rows of the oracle that are published; the rest of f->rows is the transaction's. */
@@ -331,6 +332,197 @@ static void loads_take_part(void **state)
     }
 }
 
+/* ------------------------------------------------------------------------ savepoints */
+
+/* A stack of marks, with what the transaction had at each. */
+typedef struct saved {
+    alm_txn_mark *mark;
+    oracle then;
+} saved;
+
+enum { SAVED_MAX = 24 };
+
+typedef struct block {
+    fixture *f;
+    alm_txn *txn;
+    saved stack[SAVED_MAX];
+    int n;
+} block;
+
+static void set_mark(block *b)
+{
+    saved *s = &b->stack[b->n];
+    if (b->n == SAVED_MAX)
+        return;
+    assert_int_equal(alm_txn_mark_new(&b->f->cx, b->txn, &s->mark), ALM_OK);
+    s->then = keep(b->f);
+    b->n++;
+}
+
+static void release_down_to(block *b, int n)
+{
+    while (b->n > n) {
+        saved *s = &b->stack[--b->n];
+        alm_txn_mark_free(s->mark);
+        free(s->then.rows);
+    }
+}
+
+static void back_to(block *b, int at)
+{
+    release_down_to(b, at + 1);
+    assert_int_equal(alm_txn_back_to(&b->f->cx, b->txn, b->stack[at].mark), ALM_OK);
+    free(b->f->rows);
+    b->f->n = b->stack[at].then.n;
+    b->f->rows = keep(&(fixture){.rows = b->stack[at].then.rows, .n = b->f->n}).rows;
+    b->f->cap = b->f->n;
+}
+
+/* A new value of column `col` for the row; the oracle learns it. */
+static alm_vec new_value(fixture *f, uint32_t col, fix_row *r, void *into)
+{
+    const uint32_t number = (uint32_t)fix_random(f, 4000);
+    if (col == COL_X) {
+        r->x = number;
+        memcpy(into, &r->x, sizeof r->x);
+        return (alm_vec){.type = ALM_TY(DOUBLE), .width = 8, .data = into};
+    }
+    if (col == COL_SYM)
+        r->sym = number % 90;
+    else
+        r->text = (int64_t)number - 300;
+    const alm_view view = col == COL_SYM ? fix_symbol(f, r->sym) : fix_text(f, r->text);
+    memcpy(into, &view, sizeof view);
+    return (alm_vec){
+        .type = col == COL_SYM ? ALM_TY(SYMBOL) : ALM_TY(VARCHAR), .width = 16, .data = into};
+}
+
+/* UPDATE of one or two columns of every `every`-th row. */
+static void set_values(fixture *f, alm_txn *txn, const uint32_t *cols, uint32_t n_cols,
+                       int64_t every)
+{
+    alm_update *up = NULL;
+    alm_scan *scan = NULL;
+    int64_t at = 0, rows = 0;
+    fix_sort(f);
+    assert_int_equal(alm_update_begin(&f->cx, f->st, txn, ALM_STR("t"), cols, n_cols, &up), ALM_OK);
+    alm_snapshot *snap = alm_update_snapshot(up);
+    assert_int_equal(alm_scan_new(&f->cx, &f->arena, snap, fix_table(snap), cols, 1, NULL, 0, true,
+                                  ALM_SCAN_BY_TIME, &scan),
+                     ALM_OK);
+    for (size_t i = 0; i < alm_scan_span_count(scan); i++) {
+        const int64_t n = alm_scan_span_at(scan, i).rows;
+        for (int64_t row = 0; row < n; row++, at++) {
+            alm_vec values[2];
+            alm_view into[2];
+            for (uint32_t c = 0; c < n_cols && at % every == 0; c++)
+                values[c] = new_value(f, cols[c], &f->rows[at], &into[c]);
+            if (at % every == 0)
+                assert_int_equal(alm_update_rows(&f->cx, up, i, &row, 1, values), ALM_OK);
+        }
+    }
+    assert_int_equal(alm_update_commit(&f->cx, up, &rows), ALM_OK);
+    alm_arena_reset(&f->arena);
+}
+
+static void update_something(fixture *f, alm_txn *txn)
+{
+    static const uint32_t columns[] = {COL_X, COL_TEXT, COL_SYM, COL_X};
+    const uint64_t first = fix_random(f, 3);
+    const int64_t every = 1 + (int64_t)fix_random(f, fix_random(f, 2) == 0 ? 3 : 90);
+    set_values(f, txn, columns + first, 1 + (uint32_t)fix_random(f, 2), every);
+}
+
+/* Updates choose few rows or many, so that undos are kept, or files. */
+static void random_step(block *b)
+{
+    fixture *f = b->f;
+    const uint64_t what = fix_random(f, 10);
+    if (what < 3)
+        update_something(f, b->txn);
+    else if (what == 3 && f->n > 200)
+        change(f, b->txn, 2 + (int64_t)fix_random(f, 60), true);
+    else if (what == 4)
+        insert(f, b->txn, 1 + (uint32_t)fix_random(f, 40), -DAY, 4 * DAY);
+    else if (what < 8)
+        set_mark(b);
+    else if (b->n > 0 && what == 8)
+        back_to(b, (int)fix_random(f, (uint64_t)b->n));
+    else if (b->n > 0)
+        release_down_to(b, (int)fix_random(f, (uint64_t)b->n));
+}
+
+static void marks_are_a_stack(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 60; seed < 84; seed++) {
+        fixture *f = fix_new(seed, false, true);
+        alm_mem account = {0};
+        fix_load(f, 900, 0, 2 * DAY);
+        fix_insert(f, 100, 0, DAY);
+        fix_sort(f);
+        oracle published = keep(f);
+        const int64_t files = fix_files(f, "/r/db/tables/1");
+        f->cx.lasting = &account;
+        block b = {.f = f, .txn = begin(f)};
+        for (int i = 0; i < 60; i++) {
+            random_step(&b);
+            if (fix_random(f, 3) == 0) /* parts are made again then, or by what comes next */
+                check_own(f, b.txn);
+        }
+        check_others(f, &published);
+        const bool commits = seed % 4 != 0;
+        if (!commits) {
+            alm_txn_rollback(b.txn);
+            release_down_to(&b, 0);
+            restore(f, &published);
+        } else {
+            release_down_to(&b, 0);
+            assert_int_equal(alm_txn_commit(&f->cx, b.txn, NULL), ALM_OK);
+            free(published.rows);
+        }
+        fix_check(f);
+        assert_int_equal(alm_storage_spill_space(f->st)->bytes, 0);
+        if (!commits) {
+            assert_int_equal(account.used_bytes, 0);
+            assert_true(fix_files(f, "/r/db/tables/1") <= files + 2); /* the head's */
+        }
+        fix_reopen(f);
+        fix_check(f);
+        fix_free(f);
+    }
+}
+
+/* Values that a statement writes and that were there already. */
+static void what_stays_the_same_takes_nothing(void **state)
+{
+    (void)state;
+    fixture *f = fix_new(38, false, true);
+    alm_txn_mark *marks[40];
+    alm_mem account = {0};
+    fix_load(f, 900, 0, DAY);
+    f->cx.lasting = &account;
+    alm_txn *txn = begin(f);
+    change(f, txn, 1, false);
+    oracle then = keep(f);
+    const int64_t files = fix_files(f, "/r/db/tables/1");
+    for (size_t i = 0; i < ALM_COUNT(marks); i++) {
+        assert_int_equal(alm_txn_mark_new(&f->cx, txn, &marks[i]), ALM_OK);
+        change(f, txn, 1, false);
+    }
+    assert_int_equal(fix_files(f, "/r/db/tables/1"), files);
+    assert_int_equal(alm_storage_spill_space(f->st)->bytes, 0);
+    assert_int_equal(alm_txn_back_to(&f->cx, txn, marks[3]), ALM_OK);
+    restore(f, &then);
+    check_own(f, txn);
+    assert_int_equal(alm_txn_commit(&f->cx, txn, NULL), ALM_OK);
+    for (size_t i = 0; i < ALM_COUNT(marks); i++)
+        alm_txn_mark_free(marks[i]);
+    assert_int_equal(account.used_bytes, 0);
+    fix_check(f);
+    fix_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sees_its_own),
@@ -340,6 +532,8 @@ int main(void)
                                        cmocka_unit_test(others_insert_meanwhile),
                                        cmocka_unit_test(the_first_commit_wins),
                                        cmocka_unit_test(dedup_keeps_the_last),
-                                       cmocka_unit_test(loads_take_part)};
+                                       cmocka_unit_test(loads_take_part),
+                                       cmocka_unit_test(marks_are_a_stack),
+                                       cmocka_unit_test(what_stays_the_same_takes_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,18 +21,43 @@ static alm_status settle_chunks(alm_ctx *cx, alm_txn_table *t)
     return alm_chunk_charge(cx, run.chunk, t->account);
 }
 
-/* The two newest runs become one. */
-static alm_status merge_runs(alm_ctx *cx, alm_txn_table *t)
+/* The k newest runs become one. */
+static alm_status merge_runs(alm_ctx *cx, alm_txn_table *t, uint32_t k)
 {
-    alm_txn_run *older = &t->runs[t->n_runs - 2], *newer = &t->runs[t->n_runs - 1], merged = {0};
-    alm_chunk *const chunks[] = {older->chunk, newer->chunk};
-    const uint32_t rows[] = {older->rows, newer->rows};
-    ALM_TRY(alm_rows_settle(cx, &t->bare->table, chunks, rows, 2, &merged.chunk, &merged.rows));
-    alm_chunk_release(older->chunk);
-    alm_chunk_release(newer->chunk);
-    *older = merged;
-    t->n_runs--;
+    alm_txn_run *from = &t->runs[t->n_runs - k], merged = {0};
+    alm_chunk *chunks[ALM_TXN_RUNS_MAX];
+    uint32_t rows[ALM_TXN_RUNS_MAX];
+    ALM_ASSERT(k >= 2 && k <= t->n_runs);
+    for (uint32_t i = 0; i < k; i++) {
+        chunks[i] = from[i].chunk;
+        rows[i] = from[i].rows;
+    }
+    ALM_TRY(alm_rows_settle(cx, &t->bare->table, chunks, rows, k, &merged.chunk, &merged.rows));
+    for (uint32_t i = 0; i < k; i++)
+        alm_chunk_release(chunks[i]);
+    *from = merged;
+    t->n_runs -= k - 1;
     return alm_chunk_charge(cx, merged.chunk, t->account);
+}
+
+/*
+ * How many of the newest runs are merged; 0: none. Two are enough, as long as their sizes do not double. Where a savepoint
+ * keeps the older one, merged rows are held twice: so many of about one size are waited for that this happens seldom.
+ */
+static uint32_t mergeable(const alm_txn_table *t)
+{
+    enum { KEPT_RUNS = 8 };
+    const uint32_t n = t->n_runs;
+    if (n >= ALM_TXN_RUNS_MAX - 1)
+        return n / 2;
+    if (n < 2)
+        return 0;
+    const bool kept = atomic_load(&t->runs[n - 2].chunk->refs) > 1;
+    const uint32_t fan = kept ? KEPT_RUNS : 2;
+    uint32_t k = 1;
+    while (k < n && t->runs[n - 1 - k].rows / fan < t->runs[n - 1].rows)
+        k++;
+    return k >= fan ? k : 0;
 }
 
 alm_status alm_txn_settle(alm_ctx *cx, alm_txn_table *t)
@@ -40,8 +65,8 @@ alm_status alm_txn_settle(alm_ctx *cx, alm_txn_table *t)
     if (t->n_chunks == 0 || t->rows[0] == 0)
         return ALM_OK;
     ALM_TRY(settle_chunks(cx, t));
-    while (t->n_runs > 1 && t->runs[t->n_runs - 2].rows / 2 < t->runs[t->n_runs - 1].rows)
-        ALM_TRY(merge_runs(cx, t));
+    for (uint32_t k = mergeable(t); k > 0; k = mergeable(t))
+        ALM_TRY(merge_runs(cx, t, k));
     return ALM_OK;
 }
 
@@ -111,6 +136,7 @@ static alm_status put_table(alm_ctx *cx, alm_storage *st, alm_build *b, alm_txn_
         return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [table=%s]",
                         t->bare->table.name);
     ALM_TRY(alm_txn_settle(cx, t));
+    ALM_TRY(alm_txn_make(cx, st, t));
     ALM_TRY(alm_txn_version(cx, st, base, t, &v));
     const alm_status e = alm_build_own(cx, b, t->id);
     if (e == ALM_OK)
@@ -155,6 +181,9 @@ alm_status alm_txn_snapshot(alm_ctx *cx, alm_txn *txn, alm_snapshot **out)
 /* Room for n more parts on each side. */
 static alm_status parts_room(alm_ctx *cx, alm_txn_table *t, uint32_t n)
 {
+    alm_txn_part **parts = realloc((void *)t->parts, (t->n_add + n + 1) * sizeof *parts);
+    if (parts != NULL)
+        t->parts = parts;
     alm_part_ref **add = realloc((void *)t->add, (t->n_add + n + 1) * sizeof *add);
     if (add != NULL)
         t->add = add;
@@ -167,7 +196,7 @@ static alm_status parts_room(alm_ctx *cx, alm_txn_table *t, uint32_t n)
     alm_scan_range *touch = realloc(t->touch, (t->n_touch + n + 1) * sizeof *touch);
     if (touch != NULL)
         t->touch = touch;
-    if (add == NULL || gone == NULL || own == NULL || touch == NULL)
+    if (parts == NULL || add == NULL || gone == NULL || own == NULL || touch == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for a transaction");
     return ALM_OK;
 }
@@ -179,51 +208,128 @@ void alm_txn_claim(alm_txn_table *t)
     t->claims = true;
 }
 
-static void put_part(alm_txn_table *t, alm_part_ref *part, bool own)
+/* Takes the part over. */
+static void put_part(alm_txn_table *t, alm_txn_part *part, bool own)
 {
-    t->add[t->n_add] = alm_part_ref_retain(part);
+    t->parts[t->n_add] = part;
+    t->add[t->n_add] = part->ref;
     t->own[t->n_add++] = own;
 }
 
-/* Was the part the transaction's? Then it just goes. */
-static bool drop_part(alm_txn_table *t, const alm_part_ref *part, bool *own)
+static uint32_t find_part(const alm_txn_table *t, const alm_part_ref *part)
 {
-    for (uint32_t i = 0; i < t->n_add; i++) {
-        if (t->add[i]->id != part->id)
-            continue;
-        *own = t->own[i];
-        alm_part_ref_release(t->add[i]);
-        t->add[i] = t->add[--t->n_add];
-        t->own[i] = t->own[t->n_add];
-        return true;
-    }
-    return false;
+    uint32_t i = 0;
+    while (i < t->n_add && (t->parts[i]->ref == NULL || t->parts[i]->ref->id != part->id))
+        i++;
+    return i;
 }
 
-alm_status alm_txn_take_parts(alm_ctx *cx, alm_txn_table *t, const alm_txn_change *changes,
-                              uint32_t n)
+bool alm_txn_is_marked(const alm_txn_table *t, const alm_part_ref *part)
 {
-    ALM_TRY(parts_room(cx, t, n));
-    alm_txn_claim(t);
-    for (uint32_t i = 0; i < n; i++) {
-        bool own = false;
-        if (!drop_part(t, changes[i].was, &own))
-            t->gone[t->n_gone++] = alm_part_ref_retain(changes[i].was);
-        t->touch[t->n_touch++] = changes[i].touch;
-        if (changes[i].now != NULL)
-            put_part(t, changes[i].now, own);
+    const uint32_t i = find_part(t, part);
+    return i < t->n_add && alm_txn_part_is_shared(t->parts[i]);
+}
+
+alm_status alm_txn_make(alm_ctx *cx, alm_storage *st, alm_txn_table *t)
+{
+    alm_version *v = NULL;
+    alm_status e = ALM_OK;
+    for (uint32_t i = 0; i < t->n_add && e == ALM_OK; i++) {
+        if (t->parts[i]->ref == NULL && v == NULL) {
+            const alm_txn_table none = {.bare = t->bare}; /* the newest symbols */
+            e = alm_txn_version(cx, st, t->bare, &none, &v);
+        }
+        if (e == ALM_OK)
+            e = alm_txn_part_make(cx, st, v, t->parts[i]);
+        t->add[i] = t->parts[i]->ref;
     }
-    return ALM_OK;
+    alm_version_release(v);
+    return e;
+}
+
+/* One change of parts as the lists see it. */
+typedef struct list_change {
+    alm_txn_part *was; /* NULL: it is published */
+    alm_txn_part *now; /* NULL: nothing is left; owned */
+} list_change;
+
+/* The part of the transaction just goes. */
+static bool drop_part(alm_txn_table *t, alm_txn_part *part)
+{
+    uint32_t i = 0;
+    while (t->parts[i] != part)
+        i++;
+    const bool own = t->own[i];
+    alm_txn_part_release(part);
+    t->n_add--;
+    t->parts[i] = t->parts[t->n_add];
+    t->add[i] = t->add[t->n_add];
+    t->own[i] = t->own[t->n_add];
+    return own;
+}
+
+/* All of the change that can fail. */
+static alm_status prepare_change(alm_ctx *cx, alm_storage *st, const alm_txn_table *t,
+                                 const alm_version *v, alm_txn_change *change, list_change *out)
+{
+    const uint32_t at = find_part(t, change->was);
+    if (change->now != NULL)
+        ALM_TRY(alm_txn_part_new(cx, change->now, &out->now));
+    if (at == t->n_add)
+        return ALM_OK;
+    out->was = t->parts[at];
+    return alm_txn_part_replace(cx, st, v, out->was, out->now, &change->undo);
+}
+
+static void take_change(alm_txn_table *t, const alm_txn_change *change, const list_change *list)
+{
+    bool own = false;
+    if (list->was != NULL)
+        own = drop_part(t, list->was);
+    else
+        t->gone[t->n_gone++] = alm_part_ref_retain(change->was);
+    t->touch[t->n_touch++] = change->touch;
+    if (list->now != NULL)
+        put_part(t, list->now, own);
+}
+
+alm_status alm_txn_take_parts(alm_ctx *cx, alm_storage *st, alm_txn_table *t, const alm_version *v,
+                              alm_txn_change *changes, uint32_t n)
+{
+    list_change *list = NULL;
+    ALM_TRY(parts_room(cx, t, n));
+    ALM_TRY(alm_heap_bytes(cx, (n + 1u) * sizeof *list, "a transaction", &list));
+    alm_txn_claim(t);
+    alm_status e = ALM_OK;
+    for (uint32_t i = 0; i < n && e == ALM_OK; i++)
+        e = prepare_change(cx, st, t, v, &changes[i], &list[i]);
+    for (uint32_t i = 0; i < n; i++)
+        if (e == ALM_OK)
+            take_change(t, &changes[i], &list[i]);
+        else
+            alm_txn_part_release(list[i].now);
+    free(list);
+    return e;
 }
 
 static alm_status put_own(alm_ctx *cx, alm_txn_table *t, alm_part_ref *const *parts, uint32_t n)
 {
+    alm_txn_part **own = NULL;
+    alm_status e = ALM_OK;
     ALM_TRY(parts_room(cx, t, n));
-    for (uint32_t i = 0; i < n; i++) {
+    ALM_TRY(alm_heap_bytes(cx, (n + 1u) * sizeof *own, "a transaction", (void *)&own));
+    for (uint32_t i = 0; i < n && e == ALM_OK; i++)
+        e = alm_txn_part_new(cx, parts[i], &own[i]);
+    for (uint32_t i = 0; i < n; i++) { /* all of them, or none */
+        if (e != ALM_OK) {
+            alm_txn_part_release(own[i]);
+            continue;
+        }
         t->touch[t->n_touch++] = (alm_scan_range){parts[i]->min_ts, parts[i]->max_ts};
-        put_part(t, parts[i], true);
+        put_part(t, own[i], true);
     }
-    return ALM_OK;
+    free((void *)own);
+    return e;
 }
 
 alm_status alm_txn_put_load(alm_ctx *cx, alm_txn *txn, const alm_table *table,
@@ -282,7 +388,7 @@ static alm_status copy_table(alm_ctx *cx, const alm_txn_table *from, alm_txn_tab
         (void)alm_chunk_retain(t->runs[t->n_runs].chunk);
     }
     for (uint32_t i = 0; i < from->n_add; i++)
-        put_part(t, from->add[i], from->own[i]);
+        put_part(t, alm_txn_part_retain(from->parts[i]), from->own[i]);
     for (; t->n_gone < from->n_gone; t->n_gone++)
         t->gone[t->n_gone] = alm_part_ref_retain(from->gone[t->n_gone]);
     if (from->n_touch > 0)
@@ -323,7 +429,7 @@ static int64_t mark_bytes(const alm_txn *txn)
     for (size_t i = 0; i < txn->n; i++) {
         const alm_txn_table *t = txn->tables[i];
         const size_t room = 2U * ALM_MAX(ALM_MAX(t->n_add, t->n_gone), t->n_touch) + 1;
-        bytes += (int64_t)(sizeof *t + room * (2 * sizeof(void *) + sizeof(alm_scan_range) + 1));
+        bytes += (int64_t)(sizeof *t + room * (3 * sizeof(void *) + sizeof(alm_scan_range) + 1));
     }
     return bytes;
 }

@@ -8,7 +8,8 @@
  *             with their row numbers; the commit copies each touched column of each touched part,
  *             puts the values in, writes the overlay, and changes all parts with one record.
  *             In a transaction the locks are held only until the head is in parts; the rows of the
- *             transaction become parts of its own, and the changed parts are left with it.
+ *             transaction become parts of its own, and the changed parts are left with it, with undos
+ *             of those that a savepoint lists (txn_part.h).
  * DEDUP       Rows that newer ones replace lie in their parts still. Where a change could bring them
  *             back, or make rows equal (DELETE, new values of keys), the parts that overlap are
  *             merged first.
@@ -21,7 +22,7 @@
 
 #include "storage/compact.h"
 #include "storage/dict.h"
-#include "storage/part_format.h"
+#include "storage/overlay.h"
 #include "storage/update.h"
 #include "storage/view.h"
 
@@ -44,6 +45,7 @@ static void update_free(alm_update *up)
             alm_rowbuf_clear(&up->parts[i].values);
             free(up->parts[i].rows);
             alm_part_ref_release(up->parts[i].done);
+            alm_undo_free(up->parts[i].undo);
         }
         free(up->parts);
     }
@@ -382,8 +384,7 @@ static alm_status encode(alm_ctx *cx, alm_update *up, const alm_vec *values, uin
     return ALM_OK;
 }
 
-static alm_status rewrite_part(alm_ctx *cx, alm_update *up, const update_part *part,
-                               alm_part_ref **out);
+static alm_status rewrite_part(alm_ctx *cx, alm_update *up, update_part *part, alm_part_ref **out);
 
 /* Parts of the span that have all their new values are written, and their values go. */
 static alm_status finish_parts(alm_ctx *cx, alm_update *up, size_t i)
@@ -432,38 +433,6 @@ alm_status alm_update_rows(alm_ctx *cx, alm_update *up, size_t span, const int64
 
 /* ------------------------------------------------------------------ writing */
 
-/* Old values of a whole column in the widest form: 4-byte codes, address-form views. */
-static alm_status old_values(alm_ctx *cx, alm_update *up, const update_part *part, uint32_t c,
-                             alm_vec *out)
-{
-    const alm_scan_piece piece = {.part = part->ref, .hi = part->ref->rows};
-    alm_vec old;
-    ALM_TRY(alm_scan_piece_vec(cx, &up->scratch, up->v, &piece, up->cols[c], &old));
-    const size_t rows = (size_t)part->ref->rows;
-    const alm_type type = up->values.cols[c].type;
-    const size_t width = alm_type_width(type);
-    uint8_t *data = NULL;
-    ALM_TRY(alm_arena_bytes(cx, &up->scratch, rows * width, &data));
-    if (type.id == ALM_T_SYMBOL) {
-        uint32_t *codes = (uint32_t *)(void *)data;
-        for (size_t i = 0; i < rows; i++)
-            codes[i] = alm_vec_code(&old, i);
-    } else if (old.is_const) {
-        for (size_t i = 0; i < rows; i++)
-            memcpy(data + i * width, old.data, width);
-    } else {
-        memcpy(data, old.data, rows * width);
-    }
-    if (alm_part_has_heap(type) && !old.is_const) {
-        alm_view *views = (alm_view *)(void *)data;
-        for (size_t i = 0; i < rows; i++)
-            if (!alm_view_is_null(&views[i]) && views[i].len > ALM_VIEW_INLINE)
-                views[i].off += (uint64_t)(uintptr_t)old.heap;
-    }
-    *out = (alm_vec){.type = type, .width = (uint8_t)width, .data = data};
-    return ALM_OK;
-}
-
 /* Room for a whole column: every row is given. */
 static alm_status no_values(alm_ctx *cx, alm_update *up, const update_part *part, uint32_t c,
                             alm_vec *out)
@@ -498,107 +467,53 @@ static alm_status new_values(alm_ctx *cx, alm_update *up, const update_part *par
         if (up->kind == ALM_UPDATE_RETYPE)
             ALM_TRY(no_values(cx, up, part, c, &(*out)[c]));
         else
-            ALM_TRY(old_values(cx, up, part, c, &(*out)[c]));
+            ALM_TRY(alm_overlay_column(cx, &up->scratch, up->v, part->ref, up->cols[c],
+                                       part->ref->rows, &(*out)[c]));
         put_values(part, c, &(*out)[c]);
     }
     return ALM_OK;
 }
 
-static alm_status write_overlay(alm_ctx *cx, alm_update *up, const update_part *part,
-                                alm_file *file)
-{
-    alm_vec *cols = NULL;
-    alm_part_coldef *defs = NULL;
-    ALM_TRY(new_values(cx, up, part, &cols));
-    ALM_TRY(ALM_NEWN(cx, &up->scratch, up->n_cols, &defs));
-    for (uint32_t c = 0; c < up->n_cols; c++)
-        defs[c] = (alm_part_coldef){up->values.cols[c].id, up->values.cols[c].type};
-    const alm_part_chunk chunk = {.rows = (uint32_t)part->ref->rows, .cols = cols};
-    const alm_part_spec spec = {.table_id = up->v->table.id,
-                                .cols = defs,
-                                .n_cols = up->n_cols,
-                                .ts_col = -1,
-                                .chunks = &chunk,
-                                .n_chunks = 1};
-    alm_part_written written = {0};
-    return alm_file_write(cx, file, &spec, &written);
-}
-
-static bool touches(const alm_update *up, uint32_t col_id)
-{
-    for (uint32_t c = 0; c < up->n_cols; c++)
-        if (up->v->table.cols[up->cols[c]].id == col_id)
-            return true;
-    return false;
-}
-
-/* The part with its new overlays: those of other columns stay. */
-static alm_status new_ref(alm_ctx *cx, alm_update *up, const update_part *part, alm_file *file,
-                          alm_part_ref **out)
-{
-    const alm_part_ref *old = part->ref;
-    alm_overlay *overlays = NULL;
-    ALM_TRY(ALM_NEWN(cx, &up->scratch, old->n_overlays + up->n_cols, &overlays));
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < old->n_overlays; i++)
-        if (!touches(up, old->overlays[i].col_id))
-            overlays[n++] = old->overlays[i];
-    for (uint32_t c = 0; c < up->n_cols; c++)
-        overlays[n++] = (alm_overlay){up->values.cols[c].id, file};
-    const alm_part_ref ref = {.seq = old->seq,
-                              .rows = old->rows,
-                              .min_ts = old->min_ts,
-                              .max_ts = old->max_ts,
-                              .bucket = old->bucket,
-                              .file = old->file,
-                              .n_overlays = n,
-                              .overlays = overlays};
-    return alm_part_ref_new(cx, up->st, &ref, out);
-}
-
 /* A Parquet part is written anew: others read the file, and know of no overlays. */
 static alm_status rewrite_parquet(alm_ctx *cx, alm_update *up, const update_part *part,
-                                  alm_part_ref **out)
+                                  const alm_vec *values, alm_part_ref **out)
 {
-    alm_vec *values = NULL;
-    alm_part_chunk chunk;
-    alm_part_spec spec = {.table_id = up->v->table.id,
-                          .ts_col = -1,
-                          .chunks = &chunk,
-                          .n_chunks = 1,
-                          .parquet = true};
-    ALM_TRY(new_values(cx, up, part, &values));
-    ALM_TRY(alm_update_map(cx, up, part->ref, &spec, &chunk));
+    const alm_scan_piece piece = {.part = part->ref, .hi = part->ref->rows};
     alm_vec *cols = NULL;
-    ALM_TRY(ALM_NEWN(cx, &up->scratch, spec.n_cols, &cols));
-    memcpy(cols, chunk.cols, spec.n_cols * sizeof(*cols));
-    chunk.cols = cols;
-    for (uint32_t c = 0; c < up->n_cols; c++) { /* all columns of the table are in the spec */
-        cols[up->cols[c]] = values[c];
-        if (up->symbols[c] == NULL)
-            continue;
-        alm_dict *dict = NULL; /* with the values that are new */
-        ALM_TRY(ALM_NEW(cx, &up->scratch, &dict));
-        alm_symbols_view(up->symbols[c], alm_symbols_count(up->symbols[c]), dict);
-        cols[up->cols[c]].dict = dict;
+    ALM_TRY(ALM_NEWN(cx, &up->scratch, up->v->table.n_cols, &cols));
+    for (uint32_t c = 0; c < up->v->table.n_cols; c++) {
+        ALM_TRY(alm_check(cx));
+        ALM_TRY(alm_scan_piece_vec(cx, &up->scratch, up->v, &piece, c, &cols[c]));
     }
-    return alm_spec_to_part(cx, up->st, &spec, part->ref->bucket, part->ref->seq, out);
+    for (uint32_t c = 0; c < up->n_cols; c++)
+        cols[up->cols[c]] = values[c];
+    return alm_overlay_whole(cx, up->st, &up->scratch, up->v, part->ref, part->ref->rows, cols,
+                             out);
 }
 
-static alm_status rewrite_part(alm_ctx *cx, alm_update *up, const update_part *part,
-                               alm_part_ref **out)
+/* For a savepoint that has the part as it was. */
+static alm_status note_update(alm_ctx *cx, alm_update *up, update_part *part,
+                              const alm_overlay_change *change)
 {
+    if (!part->marked)
+        return ALM_OK;
+    ALM_ASSERT(up->kind == ALM_UPDATE_VALUES);
+    return alm_undo_of_update(cx, up->txn->account, &up->scratch, up->v, part->ref, change,
+                              part->rows, part->n, &part->undo);
+}
+
+static alm_status rewrite_part(alm_ctx *cx, alm_update *up, update_part *part, alm_part_ref **out)
+{
+    alm_vec *values = NULL;
     alm_arena_reset(&up->scratch);
     up->order_span = SIZE_MAX;
+    ALM_TRY(new_values(cx, up, part, &values));
+    const alm_overlay_change change = {
+        .cols = up->cols, .as = up->values.cols, .values = values, .n = up->n_cols};
+    ALM_TRY(note_update(cx, up, part, &change));
     if (alm_part_ref_is_parquet(part->ref) && up->kind == ALM_UPDATE_VALUES)
-        return rewrite_parquet(cx, up, part, out);
-    alm_file *file = NULL;
-    ALM_TRY(alm_file_new(cx, up->st, up->v->table.id, 0, &file));
-    alm_status st = write_overlay(cx, up, part, file);
-    if (st == ALM_OK)
-        st = new_ref(cx, up, part, file, out);
-    alm_file_release(file); /* the part holds its own references */
-    return st;
+        return rewrite_parquet(cx, up, part, values, out);
+    return alm_overlay_put(cx, up->st, &up->scratch, up->v, part->ref, &change, out);
 }
 
 /* What a part becomes; *out NULL: nothing is left of it. */
@@ -638,11 +553,15 @@ static alm_status touched_times(alm_ctx *cx, const alm_update *up, const update_
 /* What becomes of each part that changes: owned by the caller, also after an error. */
 static alm_status change_parts(alm_ctx *cx, alm_update *up, alm_txn_change *changes, uint32_t *n)
 {
+    alm_txn_table *t = NULL;
+    if (up->txn != NULL)
+        ALM_TRY(alm_txn_table_of(cx, up->txn, &up->v->table, &t));
     for (uint32_t i = 0; i < up->v->parts->n; i++) {
         if (up->parts[i].n == 0 && up->kind != ALM_UPDATE_RETYPE)
             continue;
         alm_txn_change *change = &changes[*n];
         change->was = up->v->parts->parts[i];
+        up->parts[i].marked = t != NULL && alm_txn_is_marked(t, change->was);
         ALM_TRY(touched_times(cx, up, &up->parts[i], &change->touch));
         ALM_TRY(change_part(cx, up, &up->parts[i], &change->now));
         (*n)++;
@@ -679,13 +598,24 @@ static alm_status publish_parts(alm_ctx *cx, alm_update *up, const alm_txn_chang
     return alm_parts_commit(cx, up->st, &change, &lsn);
 }
 
-/* Into the transaction that the update belongs to. */
-static alm_status leave_parts(alm_ctx *cx, alm_update *up, const alm_txn_change *changes,
-                              uint32_t n)
+/* Into the transaction that the update belongs to, with the undos of the parts. */
+static alm_status leave_parts(alm_ctx *cx, alm_update *up, alm_txn_change *changes, uint32_t n)
 {
     alm_txn_table *t = NULL;
+    uint32_t at = 0;
     ALM_TRY(alm_txn_table_of(cx, up->txn, &up->v->table, &t));
-    return alm_txn_take_parts(cx, t, changes, n);
+    for (uint32_t i = 0; i < up->v->parts->n; i++) {
+        if (up->parts[i].n == 0)
+            continue;
+        ALM_ASSERT(changes[at].was == up->parts[i].ref);
+        changes[at++].undo = up->parts[i].undo;
+        up->parts[i].undo = NULL;
+    }
+    ALM_ASSERT(at == n);
+    const alm_status e = alm_txn_take_parts(cx, up->st, t, up->v, changes, n);
+    for (uint32_t i = 0; i < n; i++)
+        alm_undo_free(changes[i].undo);
+    return e;
 }
 
 static alm_status commit_parts(alm_ctx *cx, alm_update *up)

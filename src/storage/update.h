@@ -24,6 +24,8 @@ typedef struct update_part {
     alm_rowbuf values;
     size_t n, cap;
     alm_part_ref *done; /* retype: written already; owned */
+    bool marked;        /* a savepoint lists the part */
+    alm_undo *undo;     /* then: what makes it of its successor; owned */
 } update_part;
 
 struct alm_update {
@@ -56,7 +58,7 @@ struct alm_update {
 ALM_NODISCARD alm_status alm_update_map(alm_ctx *cx, alm_update *up, const alm_part_ref *ref,
                                         alm_part_spec *spec, alm_part_chunk *chunk);
 /* The part without the collected rows; *out NULL when none are left. Counts up->rows anew. */
-ALM_NODISCARD alm_status alm_delete_part(alm_ctx *cx, alm_update *up, const update_part *part,
+ALM_NODISCARD alm_status alm_delete_part(alm_ctx *cx, alm_update *up, update_part *part,
                                          alm_part_ref **out);
 /* The new column, and its dictionary. The table is held, up->v is set. */
 ALM_NODISCARD alm_status alm_retype_prepare(alm_ctx *cx, alm_update *up, const alm_table *was,
