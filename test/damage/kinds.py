@@ -151,7 +151,9 @@ def catalogue(root, rng):
 
 
 def segment(root, i):
-    path, other = segments(root)[i], segments(root)[1 - i]
+    """The last one or, with 0, the one before: the log behind the checkpoint is in both."""
+    before, last = segments(root)[-2:]
+    path, other = (last, before) if i else (before, last)
     found = records(path)
     return Target(path, spans=[(0, 64, None), *((a, b, None) for a, b in found)], partner=Wrong(other), sources=lambda before: before / "db" / "wal" / path.name)
 
