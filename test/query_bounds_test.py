@@ -1018,13 +1018,13 @@ def savepoints_share(_):
                 w.close()
         w = fill()  # nothing is shared, and nothing can be packed
         w.rows("begin")
-        w.rows("update t set x = rnd_double(), l = rnd_long()")
+        w.rows("update t set x = rnd_double(), l = rnd_long(0, 1000000000000, 0)")
         first, said, done = w.rows(look), "", 0
         w.rows("savepoint a")
         try:
             for done in range(120):
                 w.rows(f"savepoint s{done}")
-                w.rows("update t set x = rnd_double(), l = rnd_long()")
+                w.rows("update t set x = rnd_double(), l = rnd_long(0, 1000000000000, 0)")
         except RuntimeError as e:
             said = str(e)
         expect("query.spill.max" in said and "savepoint" in said and 20 < done < 60, f"random values: {done} savepoints, {said}")
