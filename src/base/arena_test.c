@@ -206,7 +206,8 @@ static void test_others_give_way(void **state)
     assert_int_equal(asks.used_bytes, 300);
     assert_int_equal(total.used_bytes, 300);
     assert_int_equal(alm_check(&of_most), ALM_E_MEMORY);
-    assert_non_null(strstr(of_most.err.msg, "memory limit of all exceeded; the one that used most"));
+    assert_non_null(
+        strstr(of_most.err.msg, "memory limit of all exceeded; the one that used most"));
     /* where others wait for the thread */
     cx.may_wait = false;
     releases_at = 0;

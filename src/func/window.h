@@ -22,7 +22,8 @@ typedef struct alm_window_rows {
     const uint32_t *peer_lo, *peer_hi; /* peers of i: [peer_lo[i], peer_hi[i]); NULL: not needed */
     uint8_t exclude;                   /* 0, 'c' current row, 'g' group, 't' ties */
     const uint32_t *some, *before;
-    const uint32_t *prev; /* DISTINCT: the row before with the same value, or ALM_WINDOW_NONE; else NULL */
+    const uint32_t
+        *prev; /* DISTINCT: the row before with the same value, or ALM_WINDOW_NONE; else NULL */
 } alm_window_rows;
 
 typedef struct alm_window_ops {
