@@ -150,7 +150,8 @@ static alm_status op_files(alm_reader *r, alm_record_file each, void *arg)
     (void)alm_get_bytes(r, (uint64_t)removed * 8);
     for (uint32_t i = 0; i < added && !r->bad; i++) {
         alm_part_claim claim = {.table_id = table_id, .min_ts = INT64_MAX, .max_ts = INT64_MIN};
-        (void)alm_get_bytes(r, UINT64_C(2) * 8); /* id, seq */
+        claim.part_id = alm_get_u64(r);
+        (void)alm_get_u64(r); /* seq */
         claim.rows = alm_get_i64(r);
         (void)alm_get_bytes(r, UINT64_C(3) * 8); /* times, bucket */
         alm_get_file(r, &claim);

@@ -9,6 +9,12 @@
 #include "storage/archive.h"
 #include "storage/findings.h"
 #include "storage/part.h"
+#include "storage/payload.h"
+
+/* A file that a record names and the archive does not have. */
+typedef struct absent {
+    uint64_t table_id, part_id, file_id;
+} absent;
 
 typedef struct checking {
     alm_findings found; /* first: its address is that of the whole */
@@ -16,6 +22,8 @@ typedef struct checking {
     const alm_io *io;
     const char *dir;
     uint64_t database_id; /* of its first segment that says it */
+    absent *absent;       /* that no record so far removes */
+    size_t n_absent, cap_absent;
 } checking;
 
 enum { DIR_MAX = ALM_PATH_MAX - 256 };
@@ -30,25 +38,62 @@ static alm_status settle(checking *c, alm_status st)
     return ALM_OK;
 }
 
+static void path_of(const checking *c, const absent *a, char path[ALM_PATH_MAX])
+{
+    char name[ALM_NAME_MAX];
+    alm_file_id_name(a->file_id, name, sizeof name);
+    (void)snprintf(path, ALM_PATH_MAX, "%.*s/files/%llu-%s", DIR_MAX, c->dir,
+                   (unsigned long long)a->table_id, name);
+}
+
+static alm_status remember(checking *c, const absent *a)
+{
+    if (c->n_absent == c->cap_absent) {
+        const size_t cap = ALM_MAX((size_t)64, c->cap_absent * 2);
+        absent *bigger = realloc(c->absent, cap * sizeof *bigger);
+        if (bigger == NULL)
+            return alm_fail(c->cx, ALM_E_MEMORY, -1, "no memory for a list of missing parts");
+        c->absent = bigger;
+        c->cap_absent = cap;
+    }
+    c->absent[c->n_absent++] = *a;
+    return ALM_OK;
+}
+
+/* A restore beyond this record does without the part (0: any part of the table). It went, so it may have gone before it could be
+ * archived. */
+static void forget(checking *c, uint64_t table_id, uint64_t part_id)
+{
+    char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 128];
+    size_t left = 0;
+    for (size_t i = 0; i < c->n_absent; i++) {
+        const absent a = c->absent[i];
+        if (a.table_id != table_id || (part_id != 0 && a.part_id != part_id)) {
+            c->absent[left++] = a;
+            continue;
+        }
+        path_of(c, &a, path);
+        (void)snprintf(line, sizeof line, "note: '%s' is not there; a later record removes it",
+                       path);
+        alm_findings_note(&c->found, line);
+    }
+    c->n_absent = left;
+}
+
 static alm_status one_part(void *arg, const alm_part_claim *said)
 {
     checking *c = arg;
     alm_part_claim claim = *said;
     claim.database_id = c->database_id;
-    char path[ALM_PATH_MAX], name[ALM_NAME_MAX], line[ALM_PATH_MAX + 128];
+    const absent file = {claim.table_id, claim.part_id, claim.file_id};
+    char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 128];
     alm_io_stat meta;
     alm_part_check_arg check = {.report = alm_findings_add, .arg = c};
-    alm_file_id_name(claim.file_id, name, sizeof name);
-    (void)snprintf(path, sizeof path, "%.*s/files/%llu-%s", DIR_MAX, c->dir,
-                   (unsigned long long)claim.table_id, name);
+    path_of(c, &file, path);
     ALM_TRY(alm_check(c->cx));
     const int e = c->io->stat(c->io, path, &meta);
-    if (e ==
-        -ENOENT) { /* it went before it could be archived: a restore to a later record does without */
-        (void)snprintf(line, sizeof line, "note: '%s' is not there", path);
-        alm_findings_note(&c->found, line);
-        return ALM_OK;
-    }
+    if (e == -ENOENT)
+        return remember(c, &file);
     if (e < 0)
         return settle(c, alm_io_fail(c->cx, e, path));
     if (meta.size_bytes != claim.bytes) {
@@ -60,11 +105,48 @@ static alm_status one_part(void *arg, const alm_part_claim *said)
     return settle(c, alm_part_check(c->cx, c->io, path, NULL, &claim, &check));
 }
 
+/* What the record removes, before what it adds: an UPDATE names the file of a part again. */
+static void forget_removed(checking *c, const char *payload, size_t bytes)
+{
+    alm_reader r = {.at = payload, .end = payload + bytes}, body;
+    alm_op_kind kind;
+    while (c->n_absent > 0 && alm_get_op(&r, &kind, &body)) {
+        const uint64_t table_id = alm_get_u64(&body);
+        if (body.bad)
+            continue;
+        /* Which parts expire is not known here: their partitions are not looked at. */
+        if (kind == ALM_OP_DROP || kind == ALM_OP_TRUNCATE || kind == ALM_OP_EXPIRE)
+            forget(c, table_id, 0);
+        uint32_t removed = 0;
+        if (kind == ALM_OP_PARTS) {
+            (void)alm_get_u64(&body); /* flushed LSN */
+            removed = alm_get_u32(&body);
+            (void)alm_get_u32(&body); /* added */
+        } else if (kind == ALM_OP_MOVE && alm_get_u32(&body) == ALM_PARTITION_FORGET) {
+            removed = alm_get_u32(&body);
+        }
+        for (uint32_t i = 0; i < removed && !body.bad; i++)
+            forget(c, table_id, alm_get_u64(&body));
+    }
+}
+
 static alm_status one_record(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
                              size_t bytes)
 {
     (void)cx, (void)lsn;
+    forget_removed(arg, payload, bytes);
     return alm_record_files(payload, bytes, one_part, arg);
+}
+
+static void tell_absent(checking *c)
+{
+    char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 128];
+    for (size_t i = 0; i < c->n_absent; i++) {
+        path_of(c, &c->absent[i], path);
+        (void)snprintf(line, sizeof line, "'%s' is not there, and no later record removes it",
+                       path);
+        alm_findings_add(c, line);
+    }
 }
 
 static void gap(checking *c, uint64_t from, uint64_t to)
@@ -117,6 +199,9 @@ alm_status alm_archive_check(alm_ctx *cx, const alm_io *io, const char *dir,
     ALM_TRY(alm_wal_init(cx, &wal, io, dir, 0));
     const alm_status st = segments(&c, &wal);
     alm_wal_deinit(&wal);
+    if (st == ALM_OK)
+        tell_absent(&c);
+    free(c.absent);
     if (st == ALM_OK)
         *n_findings = c.found.n;
     return st;

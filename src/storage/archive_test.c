@@ -246,6 +246,60 @@ static void a_restore_does_not_end_early(void **state)
     fix_free(f);
 }
 
+typedef struct names {
+    char of[64][64];
+    size_t n;
+} names;
+
+static int add_name(void *arg, const char *name)
+{
+    names *list = arg;
+    assert_true(list->n < ALM_COUNT(list->of) && strlen(name) < sizeof list->of[0]);
+    (void)snprintf(list->of[list->n++], sizeof list->of[0], "%s", name);
+    return 0;
+}
+
+/* The check finds a part that is missing exactly if a restore of all of the log does. */
+static void a_part_that_is_missing_in_the_archive(void **state)
+{
+    (void)state;
+    fixture *f = start(11);
+    const alm_io *io = alm_sim_io(f->sim);
+    names files = {.n = 0};
+    int64_t n[2] = {0, 0};
+    assert_int_equal(back_up(f), ALM_OK);
+    for (int i = 0; i < STEPS; i++)
+        write_step(f, i);
+    while (fix_compact(f))
+        continue;
+    fix_load(f, 30, 5 * DAY, DAY);
+    const moment m = now(f);
+    assert_true(alm_archive_catch_up(f->st, NULL));
+    assert_true(io->list(io, "/a/files", add_name, &files) >= 0);
+    for (size_t i = 0; i < files.n; i++) {
+        char path[160], root[32];
+        int64_t findings = -1;
+        alm_restore_result r;
+        (void)snprintf(path, sizeof path, "/a/files/%s", files.of[i]);
+        (void)snprintf(root, sizeof root, "/m%zu", i);
+        assert_int_equal(io->rename(io, path, "/a/away"), 0);
+        assert_int_equal(alm_archive_check(&f->cx, io, "/a", NULL, NULL, &findings), ALM_OK);
+        const alm_restore_spec spec = {.dir = "/b", .root = root, .until_lsn = m.lsn};
+        alm_status whole = alm_backup_restore(&f->cx, io, &spec, &r);
+        if (whole == ALM_OK) {
+            int64_t of_root = -1;
+            assert_int_equal(alm_storage_check(&f->cx, io, root, NULL, NULL, &of_root), ALM_OK);
+            whole = of_root == 0 ? ALM_OK : ALM_E_CORRUPT;
+        }
+        alm_error_clear(&f->cx);
+        assert_int_equal(findings > 0, whole != ALM_OK);
+        n[findings > 0]++;
+        assert_int_equal(io->rename(io, "/a/away", path), 0);
+    }
+    assert_true(n[0] > 0 && n[1] > 0);
+    fix_free(f);
+}
+
 /* The power goes at the k-th call of a restore with a log: what is there does not open, or is whole. */
 static bool cut_restore(int64_t k, int32_t *opened)
 {
@@ -491,6 +545,7 @@ int main(void)
         cmocka_unit_test(an_archive_that_fails_stops_nobody),
         cmocka_unit_test(an_archive_that_hangs_holds_up_nobody),
         cmocka_unit_test(a_restore_does_not_end_early),
+        cmocka_unit_test(a_part_that_is_missing_in_the_archive),
         cmocka_unit_test(restores_are_cut),
         cmocka_unit_test(damage_of_the_log_is_not_archived),
         cmocka_unit_test(damage_of_a_part_is_told),
