@@ -255,8 +255,11 @@ async def idle_connections(s, count):
         anonymous = s.resident_bytes()[1]
         everybody += await open_all(kind, world, count // 2)
         expect(descriptors(s) >= before + len(everybody) - 8, f"{descriptors(s)} descriptors")
-        await asyncio.sleep(3)
-        each = (s.resident_bytes()[1] - anonymous) / (count // 2)
+        for _ in range(20):  # what they used goes back to the system by and by, later where other work takes the processors
+            await asyncio.sleep(1)
+            each = (s.resident_bytes()[1] - anonymous) / (count // 2)
+            if each < 24 << 10:
+                break
         print(f"{count // 2} idle connections of {kind.__name__}: {each / 1024:.1f} kB each")
         expect(each < 32 << 10, f"an idle connection of {kind.__name__} takes {each / 1024:.0f} kB")
     start = time.perf_counter()

@@ -948,9 +948,10 @@ def rows_of_open_transactions_and_loads_count(_):
 
 @check
 def savepoints_share(_):
-    """A block with 120 savepoints takes at most 3 times the table beside it, in files and in memory, whatever changes between them; what
+    """A block with many savepoints takes at most 3 times the table beside it, in files and in memory, whatever changes between them; what
     cannot be shared counts against query.spill.max; and ROLLBACK TO brings back what was there."""
     longer = "'some longer text ' || {i}"
+    points = 120 if NIGHTLY else 30
     steps = {
         "few rows of a column": ["update t set x = x + 1 where l % 1000 = {i}"],
         "all rows of a column": ["update t set x = x + 1"],
@@ -963,7 +964,7 @@ def savepoints_share(_):
         "many rows that come": ["insert into t select x::timestamp, x, x, 'a', 'text of a row' from long_sequence(1000)"],
     }
     env = {"ALMANAC_QUERY_SPILL_MAX": "64m"}
-    look = "select count(), sum(x), sum(l), sum(length(v)), count(distinct s), sum(length(s)) from t"
+    look = "select count(), sum(x), sum(l), sum(length(v)), max(v), count(distinct s), sum(length(s)) from t"
     with Server(env=env) as s:
         def files():  # but for dictionaries
             return sum(f.stat().st_size for f in (pathlib.Path(s.root) / "db" / "tables").rglob("*") if f.is_file() and not f.name.endswith(".dict"))
@@ -988,7 +989,7 @@ def savepoints_share(_):
 
         for kind in ("", "parquet"):
             for name, statements in steps.items():
-                if kind and "all rows" in name:
+                if kind and ("all rows" in name or not NIGHTLY and name not in ("few rows of a column", "rows that go and change")):
                     continue
                 w = fill(kind)
                 wait_until(lambda: memory() < 1 << 20, "memory of the statements before")
@@ -998,9 +999,9 @@ def savepoints_share(_):
                 for sql in statements:
                     w.rows(sql.format(i=999))
                 marks = {}
-                for i in range(120):
+                for i in range(points):
                     w.rows(f"savepoint s{i}")
-                    if i % 40 == 20:
+                    if i % (points // 3) == points // 6:
                         marks[i] = w.rows(look)
                     for sql in statements:
                         w.rows(sql.format(i=i))
@@ -1013,7 +1014,7 @@ def savepoints_share(_):
                     w.rows(f"rollback to s{i}")
                     expect(w.rows(look) == marks[i], f"{kind} {name}: savepoint {i}: {w.rows(look)}, {marks[i]} expected")
                 w.rows("commit")
-                expect(w.rows(look) == marks[20], f"{kind} {name}: what was committed")
+                expect(w.rows(look) == marks[points // 6], f"{kind} {name}: what was committed")
                 expect(memory() - begun < 1 << 20 and spilled() == 0, f"{kind} {name}: all is given back: {memory() - begun}, {spilled()}")
                 w.close()
         w = fill()  # nothing is shared, and nothing can be packed
