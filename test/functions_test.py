@@ -434,7 +434,7 @@ def main():
         check_written(asker, 40 if not o.nightly else 1000, set(o.functions))
         if not o.written:
             check_registry(asker, function_pages.TOP / "build" / o.preset, set(o.functions))
-            check_functions(asker, 700 if not o.nightly else 3000, set(o.functions))
+            check_functions(asker, 350 if not o.nightly else 3000, set(o.functions))
         if not o.functions and not o.written:
             check_operators(asker)
             check_casts(asker)
