@@ -184,12 +184,12 @@ typedef struct alm_part alm_part;
 /* What a catalogue, a log record or a manifest says of a part file; 0: it does not say. */
 typedef struct alm_part_claim {
     uint64_t table_id, database_id, file_id;
-    uint64_t part_id; /* in whose description it is */
     int64_t bytes, rows;
     int64_t min_ts, max_ts; /* min > max: it does not say */
     uint32_t footer_crc;
     uint64_t pack; /* number of the file that it shares with others, 0: none */
     int64_t offset;
+    uint64_t part_id; /* in whose description it is */
 } alm_part_claim;
 
 /* Maps the file and checks header and footer. The part has one reference. Columns of a Parquet file are
