@@ -59,7 +59,7 @@ WORDS = {"in", "within", "between", "case", "cast", "and", "or", "not", "like", 
 # A value of a row that a function cannot take is null there. What remains: limits of the statement's resources, results beyond
 # their type where that has no null or never loses digits (SHORT, DECIMAL), DECIMALs and other numbers as each other, a setting
 # without a name.
-LIMITS = re.compile(r"too long|too many|more than \d+ numbers|operation failed|aggregation failed|\[INT -> (SHORT|BYTE)\]|sparkline of more|"
+LIMITS = re.compile(r"too long|too many|more than \d+ numbers|may have \d+ numbers at most|operation failed|aggregation failed|\[INT -> (SHORT|BYTE)\]|sparkline of more|"
                     r"\[DECIMAL\S* -> |\[(BYTE|SHORT|INT|LONG|FLOAT|DOUBLE) -> DECIMAL|SET requires")
 ENDS_SOMETHING = {"cancel_query", "pg_terminate_backend", "reload_config", "reload_tls"}
 WAITS = {"pg_sleep"}  # as long as it is told; its example runs
