@@ -4,12 +4,12 @@
  * Method   A process writes a log that no checkpoint has taken, and ends without a close. Then other processes open the directory,
  *          say the time, and end: each finds the same log. The digest is one of all rows in their order, so that two programs
  *          can be compared.
- * Kinds    order    rows come by time
- *          late     at random times of the hour before
- *          days     at random times of thirty days, which are as many partitions
- *          symbols  as late, with two columns of SYMBOL
- *          text     as late, with a VARCHAR of 8 and one of 40 bytes
- *          tables   as late, into eight tables
+ * Kinds    order    timestamps ascend: no row is out of order
+ *          late     each row is up to one hour out of order, at random
+ *          days     timestamps are random within thirty daily partitions
+ *          symbols  like late, with two SYMBOL columns
+ *          text     like late, with one VARCHAR column of 8 bytes and one of 40
+ *          tables   like late, spread over eight tables
  * Build    cc -O2 -D_GNU_SOURCE -Isrc -Iinclude bench/recover.c with the release libraries of storage, codec, io, type, time, base, and
  *          jemalloc.
  * Run      recover write KIND DIR MEGABYTES [rows of a record]

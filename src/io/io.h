@@ -188,8 +188,9 @@ ALM_NODISCARD alm_status alm_io_read_all(alm_ctx *cx, const alm_io *io, int hand
 /* The whole of a small file into `out`, which is empty (ALM_E_LIMIT: it is larger than `max`). */
 ALM_NODISCARD alm_status alm_io_read_text(alm_ctx *cx, const alm_io *io, const char *path,
                                           int64_t max, alm_buf *out);
-/* open, rename and unlink for names that only this program gives to files. A directory that has the name is moved aside, to
- * NAME.damaged: somebody put it there, and nothing could be written as long as it stood in the way. */
+/* Variants of open, rename and unlink for paths that this program alone creates, always as regular files. If a directory exists at
+ * the path, which only an outside process can have made, it is renamed to NAME.damaged; otherwise the call would fail with EISDIR
+ * each time, and with it every checkpoint. They return what io's functions return. */
 int alm_io_create(const alm_io *io, const char *path, uint32_t flags);
 int alm_io_rename_over(const alm_io *io, const char *from, const char *to);
 int alm_io_remove(const alm_io *io, const char *path);

@@ -574,7 +574,8 @@ static alm_status make_column(alm_lines *l, const line_table *t, const line_col 
     return ALM_OK;
 }
 
-/* The column in `table`, a version of the table that may be later than the one that `place` is of; -1: it has none. */
+/* Returns the index of the column in `table`, or -1 if the table has no such column. `table` may be a later version than the one in
+ * which col->place was found, so the name at that index is compared before the index is used. */
 static int32_t place_of(const alm_table *table, const line_col *col)
 {
     if (col->place < table->n_cols &&

@@ -15,9 +15,10 @@
  * File        append-only, one record per save (checkpoint), little-endian:
  *             "ALMDICT1", u32 version, u32 column id, u64 table id, u64 database id, u32 CRC32C of the bytes before,
  *             u32 0 (version 1 has no database id); then records: u32 magic, u32 first code, u32 n, u32 CRC32C of all other
- *             fields but the magic (before version 3: of those behind it), u64 text bytes, u32 length x n, text bytes. Records are
- *             those of the version in the header, whoever appends them. What lies behind the records that make up
- *             the count of the checkpoint is cut off by the next save (a crash left it there).
+ *             fields but the magic (before version 3: of those behind it), u64 text bytes, u32 length x n, text bytes. All
+ *             records of a file have the format of the version in its header, also those that a newer program appends, because
+ *             readers know one version per file. The next save truncates the file behind the records that the checkpoint
+ *             counts: a crash during a save can leave more.
  */
 #ifndef ALM_STORAGE_DICT_H
 #define ALM_STORAGE_DICT_H

@@ -4,8 +4,8 @@
  * Crash       `catalog` gets the name catalog.1, then catalog.tmp, of which the name is on disk, too, the name `catalog`, and the directory is
  *             synced. In between there is no `catalog`; catalog.tmp is whole then, and the log has everything behind catalog.1, because nothing of it is given up
  *             before that sync.
- * Dictionaries and parts that the previous catalogue names, and that are gone, are not needed: the records behind it that let them
- *             go do not read them.
+ * Files       Recovery from the previous catalogue does not need the parts and dictionaries that were removed after it was
+ *             written: the log records behind it that remove them are replayed without reading their files.
  */
 #include "storage/generation.h"
 

@@ -17,9 +17,10 @@
 #define ALM_CATALOG_ASIDE    "catalog.damaged"
 
 /*
- * Writes the catalogue, durable. The one that it replaces becomes the previous one, if it is sound and the log behind it is short enough
- * (storage.checkpoint.previous.wal.bytes) and not known to be damaged; else the previous one is a second copy of the new one.
- * `copies`: always that. Afterwards the log may be given up, up to alm_generation_log.
+ * Writes the catalogue file and syncs it and its directory. The replaced file is kept as the previous generation if its checksum is
+ * right and the log from it on is undamaged, as far as known, and no longer than storage.checkpoint.previous.wal.bytes; otherwise the
+ * previous generation is a second copy of the new file. copies: it is always a second copy. After a successful return, log
+ * segments up to alm_generation_log may be removed.
  */
 ALM_NODISCARD alm_status alm_generation_write(alm_ctx *cx, alm_storage *st, const alm_catver *cat,
                                               bool copies);

@@ -1,6 +1,7 @@
 /*
- * Goal: a catalogue that is damaged or missing costs nothing. The start recovers from the one before and the log behind it, comes to the
- * same state, tells, and the next checkpoint writes a sound one; where the one before cannot take its place, the start is refused.
+ * Goal: no committed change is lost when the catalogue file is damaged or missing. The start recovers the same state from the previous
+ * generation and the log behind it and raises a warning, and the next checkpoint writes a valid catalogue; if the previous
+ * generation cannot be used, the start is refused.
  * Method: the lists of changes of crash_test.c, cut off by the power at every call; then the catalogue is damaged, and the power is cut
  * within the start as well.
  */
@@ -214,7 +215,7 @@ static void ruin_catalog(world *w, ruin how)
         replace(w, CATALOG, zeros, sizeof zeros);
 }
 
-/* Whatever is in its place; `check` says so; and the damaged one can still be looked at. */
+/* For each kind of damage: the start falls back, `check` reports the damaged file, and the file is kept for analysis. */
 static void whatever_is_in_its_place(void **state)
 {
     (void)state;
