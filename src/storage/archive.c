@@ -102,11 +102,20 @@ static alm_status is_archived(archiving *a, const alm_part_claim *claim, const c
     return ALM_OK;
 }
 
+void alm_archive_part_path(const char *dir, uint64_t table_id, uint64_t file_id,
+                           char path[ALM_PATH_MAX])
+{
+    char name[ALM_NAME_MAX];
+    alm_file_id_name(file_id, name, sizeof name);
+    (void)snprintf(path, ALM_PATH_MAX, "%.*s/files/%llu-%s", DIR_MAX, dir,
+                   (unsigned long long)table_id, name);
+}
+
 static alm_status one_file(void *arg, const alm_part_claim *said)
 {
     archiving *a = arg;
     const uint64_t table_id = said->table_id, id = said->file_id;
-    char from[ALM_PATH_MAX], to[ALM_PATH_MAX], name[ALM_NAME_MAX];
+    char from[ALM_PATH_MAX], to[ALM_PATH_MAX];
     alm_io_stat meta;
     alm_file pack = {.id = said->pack, .table_id = table_id, .st = a->st};
     const alm_file file = {.id = id,
@@ -118,9 +127,7 @@ static alm_status one_file(void *arg, const alm_part_claim *said)
     alm_part_place place;
     bool shared = false;
     alm_file_where(&file, from, sizeof from, &place, &shared);
-    alm_file_id_name(id, name, sizeof name);
-    (void)snprintf(to, sizeof to, "%.*s/files/%llu-%s", DIR_MAX, a->dir,
-                   (unsigned long long)table_id, name);
+    alm_archive_part_path(a->dir, table_id, id, to);
     bool there = false;
     alm_part_claim claim = *said;
     claim.database_id = a->st->database_id;

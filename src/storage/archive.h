@@ -25,6 +25,9 @@ void alm_archive_limit(alm_storage *st);
 bool alm_archive_catch_up(alm_storage *st, const atomic_bool *cancel);
 /* Begins a new segment, so that all of the log so far can be archived. */
 ALM_NODISCARD alm_status alm_archive_roll(alm_ctx *cx, alm_storage *st);
+/* Writes the path of a part file in the archive `dir` to `path`. */
+void alm_archive_part_path(const char *dir, uint64_t table_id, uint64_t file_id,
+                           char path[ALM_PATH_MAX]);
 /* Calls each for every part file that parts operations of a record add. */
 struct alm_part_claim;
 typedef alm_status (*alm_record_file)(void *arg, const struct alm_part_claim *file);

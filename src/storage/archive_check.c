@@ -38,14 +38,6 @@ static alm_status settle(checking *c, alm_status st)
     return ALM_OK;
 }
 
-static void path_of(const checking *c, const absent *a, char path[ALM_PATH_MAX])
-{
-    char name[ALM_NAME_MAX];
-    alm_file_id_name(a->file_id, name, sizeof name);
-    (void)snprintf(path, ALM_PATH_MAX, "%.*s/files/%llu-%s", DIR_MAX, c->dir,
-                   (unsigned long long)a->table_id, name);
-}
-
 static alm_status remember(checking *c, const absent *a)
 {
     if (c->n_absent == c->cap_absent) {
@@ -60,8 +52,8 @@ static alm_status remember(checking *c, const absent *a)
     return ALM_OK;
 }
 
-/* A restore beyond this record does without the part (0: any part of the table). It went, so it may have gone before it could be
- * archived. */
+/* The record removes the part (part_id 0: all parts of the table), so a restore to it or a later one does not need its file, which may
+ * have been deleted before the archiver reached it: it becomes a note. */
 static void forget(checking *c, uint64_t table_id, uint64_t part_id)
 {
     char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 128];
@@ -72,7 +64,7 @@ static void forget(checking *c, uint64_t table_id, uint64_t part_id)
             c->absent[left++] = a;
             continue;
         }
-        path_of(c, &a, path);
+        alm_archive_part_path(c->dir, a.table_id, a.file_id, path);
         (void)snprintf(line, sizeof line, "note: '%s' is not there; a later record removes it",
                        path);
         alm_findings_note(&c->found, line);
@@ -89,7 +81,7 @@ static alm_status one_part(void *arg, const alm_part_claim *said)
     char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 128];
     alm_io_stat meta;
     alm_part_check_arg check = {.report = alm_findings_add, .arg = c};
-    path_of(c, &file, path);
+    alm_archive_part_path(c->dir, claim.table_id, claim.file_id, path);
     ALM_TRY(alm_check(c->cx));
     const int e = c->io->stat(c->io, path, &meta);
     if (e == -ENOENT)
@@ -142,7 +134,7 @@ static void tell_absent(checking *c)
 {
     char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 128];
     for (size_t i = 0; i < c->n_absent; i++) {
-        path_of(c, &c->absent[i], path);
+        alm_archive_part_path(c->dir, c->absent[i].table_id, c->absent[i].file_id, path);
         (void)snprintf(line, sizeof line, "'%s' is not there, and no later record removes it",
                        path);
         alm_findings_add(c, line);

@@ -273,17 +273,14 @@ static alm_status move_all(alm_ctx *cx, compaction *c, alm_pack *pack, const alm
 /*
  * Parts of a few rows, each of which was flushed or merged by itself, take 4 kB of the disk as files of their own. Once there are
  * enough of them they move to a pack. Each moves once, unless rows come to its partition and a merge gives it a file again.
+ * picked: room for all parts of the table.
  */
-static alm_status move_lone_parts(alm_ctx *cx, alm_storage *st, const alm_version *v, bool *did)
+static alm_status move_lone_parts(alm_ctx *cx, alm_storage *st, const alm_version *v,
+                                  const alm_part_ref **picked, bool *did)
 {
-    const alm_part_ref **picked = calloc(v->parts->n + 1u, sizeof(*picked));
-    if (picked == NULL)
-        return alm_fail(cx, ALM_E_MEMORY, -1, "compaction: no memory");
     const uint32_t n = alm_compact_pick_lone(v->parts, alm_storage_conf_of(st), picked);
-    if (n == 0) {
-        free((void *)picked);
+    if (n == 0)
         return ALM_OK;
-    }
     compaction c = {.st = st, .v = v};
     alm_pack pack;
     alm_arena_init(&c.arena, NULL);
@@ -302,7 +299,6 @@ static alm_status move_lone_parts(alm_ctx *cx, alm_storage *st, const alm_versio
     }
     c.group = NULL;
     compaction_deinit(&c);
-    free((void *)picked);
     *did = status == ALM_OK;
     return status;
 }
@@ -321,8 +317,10 @@ static alm_status compact_version(alm_ctx *cx, alm_storage *st, const alm_versio
     else
         c.n = alm_compact_pick(v->parts, timed, v->table.dedup, alm_storage_conf_of(st), c.group);
     if (c.n == 0) {
+        const alm_status status =
+            timed && !overlaps ? move_lone_parts(cx, st, v, c.group, did) : ALM_OK;
         free(c.group);
-        return timed && !overlaps ? move_lone_parts(cx, st, v, did) : ALM_OK;
+        return status;
     }
     for (uint32_t i = 0; i < c.n; i++)
         c.parquet = c.parquet || alm_part_ref_is_parquet(c.group[i]);

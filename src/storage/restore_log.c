@@ -77,8 +77,7 @@ static alm_status copy_file(void *arg, const alm_part_claim *claim)
     int64_t got = 0;
     uint32_t crc = 0;
     alm_file_id_name(claim->file_id, name, sizeof name);
-    (void)snprintf(from, sizeof from, "%.*s/files/%llu-%s", DIR_MAX, r->log,
-                   (unsigned long long)table_id, name);
+    alm_archive_part_path(r->log, table_id, claim->file_id, from);
     (void)snprintf(dir, sizeof dir, "%.*s/tables/%llu", DIR_MAX, r->db,
                    (unsigned long long)table_id);
     (void)snprintf(to, sizeof to, "%.*s/tables/%llu/%s", DIR_MAX, r->db,
