@@ -67,6 +67,18 @@ alm_status alm_interning_begin_newest(alm_ctx *cx, alm_storage *st, alm_version 
     return e;
 }
 
+alm_interning alm_interning_share(const alm_interning *in)
+{
+    alm_tab *tab = in->tab;
+    if (tab == NULL)
+        return (alm_interning){0};
+    (void)pthread_mutex_lock(&tab->interning_lock);
+    ALM_ASSERT(tab->interning > 0); /* so the dictionaries have not been exchanged */
+    tab->interning++;
+    (void)pthread_mutex_unlock(&tab->interning_lock);
+    return (alm_interning){alm_tab_retain(tab), alm_schema_retain(in->schema)};
+}
+
 void alm_interning_end(alm_interning *in)
 {
     alm_tab *tab = in->tab;

@@ -27,6 +27,8 @@ ALM_NODISCARD alm_status alm_interning_begin(alm_ctx *cx, alm_tab *tab, alm_sche
  * same columns, else ALM_E_STALE. The caller owns *v, also after a failure. */
 ALM_NODISCARD alm_status alm_interning_begin_newest(alm_ctx *cx, alm_storage *st, alm_version **v,
                                                     alm_interning *out);
+/* A copy of the codes of a writer, for as long as he or another copy has his part. */
+alm_interning alm_interning_share(const alm_interning *in);
 /* The writer has committed, or dropped all codes that it got. */
 void alm_interning_end(alm_interning *in);
 

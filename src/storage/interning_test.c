@@ -292,20 +292,25 @@ typedef struct writer {
 } writer;
 
 /* The symbol of a row says its id. */
-static void write_rows(fixture *f, uint32_t first, bool commit)
+static void append_rows(fixture *f, alm_txn *txn, uint32_t n, uint32_t first)
 {
     alm_snapshot *snap = fix_snapshot(f);
-    alm_txn *txn = NULL;
-    uint64_t lsn = 0;
-    const alm_batch batch = long_symbols(f, commit ? SOME : 10 * SOME, first);
+    const alm_batch batch = long_symbols(f, n, first);
     int64_t *ids = NULL;
     assert_int_equal(ALM_NEWN(&f->cx, &f->arena, batch.rows, &ids), ALM_OK);
     for (uint32_t i = 0; i < batch.rows; i++)
         ids[i] = first + i;
     batch.cols[COL_ID] = (alm_vec){.type = ALM_TY(LONG), .width = 8, .data = ids};
-    assert_int_equal(alm_txn_begin(&f->cx, f->st, &txn), ALM_OK);
     assert_int_equal(alm_txn_append(&f->cx, txn, fix_table(snap), &batch), ALM_OK);
     alm_snapshot_release(snap);
+}
+
+static void write_rows(fixture *f, uint32_t first, bool commit)
+{
+    alm_txn *txn = NULL;
+    uint64_t lsn = 0;
+    assert_int_equal(alm_txn_begin(&f->cx, f->st, &txn), ALM_OK);
+    append_rows(f, txn, commit ? SOME : 10 * SOME, first);
     if (commit)
         assert_int_equal(alm_txn_commit(&f->cx, txn, &lsn), ALM_OK);
     else
@@ -362,6 +367,41 @@ static int64_t check_words(fixture *f)
     return rows;
 }
 
+/* Who went back to a mark still writes: the rows before it have their codes. */
+static void a_transaction_that_went_back_keeps_its_dictionary(void **state)
+{
+    (void)state;
+    for (int free_mark = 0; free_mark < 2; free_mark++) {
+        fixture *f = fix_new_manual(717);
+        alm_txn *txn = NULL;
+        alm_txn_mark *mark = NULL;
+        uint64_t lsn = 0;
+        write_rows(f, 0, true);
+        assert_int_equal(alm_txn_begin(&f->cx, f->st, &txn), ALM_OK);
+        append_rows(f, txn, MANY, MANY);
+        assert_int_equal(alm_txn_mark_new(&f->cx, txn, &mark), ALM_OK);
+        append_rows(f, txn, MANY, 2 * MANY);
+        assert_int_equal(alm_txn_back_to(&f->cx, txn, mark), ALM_OK);
+        if (free_mark) {
+            alm_txn_mark_free(mark);
+            mark = NULL;
+        }
+        drop(f);
+        write_rows(f, 3 * MANY, true);
+        append_rows(f, txn, SOME, 4 * MANY);
+        assert_int_equal(alm_txn_commit(&f->cx, txn, &lsn), ALM_OK);
+        alm_txn_mark_free(mark);
+        assert_int_equal(check_words(f), MANY + 3 * SOME);
+        alm_txn_rollback(begin(f, 5 * MANY)); /* nobody is counted as a writer any more */
+        alm_txn_rollback(begin(f, 6 * MANY));
+        drop(f);
+        assert_int_equal(in_memory(f), shown(f));
+        fix_reopen(f);
+        assert_int_equal(check_words(f), MANY + 3 * SOME);
+        fix_free(f);
+    }
+}
+
 static void exchanges_beside_writers_change_no_word(void **state)
 {
     (void)state;
@@ -408,6 +448,7 @@ int main(void)
         cmocka_unit_test(older_snapshots_can_be_written_with),
         cmocka_unit_test(accounts_get_it_back),
         cmocka_unit_test(a_lower_limit_stops_no_start),
+        cmocka_unit_test(a_transaction_that_went_back_keeps_its_dictionary),
         cmocka_unit_test(exchanges_beside_writers_change_no_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

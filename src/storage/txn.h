@@ -8,7 +8,8 @@
  *             DELETE the runs become parts that are the transaction's own.
  * Parts       UPDATE and DELETE put parts of the transaction in the place of published ones, or of its
  *             own. At the commit those that go must still be there: who commits first wins.
- * Mark        A copy of this state that shares runs and parts; chunks are settled before. Parts that only marks list are
+ * Mark        A copy of this state that shares runs and parts, and keeps their symbols as the transaction does (interning.h);
+ *             chunks are settled before. Parts that only marks list are
  *             kept as what changed (txn_part.h) and made again before they are read.
  */
 #ifndef ALM_STORAGE_TXN_H

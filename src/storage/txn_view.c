@@ -379,6 +379,7 @@ static alm_status copy_table(alm_ctx *cx, const alm_txn_table *from, alm_txn_tab
     t->id = from->id;
     t->account = from->account;
     t->bare = alm_version_retain(from->bare);
+    t->interning = alm_interning_share(&from->interning); /* the rows have its codes */
     const alm_status e =
         parts_room(cx, t, ALM_MAX(ALM_MAX(from->n_add, from->n_gone), from->n_touch));
     *out = t; /* the caller frees it, whole or not */
