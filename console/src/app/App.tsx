@@ -18,11 +18,11 @@ import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { Split } from "../ui/Split";
 import { help, HelpDialog } from "./Help";
-import { useShortcuts } from "./keys";
+import { useShortcuts } from "../ui/keys";
 import { palette, PaletteDialog } from "./Palette";
-import { dismiss, notices } from "./notice";
+import { dismiss, notices } from "../ui/notice";
 import { headItems, overlays, pages, sidePanels } from "./places";
-import { go, route } from "./route";
+import { go, route } from "../state/route";
 import { nextTheme } from "./theme";
 
 function Banners() {

@@ -1,7 +1,7 @@
 /* The list of keyboard shortcuts. */
 import { createStore, useStore } from "../state/store";
 import { Dialog } from "../ui/Dialog";
-import { shortcuts, shownKeys } from "./keys";
+import { shortcuts, shownKeys } from "../ui/keys";
 
 export const help = createStore<{ open: boolean }>({ open: false });
 

@@ -5,7 +5,7 @@ import { settings, warnings } from "../api/client";
 import type { ServerWarning } from "../api/types";
 import { Button } from "../ui/Button";
 import { MenuButton } from "../ui/Menu";
-import { notify } from "./notice";
+import { notify } from "../ui/notice";
 
 /* As other consoles keep them: instance_name, instance_type, instance_description, instance_rgb. */
 export const COLOURS = { r: "red", o: "orange", g: "green", b: "blue", v: "violet" } as const;

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { createUserStore } from "../state/owner";
 import { useStore } from "../state/store";
 import { Dialog } from "../ui/Dialog";
-import { type Shortcut, shortcuts, shownKeys } from "./keys";
+import { type Shortcut, shortcuts, shownKeys } from "../ui/keys";
 import { found } from "./commandSearch";
 
 export const palette = createUserStore<{ open: boolean }>({ open: false });

@@ -1,7 +1,7 @@
 /* All rows of places.ts, in the order in which they are seen. */
 import { AddToBoard, BoardsPage, ChartView, ImportDialogs, InstanceSettings, ReferencePanel, SavedPanel, SchemaPanel, ServerPage, StatsView, TableDialog, TimeRange } from "./late";
 import { ConfirmDialog } from "../ui/Confirm";
-import { HistoryPanel } from "../history/HistoryPanel";
+import { HistoryPanel } from "../features/history/HistoryPanel";
 import { UserMenu } from "../login/Login";
 import { AskDialog } from "../editor/Ask";
 import { Grid } from "../results/Grid";

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useStore } from "../state/store";
 import { Button } from "../ui/Button";
 import { MenuButton } from "../ui/Menu";
-import { notify } from "../app/notice";
+import { notify } from "../ui/notice";
 import { pickText, saveText } from "../ui/files";
 import { addTabs, closeTab, moveTab, newTab, renameTab, restoreTab, selectTab, stepTab, type Tab, tabs, tabsAsJson } from "./tabs";
 

@@ -2,13 +2,13 @@
 import { toggleComment } from "@codemirror/commands";
 import { openSearchPanel } from "@codemirror/search";
 import type { EditorView } from "@codemirror/view";
-import { useShortcuts } from "../app/keys";
+import { useShortcuts } from "../ui/keys";
 import { runs } from "../results/run";
 import { useStore } from "../state/store";
 import { Button } from "../ui/Button";
 import { MenuButton } from "../ui/Menu";
 import { cancelRun, editorShortcuts, explainHere, formatText, runAll, runHere } from "./commands";
-import { notify } from "../app/notice";
+import { notify } from "../ui/notice";
 import { toClipboard } from "../results/copy";
 import { prefs } from "../state/prefs";
 import { range } from "./rangeOpen";

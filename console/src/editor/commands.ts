@@ -3,7 +3,7 @@ import { closeCompletion } from "@codemirror/autocomplete";
 import { toggleComment } from "@codemirror/commands";
 import { openSearchPanel } from "@codemirror/search";
 import type { KeyBinding } from "@codemirror/view";
-import type { Shortcut } from "../app/keys";
+import type { Shortcut } from "../ui/keys";
 import { changesCatalog, loadTables } from "../api/catalog";
 import { cancel, type Job, runJobs, type Run, runs } from "../results/run";
 import { statementAt, statements } from "../sql/lexer";

@@ -3,7 +3,7 @@
  * itself is in oidc.ts, whose code comes when it is needed; tokens are in tokens.ts. Of a sign-on the browser keeps that there was
  * one and the name, for the next visit.
  */
-import { notify } from "../app/notice";
+import { notify } from "../ui/notice";
 import { saveAll } from "../editor/tabs";
 import { quit, setOwner } from "../state/owner";
 import { auth } from "./auth";

@@ -4,7 +4,7 @@
  */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { insertText } from "../editor/view";
-import { notify } from "../app/notice";
+import { notify } from "../ui/notice";
 import { quoteName } from "../sql/lexer";
 import { Menu, type MenuAt, type MenuItem } from "../ui/Menu";
 import { COPY_FORMATS, copyText, type CopyFormat, tableOf, toClipboard } from "./copy";

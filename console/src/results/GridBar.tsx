@@ -1,7 +1,7 @@
 /* Above the grid: filter, row to go to, copy, download, and what is to be known about what is seen. */
 import { exportUrl, readyForDownload } from "../api/client";
-import { adding } from "../boards/adding";
-import { notify } from "../app/notice";
+import { adding } from "../features/boards/adding";
+import { notify } from "../ui/notice";
 import { prefs } from "../state/prefs";
 import { whileHere } from "../state/owner";
 import { useStore } from "../state/store";
@@ -10,7 +10,7 @@ import { Icon } from "../ui/Icon";
 import { MenuButton } from "../ui/Menu";
 import { COPY_FORMATS, type CopyFormat, tableOf } from "./copy";
 import { isTime, plural, shownCount } from "./format";
-import { runInTab } from "../schema/actions";
+import { runInTab } from "../features/schema/actions";
 import { allRowsSql } from "./wrap";
 import type { ResultSet } from "./resultset";
 import type { Rows, useSelection } from "./useGrid";

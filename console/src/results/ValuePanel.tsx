@@ -1,7 +1,7 @@
 /* One value in full: as it is, and as JSON where it is some. */
 import { useState } from "preact/hooks";
 import type { Cell, Column } from "../api/types";
-import { notify } from "../app/notice";
+import { notify } from "../ui/notice";
 import { Button } from "../ui/Button";
 import { saveText } from "../ui/files";
 import { toClipboard } from "./copy";

@@ -4,7 +4,7 @@
  */
 import { ApiError, cancelQuery, exec, progress } from "../api/client";
 import type { Cell, Exchange } from "../api/types";
-import { addHistory } from "../history/history";
+import { addHistory } from "../features/history/history";
 import { prefs } from "../state/prefs";
 import { createUserStore, ofUser, userMap } from "../state/owner";
 import { ResultSet } from "./resultset";

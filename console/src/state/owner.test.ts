@@ -12,12 +12,12 @@ vi.stubGlobal("window", { history: { replaceState: (_: unknown, __: string, to: 
 const { createUserStore, hereSignal, ofUser, owner, quit, setOwner, userMap, whileHere } = await import("./owner");
 const { dbAll, dbPut } = await import("./db");
 const { closeTab, newTab, selectTab, setText, tabs } = await import("../editor/tabs");
-const { addHistory, clearHistory, history } = await import("../history/history");
+const { addHistory, clearHistory, history } = await import("../features/history/history");
 const { prefs } = await import("./prefs");
 const { startWithout } = await import("../login/signon");
 const { rows } = await import("../api/client");
 const { runJobs, runs } = await import("../results/run");
-const { route } = await import("../app/route");
+const { route } = await import("./route");
 const { auth } = await import("../login/auth");
 startWithout();
 
@@ -172,16 +172,16 @@ const OF_THE_PAGE: Record<string, string> = {
   "api/connection.ts connection": "whether the server is there",
   "api/connection.ts timer": "asks whether it is",
   "app/Help.tsx help": "whether the list of keys is open",
-  "app/keys.ts table": "commands of what is on the page",
-  "app/notice.ts last": "a count",
-  "app/route.ts route": "set back when the user goes",
-  "chart/source.ts policy": "for the worker's address",
-  "chart/worker.ts points": "of a worker, which ends with its chart",
+  "ui/keys.ts table": "commands of what is on the page",
+  "ui/notice.ts last": "a count",
+  "state/route.ts route": "set back when the user goes",
+  "features/chart/source.ts policy": "for the worker's address",
+  "features/chart/worker.ts points": "of a worker, which ends with its chart",
   "editor/tabs.ts pending": "saved and emptied when the user goes",
   "editor/tabs.ts resets": "a count",
   "editor/view.ts now": "what is on the page",
-  "history/history.ts lastId": "a count",
-  "import/upload.ts uploads": "ended and emptied when the user goes",
+  "features/history/history.ts lastId": "a count",
+  "features/import/upload.ts uploads": "ended and emptied when the user goes",
   "login/auth.ts auth": "who is here",
   "login/others.ts channel": "to other pages",
   "login/signon.ts config": "of the server's provider",
@@ -194,7 +194,7 @@ const OF_THE_PAGE: Record<string, string> = {
   "login/signon.ts settle": "of the start",
   "login/tokens.ts counted": "whether this page is counted",
   "results/run.ts lastId": "a count",
-  "schema/model.ts asked": "a count",
+  "features/schema/model.ts asked": "a count",
   "state/db.ts opening": "the database",
   "state/db.ts storage": "whether it can be used",
   "state/owner.ts here": "ends with the user",
