@@ -14,9 +14,24 @@ export default defineConfig({
     chunkSizeWarningLimit: 800,
     /* hex: the server takes such a name for one that tells the content, to be kept for ever */
     rolldownOptions: {
-      output: { hashCharacters: "hex", entryFileNames: "assets/[name]-[hash:16].js", chunkFileNames: "assets/[name]-[hash:16].js", assetFileNames: "assets/[name]-[hash:16][extname]" },
+      output: {
+        hashCharacters: "hex",
+        entryFileNames: "assets/[name]-[hash:16].js",
+        chunkFileNames: "assets/[name]-[hash:16].js",
+        assetFileNames: "assets/[name]-[hash:16][extname]",
+      },
     },
   },
-  worker: { format: "es", rolldownOptions: { output: { hashCharacters: "hex", entryFileNames: "assets/[name]-[hash:16].js" } } },
-  server: { proxy: Object.fromEntries(["/api", "/exec", "/exp", "/imp", "/query", "/settings", "/warnings", "/metrics", "/ping"].map((path) => [path, process.env.ALMANAC_URL ?? "http://127.0.0.1:9000"])) },
+  worker: {
+    format: "es",
+    rolldownOptions: { output: { hashCharacters: "hex", entryFileNames: "assets/[name]-[hash:16].js" } },
+  },
+  server: {
+    proxy: Object.fromEntries(
+      ["/api", "/exec", "/exp", "/imp", "/query", "/settings", "/warnings", "/metrics", "/ping"].map((path) => [
+        path,
+        process.env.ALMANAC_URL ?? "http://127.0.0.1:9000",
+      ]),
+    ),
+  },
 });

@@ -43,7 +43,12 @@ describe("bad times", () => {
     await write(o.page, "select count() from long_sequence(1000000000000) where x % 7 = 8");
     await o.page.keyboard.press("F9");
     await expect.poll(() => o.page.locator(".elapsed").textContent()).toMatch(/\d ms|\d s/);
-    const active = async () => (await server.sql("select count() from query_activity() where query like '%1000000000000%' and query not like '%query_activity%'")).dataset[0]?.[0];
+    const active = async () =>
+      (
+        await server.sql(
+          "select count() from query_activity() where query like '%1000000000000%' and query not like '%query_activity%'",
+        )
+      ).dataset[0]?.[0];
     await expect.poll(active).toBe(1);
     await o.page.getByRole("button", { name: "Cancel" }).click();
     await o.page.locator(".run-summary", { hasText: "Cancelled" }).waitFor();
@@ -65,7 +70,10 @@ describe("bad times", () => {
 describe("bad input", () => {
   long("a cell of 10 MB is shown in part, and as a whole to be saved", async () => {
     const o = await open(browser, server.url);
-    await run(o.page, "select rpad('', 1000000, 'z') || rpad('', 1000000, 'y') || rpad('', 1000000, 'x') || rpad('', 1000000, 'w') || rpad('', 1000000, 'v') || rpad('', 1000000, 'u') || rpad('', 1000000, 't') || rpad('', 1000000, 's') || rpad('', 1000000, 'r') || rpad('', 1000000, 'q') t");
+    await run(
+      o.page,
+      "select rpad('', 1000000, 'z') || rpad('', 1000000, 'y') || rpad('', 1000000, 'x') || rpad('', 1000000, 'w') || rpad('', 1000000, 'v') || rpad('', 1000000, 'u') || rpad('', 1000000, 't') || rpad('', 1000000, 's') || rpad('', 1000000, 'r') || rpad('', 1000000, 'q') t",
+    );
     await expect.poll(async () => (await cell(o.page, 1, 2).textContent())?.length).toBeLessThan(500);
     await o.page.locator("[role=grid]").focus();
     await o.page.keyboard.press("Enter");
@@ -77,14 +85,35 @@ describe("bad input", () => {
   test("columns of the same name, and answers that are no JSON", async () => {
     const o = await open(browser, server.url);
     o.allow(/status of 400/);
-    await o.page.route("**/exec", (r) => (r.request().postData()?.includes("twice") === true ? r.fulfill({ json: { query: "", columns: [{ name: "a", type: "INT" }, { name: "a", type: "STRING" }], timestamp: -1, dataset: [[1, "x"]], count: 1 } }) : r.request().postData()?.includes("broken") === true ? r.fulfill({ body: '{"columns":[' }) : r.continue()));
+    await o.page.route("**/exec", (r) =>
+      r.request().postData()?.includes("twice") === true
+        ? r.fulfill({
+            json: {
+              query: "",
+              columns: [
+                { name: "a", type: "INT" },
+                { name: "a", type: "STRING" },
+              ],
+              timestamp: -1,
+              dataset: [[1, "x"]],
+              count: 1,
+            },
+          })
+        : r.request().postData()?.includes("broken") === true
+          ? r.fulfill({ body: '{"columns":[' })
+          : r.continue(),
+    );
     await run(o.page, "select twice");
-    await expect.poll(async () => [await cell(o.page, 1, 2).textContent(), await cell(o.page, 1, 3).textContent()]).toEqual(["1", "x"]);
+    await expect
+      .poll(async () => [await cell(o.page, 1, 2).textContent(), await cell(o.page, 1, 3).textContent()])
+      .toEqual(["1", "x"]);
     await o.page.locator("[role=grid]").focus();
     await o.page.keyboard.press("Control+a");
     await o.page.keyboard.press("Shift+F10");
     await o.page.getByRole("menuitem", { name: "Copy as JSON" }).click();
-    await expect.poll(() => o.page.evaluate(() => navigator.clipboard.readText())).toBe('[\n  {"a": 1, "a_2": "x"}\n]\n');
+    await expect
+      .poll(() => o.page.evaluate(() => navigator.clipboard.readText()))
+      .toBe('[\n  {"a": 1, "a_2": "x"}\n]\n');
     await run(o.page, "select broken");
     await expect.poll(() => o.page.locator(".run-error").textContent()).toContain("The answer is no JSON");
     await close(o);
@@ -101,7 +130,9 @@ describe("bad input", () => {
     await o.page.keyboard.press("Enter");
     await o.page.getByRole("button", { name: "History" }).click();
     await o.page.locator(".history-entry").waitFor();
-    expect(await o.page.locator("main img:not(.cm-widgetBuffer)").evaluateAll((all) => all.map((e) => e.outerHTML))).toEqual([]);
+    expect(
+      await o.page.locator("main img:not(.cm-widgetBuffer)").evaluateAll((all) => all.map((e) => e.outerHTML)),
+    ).toEqual([]);
     await expect.poll(() => o.page.locator(".tab").first().textContent()).toBe(html);
     await close(o);
   });
@@ -134,7 +165,15 @@ describe("storage", () => {
 
   long("not to be had at all: the page starts", async () => {
     const context = await browser.newContext();
-    await context.addInitScript(() => Object.defineProperty(window, "indexedDB", { get: () => ({ open: () => { throw new DOMException("no", "SecurityError"); } }) }));
+    await context.addInitScript(() =>
+      Object.defineProperty(window, "indexedDB", {
+        get: () => ({
+          open: () => {
+            throw new DOMException("no", "SecurityError");
+          },
+        }),
+      }),
+    );
     const o = await open(browser, server.url, { context });
     await o.page.locator(".banner", { hasText: "cannot be used" }).waitFor();
     await run(o.page, "select 8");

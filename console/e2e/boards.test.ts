@@ -12,9 +12,13 @@ around(
     server = await new Server().start();
     browser = await launch();
     await server.sql("create table trades (ts timestamp, symbol symbol, price double) timestamp(ts) partition by day");
-    await server.sql("insert into trades select timestamp_sequence('2026-01-01', 60000000), case when x % 2 = 0 then 'BTC' else 'ETH' end, x from long_sequence(1440)");
+    await server.sql(
+      "insert into trades select timestamp_sequence('2026-01-01', 60000000), case when x % 2 = 0 then 'BTC' else 'ETH' end, x from long_sequence(1440)",
+    );
     await server.sql("create table deployments (ts timestamp, what varchar) timestamp(ts) partition by day");
-    await server.sql("insert into deployments values ('2026-01-01T06:00:00', 'one <b>'), ('2026-01-01T06:10:00', 'two')");
+    await server.sql(
+      "insert into deployments values ('2026-01-01T06:00:00', 'one <b>'), ('2026-01-01T06:10:00', 'two')",
+    );
   },
   async () => {
     await browser?.close();
@@ -28,7 +32,10 @@ interface Settings {
 }
 const settings = async () => (await (await fetch(`${server.url}/settings`)).json()) as Settings;
 const keep = async (name: string, board: object) => {
-  const r = await fetch(`${server.url}/settings?version=${(await settings())["preferences.version"]}`, { method: "POST", body: JSON.stringify({ [`board.${name}`]: JSON.stringify({ almanacBoard: 1, ...board }) }) });
+  const r = await fetch(`${server.url}/settings?version=${(await settings())["preferences.version"]}`, {
+    method: "POST",
+    body: JSON.stringify({ [`board.${name}`]: JSON.stringify({ almanacBoard: 1, ...board }) }),
+  });
   expect(r.status).toBe(200);
 };
 const cellOf = (page: Page, title: string) => page.getByRole("region", { name: title, exact: true });
@@ -69,15 +76,22 @@ describe("boards", () => {
     expect(await axe(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Apply" }).click();
     await add("Text");
-    await dialog.getByLabel("Markdown").fill("## What it is\n\n**Prices** <img src=x onerror=alert(1)>, [bad](javascript:alert(1))");
+    await dialog
+      .getByLabel("Markdown")
+      .fill("## What it is\n\n**Prices** <img src=x onerror=alert(1)>, [bad](javascript:alert(1))");
     await dialog.getByRole("button", { name: "Apply" }).click();
     await page.locator(".markdown h5", { hasText: "What it is" }).waitFor();
     expect(await page.locator(".markdown img, .markdown a").count()).toBe(0);
     expect(await axe(page)).toEqual([]);
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByText("The board is saved on the server.").waitFor();
-    const kept = JSON.parse((await settings()).preferences["board.My <b> board"] ?? "{}") as { cells: Array<{ spec?: object }>; variables: object[] };
-    expect(kept.variables).toEqual([{ name: "@symbol", value: "ETH", choices: "SELECT DISTINCT symbol FROM trades ORDER BY symbol" }]);
+    const kept = JSON.parse((await settings()).preferences["board.My <b> board"] ?? "{}") as {
+      cells: Array<{ spec?: object }>;
+      variables: object[];
+    };
+    expect(kept.variables).toEqual([
+      { name: "@symbol", value: "ETH", choices: "SELECT DISTINCT symbol FROM trades ORDER BY symbol" },
+    ]);
     expect(kept.cells[1]?.spec).toMatchObject({ type: "scatter", x: "ts", ys: ["price"], series: "symbol" });
     /* somebody else opens it */
     await page.reload();
@@ -89,7 +103,9 @@ describe("boards", () => {
     await expect.poll(() => value(page, "Highest")).toBe("9,999.5");
     await page.getByLabel("Time range").selectOption("$today");
     await expect.poll(() => value(page, "Highest")).toBe("null");
-    await page.goto(`${server.url}/#/boards?${new URLSearchParams({ name: "My <b> board", only: "1", range: "2026-01-01", "@symbol": "BTC" })}`);
+    await page.goto(
+      `${server.url}/#/boards?${new URLSearchParams({ name: "My <b> board", only: "1", range: "2026-01-01", "@symbol": "BTC" })}`,
+    );
     await expect.poll(() => value(page, "Highest")).toBe("1,440");
     expect(await page.locator("header.head").count()).toBe(0);
     await cellOf(page, "Prices").getByRole("button", { name: "ETH" }).click();
@@ -98,7 +114,19 @@ describe("boards", () => {
   });
 
   test("cells are moved, changed in size, copied, taken away; an error and an empty answer are said; two at once: neither is lost", async () => {
-    await keep("two", { cells: [{ kind: "sql", title: "a", text: "select nope from trades", show: "table" }, { kind: "sql", title: "b", text: "select * from trades where price < 0" }, { kind: "sql", title: "c", text: "select symbol, max(price) p from trades group by symbol order by symbol", show: "table", sql: true }] });
+    await keep("two", {
+      cells: [
+        { kind: "sql", title: "a", text: "select nope from trades", show: "table" },
+        { kind: "sql", title: "b", text: "select * from trades where price < 0" },
+        {
+          kind: "sql",
+          title: "c",
+          text: "select symbol, max(price) p from trades group by symbol order by symbol",
+          show: "table",
+          sql: true,
+        },
+      ],
+    });
     const o = await open(browser, server.url, { path: "/#/boards", allow: /status of 400/ });
     const { page } = o;
     await page.getByRole("link", { name: /^two/ }).click();
@@ -132,12 +160,21 @@ describe("boards", () => {
     await page.getByLabel("New name").fill("three");
     await page.getByRole("button", { name: "Rename", exact: true }).click();
     await page.getByRole("heading", { name: "three" }).waitFor();
-    expect(Object.keys((await settings()).preferences).filter((k) => k === "board.two" || k === "board.three")).toEqual(["board.three"]);
+    expect(Object.keys((await settings()).preferences).filter((k) => k === "board.two" || k === "board.three")).toEqual(
+      ["board.three"],
+    );
     await close(o);
   });
 
   test("whoever opens a board changes nothing by it", async () => {
-    await keep("trap", { cells: [{ kind: "sql", title: "a", text: "drop table deployments" }, { kind: "sql", title: "b", text: "insert into deployments values (now(), 'x')", show: "table" }], events: "truncate table deployments", variables: [{ name: "@a", value: "", choices: "delete from deployments where what = @a" }] });
+    await keep("trap", {
+      cells: [
+        { kind: "sql", title: "a", text: "drop table deployments" },
+        { kind: "sql", title: "b", text: "insert into deployments values (now(), 'x')", show: "table" },
+      ],
+      events: "truncate table deployments",
+      variables: [{ name: "@a", value: "", choices: "delete from deployments where what = @a" }],
+    });
     const o = await open(browser, server.url, { path: "/#/boards?name=trap", allow: /status of 4\d\d/ });
     for (const title of ["a", "b"]) await cellOf(o.page, title).getByText("A board only reads.").waitFor();
     await o.page.getByText("Events: A board only reads.").waitFor();
@@ -166,7 +203,9 @@ describe("boards", () => {
     await page.getByRole("button", { name: "Put it there" }).click();
     await cellOf(page, "p and q").locator("canvas").waitFor();
     const kept = JSON.parse((await settings()).preferences["board.ops"] ?? "{}") as { cells: object[] };
-    expect(kept.cells).toMatchObject([{ title: "p and q", spec: { type: "area", x: "ts", ys: ["p", "q"], axes: { q: "right" } } }]);
+    expect(kept.cells).toMatchObject([
+      { title: "p and q", spec: { type: "area", x: "ts", ys: ["p", "q"], axes: { q: "right" } } },
+    ]);
     /* the colour of the marks is in the picture */
     const marked = () =>
       page.locator(".board-cell canvas").evaluate((canvas: HTMLCanvasElement) => {
@@ -174,7 +213,12 @@ describe("boards", () => {
         probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--mark");
         probe.fillRect(0, 0, 1, 1);
         const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
-        const { data } = (canvas.getContext("2d") as CanvasRenderingContext2D).getImageData(0, 0, canvas.width, canvas.height);
+        const { data } = (canvas.getContext("2d") as CanvasRenderingContext2D).getImageData(
+          0,
+          0,
+          canvas.width,
+          canvas.height,
+        );
         let n = 0;
         for (let i = 0; i < data.length; i += 4) if (data[i] === r && data[i + 1] === g && data[i + 2] === b) n++;
         return n;

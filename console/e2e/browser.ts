@@ -26,7 +26,15 @@ export function around(setUp: () => Promise<void>, tearDown: () => Promise<void>
 export const launch = (): Promise<Browser> =>
   chromium.launch({
     executablePath: EXECUTABLE,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
   });
 
 export interface Opened {
@@ -61,12 +69,19 @@ export async function open(browser: Browser, url: string, options: OpenOptions =
   const add = (text: string) => {
     if (!allowed.some((a) => a.test(text))) faults.push(text);
   };
-  const others = (address: string) => address !== "" && options.hosts?.includes(new URL(address).origin) === true; /* what they say on pages of their own */
+  const others = (address: string) =>
+    address !== "" &&
+    options.hosts?.includes(new URL(address).origin) === true; /* what they say on pages of their own */
   page.on("console", (m) => m.type() === "error" && !others(m.location().url) && add(`console: ${m.text()}`));
   page.on("pageerror", (e) => add(`error: ${e.message}`));
   page.on("request", (r) => {
     const at = new URL(r.url());
-    if (at.protocol.startsWith("http") && at.origin !== new URL(url).origin && options.hosts?.includes(at.origin) !== true) add(`request to ${at.origin}`);
+    if (
+      at.protocol.startsWith("http") &&
+      at.origin !== new URL(url).origin &&
+      options.hosts?.includes(at.origin) !== true
+    )
+      add(`request to ${at.origin}`);
   });
   await page.goto(url + (options.path ?? "/"));
   await page.locator("main").waitFor();
@@ -98,14 +113,20 @@ export async function run(page: Page, text?: string, all = false): Promise<void>
 
 /* Does what starts a run, and waits until all of that run has ended: what the page shows of an earlier one does not count. */
 export async function ran(page: Page, start: () => Promise<unknown>): Promise<void> {
-  const newest = () => page.evaluate(() => Number(document.querySelector<HTMLElement>("[data-run][data-busy=false]")?.dataset.run ?? 0));
-  const before = await page.evaluate(() => Number(document.querySelector<HTMLElement>(".results[data-run]")?.dataset.run ?? 0));
+  const newest = () =>
+    page.evaluate(() => Number(document.querySelector<HTMLElement>("[data-run][data-busy=false]")?.dataset.run ?? 0));
+  const before = await page.evaluate(() =>
+    Number(document.querySelector<HTMLElement>(".results[data-run]")?.dataset.run ?? 0),
+  );
   await start();
   await expect.poll(newest).toBeGreaterThan(before);
 }
 
 /* What this browser keeps of one kind: [] before there is any. The page writes a moment after the change. */
-export const stored = <T = { title: string; text: string; order: number }>(page: Page, store: "tabs" | "closed" | "history"): Promise<T[]> =>
+export const stored = <T = { title: string; text: string; order: number }>(
+  page: Page,
+  store: "tabs" | "closed" | "history",
+): Promise<T[]> =>
   page.evaluate(async (name) => {
     if (!(await indexedDB.databases()).some((d) => d.name === "almanac-console")) return [];
     return new Promise<never[]>((found, failed) => {
@@ -122,10 +143,14 @@ export const stored = <T = { title: string; text: string; order: number }>(page:
   }, store);
 
 /* Waits until the text of a tab is kept. */
-export const kept = (page: Page, text: string) => expect.poll(async () => (await stored(page, "tabs")).map((t) => t.text)).toContainEqual(expect.stringContaining(text));
+export const kept = (page: Page, text: string) =>
+  expect
+    .poll(async () => (await stored(page, "tabs")).map((t) => t.text))
+    .toContainEqual(expect.stringContaining(text));
 
 /* The text of a cell of the grid; row counted from 1, as the page shows it. */
-export const cell = (page: Page, row: number, column: number) => page.locator(`.grid-row[aria-rowindex="${row + 1}"] [aria-colindex="${column}"]`);
+export const cell = (page: Page, row: number, column: number) =>
+  page.locator(`.grid-row[aria-rowindex="${row + 1}"] [aria-colindex="${column}"]`);
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -133,11 +158,25 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 export async function axe(page: Page): Promise<string[]> {
   await page.evaluate(axeSource);
   return page.evaluate(async () => {
-    type Finding = { impact: string; id: string; help: string; nodes: Array<{ target: string[]; failureSummary: string }> };
-    const run = (window as unknown as { axe: { run(on: Document, o: object): Promise<{ violations: Finding[] }> } }).axe.run;
-    const { violations } = await run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] });
+    type Finding = {
+      impact: string;
+      id: string;
+      help: string;
+      nodes: Array<{ target: string[]; failureSummary: string }>;
+    };
+    const run = (window as unknown as { axe: { run(on: Document, o: object): Promise<{ violations: Finding[] }> } }).axe
+      .run;
+    const { violations } = await run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    });
     return violations
       .filter((v) => v.impact === "serious" || v.impact === "critical")
-      .map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => `${n.target.join(" ")} (${n.failureSummary})`).slice(0, 3).join("; ")}`);
+      .map(
+        (v) =>
+          `${v.id}: ${v.help}: ${v.nodes
+            .map((n) => `${n.target.join(" ")} (${n.failureSummary})`)
+            .slice(0, 3)
+            .join("; ")}`,
+      );
   });
 }

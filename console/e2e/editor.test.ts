@@ -11,8 +11,12 @@ around(
   async () => {
     server = await new Server().start();
     browser = await launch();
-    await server.sql("create table trades (timestamp timestamp, symbol symbol, price double, \"odd name\" long) timestamp(timestamp) partition by day");
-    await server.sql("insert into trades select timestamp_sequence('2026-01-01', 1000000), rnd_symbol('BTC', 'ETH'), x * 0.25, x from long_sequence(100)");
+    await server.sql(
+      'create table trades (timestamp timestamp, symbol symbol, price double, "odd name" long) timestamp(timestamp) partition by day',
+    );
+    await server.sql(
+      "insert into trades select timestamp_sequence('2026-01-01', 1000000), rnd_symbol('BTC', 'ETH'), x * 0.25, x from long_sequence(100)",
+    );
   },
   async () => {
     await browser?.close();
@@ -20,7 +24,11 @@ around(
   },
 );
 
-const text = (page: Page) => page.locator(".cm-content .cm-line").allTextContents().then((lines) => lines.join("\n"));
+const text = (page: Page) =>
+  page
+    .locator(".cm-content .cm-line")
+    .allTextContents()
+    .then((lines) => lines.join("\n"));
 const options = (page: Page) => page.locator(".cm-tooltip-autocomplete li .cm-completionLabel").allTextContents();
 const marks = (page: Page) => page.locator(".cm-run-gutter [data-run]").allTextContents();
 
@@ -41,7 +49,8 @@ const watchErrors = (page: Page) =>
     (window as unknown as Watched).seen = seen;
     window.addEventListener("keydown", () => (key = performance.now()), true);
     new MutationObserver(() => {
-      for (const e of content.querySelectorAll(".cm-lintRange-error")) seen.push({ text: e.textContent, after: performance.now() - key });
+      for (const e of content.querySelectorAll(".cm-lintRange-error"))
+        seen.push({ text: e.textContent, after: performance.now() - key });
     }).observe(content, { childList: true, subtree: true, attributes: true });
   });
 const wrong = (page: Page) => page.locator(".cm-lintRange-error").allTextContents();
@@ -50,7 +59,10 @@ describe("errors while typing", () => {
   test("of all statements, without running them; the word at the caret has time; they go as the text gets right", async () => {
     const o = await open(browser, server.url);
     const { page } = o;
-    await write(page, "create table made (a int); select a from made; select 'é😀', nope from trades; update trades set prise = @p where price > @p;\nselect 1");
+    await write(
+      page,
+      "create table made (a int); select a from made; select 'é😀', nope from trades; update trades set prise = @p where price > @p;\nselect 1",
+    );
     await expect.poll(() => wrong(page)).toEqual(["nope", "prise"]);
     await page.locator(".cm-lintRange-error").first().hover();
     await page.locator(".cm-tooltip-lint", { hasText: "Invalid column: nope" }).waitFor();
@@ -72,7 +84,9 @@ describe("errors while typing", () => {
     await page.keyboard.press("Control+a");
     await run(page, "create table soon_there (a int)");
     await watchErrors(page);
-    const looked = page.waitForResponse((r) => r.url().includes("validate") && (r.request().postData() ?? r.url()).includes("soon_there"));
+    const looked = page.waitForResponse(
+      (r) => r.url().includes("validate") && (r.request().postData() ?? r.url()).includes("soon_there"),
+    );
     await write(page, "select * from soon_there");
     await looked;
     await page.waitForTimeout(1000); /* even the word at the caret counts now */
@@ -90,14 +104,20 @@ describe("time range", () => {
     await page.keyboard.press("Alt+r");
     const dialog = page.getByRole("dialog", { name: "Time range" });
     await ran(page, () => dialog.getByRole("button", { name: "Last 24 hours" }).click());
-    await expect.poll(() => text(page)).toBe("select 1;\nselect count() c from trades where timestamp IN '$now - 24h..$now' AND (price > 1 or price < 0); select 2");
+    await expect
+      .poll(() => text(page))
+      .toBe(
+        "select 1;\nselect count() c from trades where timestamp IN '$now - 24h..$now' AND (price > 1 or price < 0); select 2",
+      );
     await expect.poll(() => cell(page, 1, 2).textContent()).toBe("0");
     await page.getByRole("button", { name: /^Time range/ }).click();
     await dialog.getByLabel("From (UTC)").fill("2026-01-01T00:00:00");
     await dialog.getByLabel("To (UTC)").fill("2026-01-01T00:00:09");
     await dialog.getByRole("button", { name: "Write and run" }).click();
     await expect.poll(() => cell(page, 1, 2).textContent()).toBe("6"); /* of ten seconds those with a price above 1 */
-    await expect.poll(() => text(page)).toContain("where timestamp BETWEEN '2026-01-01T00:00:00Z' AND '2026-01-01T00:00:09Z' AND (price");
+    await expect
+      .poll(() => text(page))
+      .toContain("where timestamp BETWEEN '2026-01-01T00:00:00Z' AND '2026-01-01T00:00:09Z' AND (price");
     await page.keyboard.press("Alt+r");
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Last 5 minutes");
     await dialog.getByText("Rows from 2026-01-01 00:00:00 to 2026-01-01 00:01:39 UTC.").waitFor();
@@ -105,7 +125,9 @@ describe("time range", () => {
     await expect.poll(() => text(page)).toContain("where timestamp IN '2026-01-01' AND (price");
     await page.keyboard.press("Alt+r");
     await dialog.getByRole("button", { name: "Take it away" }).click();
-    await expect.poll(() => text(page)).toBe("select 1;\nselect count() c from trades where (price > 1 or price < 0); select 2");
+    await expect
+      .poll(() => text(page))
+      .toBe("select 1;\nselect count() c from trades where (price > 1 or price < 0); select 2");
     await write(page, "select x from long_sequence(1)");
     await page.keyboard.press("Alt+r");
     await dialog.getByText("No table with a designated timestamp").waitFor();
@@ -136,7 +158,9 @@ describe("completion", () => {
     await page.keyboard.press("Enter");
     await expect.poll(() => text(page)).toBe('select t."odd name" from trades t');
     await typed(page, "select ", "regr_sl");
-    await expect.poll(() => page.locator(".cm-completionInfo").textContent()).toContain("Slope of the line of least squares.");
+    await expect
+      .poll(() => page.locator(".cm-completionInfo").textContent())
+      .toContain("Slope of the line of least squares.");
     await page.waitForTimeout(200); /* a choice that comes at once is not taken */
     await page.keyboard.press("Enter");
     await expect.poll(() => text(page)).toBe("select regr_slope()");
@@ -148,7 +172,9 @@ describe("completion", () => {
   test("what the place calls for: periods, ways to fill, spans of time, units, types, columns of the table that is changed; nothing else behind a value", async () => {
     const o = await open(browser, server.url);
     const { page } = o;
-    await expect.poll(async () => (await typed(page, "select * from ", "tr"), options(page))).toContain("trades"); /* names have come */
+    await expect
+      .poll(async () => (await typed(page, "select * from ", "tr"), options(page)))
+      .toContain("trades"); /* names have come */
     for (const [begin, rest, first] of [
       ["select timestamp, avg(price) from trades sample by", " ", "1s"],
       ["select timestamp, avg(price) from trades sample by 1h fill", "(", "prev"],
@@ -230,10 +256,20 @@ describe("runs", () => {
   test("parameters, by number and by name", async () => {
     const o = await open(browser, server.url);
     await write(o.page, "select $1::int + 1 a, @who || '!' b, $2::string c");
-    for (const [name, value] of [["$1", "41"], ["@who", "a'; drop"]] as const) await o.page.locator(".param-bar label", { hasText: name }).locator("input").fill(value);
+    for (const [name, value] of [
+      ["$1", "41"],
+      ["@who", "a'; drop"],
+    ] as const)
+      await o.page.locator(".param-bar label", { hasText: name }).locator("input").fill(value);
     await o.page.locator(".cm-content").focus();
     await run(o.page);
-    await expect.poll(async () => [await cell(o.page, 1, 2).textContent(), await cell(o.page, 1, 3).textContent(), await cell(o.page, 1, 4).textContent()]).toEqual(["42", "a'; drop!", "null"]);
+    await expect
+      .poll(async () => [
+        await cell(o.page, 1, 2).textContent(),
+        await cell(o.page, 1, 3).textContent(),
+        await cell(o.page, 1, 4).textContent(),
+      ])
+      .toEqual(["42", "a'; drop!", "null"]);
     await close(o);
   });
 
@@ -300,7 +336,9 @@ describe("tabs and history", () => {
     await page.keyboard.press("Alt+ArrowLeft");
     await expect.poll(titles).toEqual(["Mine", "Query 1"]);
     await kept(page, "select 'second'");
-    await expect.poll(async () => (await stored(page, "tabs")).sort((a, b) => a.order - b.order).map((t) => t.title)).toEqual(["Mine", "Query 1"]);
+    await expect
+      .poll(async () => (await stored(page, "tabs")).sort((a, b) => a.order - b.order).map((t) => t.title))
+      .toEqual(["Mine", "Query 1"]);
     await page.reload();
     await expect.poll(titles).toEqual(["Mine", "Query 1"]);
     await expect.poll(() => page.locator(".tab[aria-selected=true]").textContent()).toBe("Mine");
@@ -324,7 +362,9 @@ describe("tabs and history", () => {
     await page.reload();
     await page.getByRole("button", { name: "History" }).click();
     await expect.poll(() => page.locator(".history-entry").count()).toBe(2);
-    await expect.poll(() => page.locator(".history-entry").first().textContent()).toContain("Invalid column: nothing_there");
+    await expect
+      .poll(() => page.locator(".history-entry").first().textContent())
+      .toContain("Invalid column: nothing_there");
     await page.getByRole("searchbox", { name: "Search the history" }).fill("needle");
     await expect.poll(() => page.locator(".history-entry code").allTextContents()).toEqual(["select 'needle'"]);
     await page.locator(".history-text").click();
@@ -333,7 +373,9 @@ describe("tabs and history", () => {
   });
 
   test("a link brings a tab that does not run", async () => {
-    const o = await open(browser, server.url, { path: "/#/?" + new URLSearchParams({ title: "Shared", sql: "select 'from a link'" }) });
+    const o = await open(browser, server.url, {
+      path: "/#/?" + new URLSearchParams({ title: "Shared", sql: "select 'from a link'" }),
+    });
     const { page } = o;
     await expect.poll(() => page.locator(".tab[aria-selected=true]").textContent()).toBe("Shared");
     await expect.poll(() => text(page)).toBe("select 'from a link'");
@@ -366,7 +408,8 @@ describe("tabs and history", () => {
     await o.page.locator("[role=grid]").focus();
     await o.page.keyboard.press("?");
     await expect.poll(() => o.page.locator("dialog .keys").textContent()).toContain("Run all statements of the tab");
-    const focused = () => o.page.evaluate(() => document.activeElement?.getAttribute("role") ?? document.activeElement?.className);
+    const focused = () =>
+      o.page.evaluate(() => document.activeElement?.getAttribute("role") ?? document.activeElement?.className);
     await o.page.keyboard.press("Escape");
     await o.page.locator("dialog").waitFor({ state: "detached" });
     await expect.poll(focused).toBe("grid"); /* given back */

@@ -12,8 +12,12 @@ around(
   async () => {
     server = await new Server().start();
     browser = await launch();
-    await server.sql("create table trades (ts timestamp, symbol symbol, price double, amount long) timestamp(ts) partition by day");
-    await server.sql("insert into trades select timestamp_sequence('2026-01-01', 1000000), rnd_symbol('BTC', 'ETH'), x * 0.25, x from long_sequence(5000)");
+    await server.sql(
+      "create table trades (ts timestamp, symbol symbol, price double, amount long) timestamp(ts) partition by day",
+    );
+    await server.sql(
+      "insert into trades select timestamp_sequence('2026-01-01', 1000000), rnd_symbol('BTC', 'ETH'), x * 0.25, x from long_sequence(5000)",
+    );
   },
   async () => {
     await browser?.close();
@@ -35,10 +39,13 @@ describe("grid", () => {
     await expect.poll(() => cell(o.page, 1_000_000, 2).textContent(), { timeout: 5000 }).toBe("1000000");
     await expect.poll(() => cell(o.page, 1_000_000, 4).textContent()).toBe("2000000");
     /* no digit of a number is cut, wherever it stands */
-    await expect.poll(() => cell(o.page, 999_999, 5).evaluate((e) => `${e.textContent} ${e.scrollWidth <= e.clientWidth}`)).toBe("499999.5 true");
+    await expect
+      .poll(() => cell(o.page, 999_999, 5).evaluate((e) => `${e.textContent} ${e.scrollWidth <= e.clientWidth}`))
+      .toBe("499999.5 true");
     /* by the scroll bar to the middle and to the very end: the last row is seen whole */
     await o.page.locator(".grid-scroller").evaluate((el) => (el.scrollTop = el.scrollHeight / 2));
-    const middle = async () => Number((await o.page.locator(".grid-number").first().textContent())?.replaceAll(",", ""));
+    const middle = async () =>
+      Number((await o.page.locator(".grid-number").first().textContent())?.replaceAll(",", ""));
     await expect.poll(async () => Math.abs((await middle()) - 500_000)).toBeLessThan(2000);
     await expect.poll(() => o.page.locator(".grid-cell.waiting").count()).toBe(0);
     await o.page.locator(".grid-scroller").evaluate((el) => (el.scrollTop = el.scrollHeight));
@@ -54,7 +61,10 @@ describe("grid", () => {
     const { page } = o;
     await write(page, "select x, pg_sleep(0.00001) s from long_sequence(100000000)");
     await page.keyboard.press("F9");
-    await cell(page, 1000, 2).or(cell(page, 1, 2)).first().waitFor();
+    await cell(page, 1000, 2)
+      .or(cell(page, 1, 2))
+      .first()
+      .waitFor();
     await expect.poll(() => page.locator(".run-summary").textContent()).toMatch(/Running.*rows so far|Running/);
     await expect.poll(() => page.locator(".grid-note").textContent()).toContain("still coming");
     await expect.poll(() => page.getByRole("button", { name: "Chart" }).isDisabled()).toBe(true);
@@ -77,19 +87,28 @@ describe("grid", () => {
     await page.locator(".grid-filter input").fill("btc 49");
     await page.locator("[role=columnheader]", { hasText: "amount" }).click();
     await page.locator("[role=columnheader]", { hasText: "amount" }).click();
-    await expect.poll(() => page.locator(".grid-note").textContent()).toContain("Of the 1,000 rows that are loaded, of 5,000");
+    await expect
+      .poll(() => page.locator(".grid-note").textContent())
+      .toContain("Of the 1,000 rows that are loaded, of 5,000");
     await ran(page, () => page.getByRole("button", { name: "Of all rows" }).click());
     await expect.poll(() => page.locator(".cm-content").textContent()).toContain('ORDER BY "amount" DESC');
-    const [wanted] = (await server.sql("select max(amount), count() from trades where amount::string like '%49%' and symbol = 'BTC'")).dataset;
+    const [wanted] = (
+      await server.sql("select max(amount), count() from trades where amount::string like '%49%' and symbol = 'BTC'")
+    ).dataset;
     await expect.poll(() => cell(page, 1, 2).textContent()).toBe(String(wanted?.[0]));
-    await expect.poll(async () => (await page.locator(".run-summary").textContent())?.replace(",", "")).toContain(`${String(wanted?.[1])} row`);
+    await expect
+      .poll(async () => (await page.locator(".run-summary").textContent())?.replace(",", ""))
+      .toContain(`${String(wanted?.[1])} row`);
     await close(o);
   });
 
   test("digits, nulls, empty texts and markup are shown as they are", async () => {
     const o = await open(browser, server.url);
     const html = "<img src=x onerror=alert(1)><b>x</b>";
-    await run(o.page, `select 9223372036854775807 a, 0.1 b, null::string c, '' d, '${html}' "<i>e</i>", -9223372036854775807 f, 1.0e300 g, 12345678901234567.89m h`);
+    await run(
+      o.page,
+      `select 9223372036854775807 a, 0.1 b, null::string c, '' d, '${html}' "<i>e</i>", -9223372036854775807 f, 1.0e300 g, 12345678901234567.89m h`,
+    );
     const texts = [];
     for (let c = 2; c <= 9; c++) texts.push(await cell(o.page, 1, c).textContent());
     expect(texts.slice(0, 6)).toEqual(["9223372036854775807", "0.1", "null", "''", html, "-9223372036854775807"]);
@@ -151,7 +170,12 @@ describe("grid", () => {
     await o.page.mouse.down();
     await o.page.mouse.move(b.x + 20, b.y + 10, { steps: 5 });
     await o.page.mouse.up();
-    await expect.poll(async () => [await head("c1").getAttribute("aria-colindex"), await head("c0").getAttribute("aria-colindex")]).toEqual(["2", "3"]);
+    await expect
+      .poll(async () => [
+        await head("c1").getAttribute("aria-colindex"),
+        await head("c0").getAttribute("aria-colindex"),
+      ])
+      .toEqual(["2", "3"]);
     const menu = async (name: string, item: string) => {
       await head(name).click({ button: "right" });
       await o.page.getByRole("menuitem", { name: item }).click();
@@ -174,7 +198,9 @@ describe("grid", () => {
     await o.page.locator(".grid-column", { hasText: "x" }).first().click();
     await o.page.locator(".grid-column", { hasText: "x" }).first().click();
     await expect.poll(() => cell(o.page, 1, 2).textContent()).toBe("1000");
-    await expect.poll(() => o.page.locator(".grid-note").textContent()).toContain("Of the 1,000 rows that are loaded, of 2,500");
+    await expect
+      .poll(() => o.page.locator(".grid-note").textContent())
+      .toContain("Of the 1,000 rows that are loaded, of 2,500");
     await o.page.getByRole("searchbox", { name: "Filter the rows" }).fill("77 [9");
     await expect.poll(() => o.page.locator("[role=grid]").getAttribute("aria-rowcount")).toBe("2");
     await o.page.locator("[role=grid]").focus();
@@ -187,13 +213,27 @@ describe("grid", () => {
   test("downloads are what /exp answers, and errors are no files", async () => {
     const o = await open(browser, server.url);
     await run(o.page, "select * from trades where symbol = 'BTC'");
-    for (const [title, fmt] of [["CSV", "csv"], ["Parquet", "parquet"]] as const) {
+    for (const [title, fmt] of [
+      ["CSV", "csv"],
+      ["Parquet", "parquet"],
+    ] as const) {
       await o.page.getByRole("button", { name: "Download all rows" }).click();
-      const [file] = await Promise.all([o.page.waitForEvent("download"), o.page.getByRole("menuitem", { name: `Download ${title}` }).click()]);
+      const [file] = await Promise.all([
+        o.page.waitForEvent("download"),
+        o.page.getByRole("menuitem", { name: `Download ${title}` }).click(),
+      ]);
       expect(file.suggestedFilename()).toBe(`trades.${fmt}`);
-      const want = Buffer.from(await (await fetch(`${server.url}/exp?${new URLSearchParams({ query: "select * from trades where symbol = 'BTC'", fmt })}`)).arrayBuffer());
+      const want = Buffer.from(
+        await (
+          await fetch(
+            `${server.url}/exp?${new URLSearchParams({ query: "select * from trades where symbol = 'BTC'", fmt })}`,
+          )
+        ).arrayBuffer(),
+      );
       const got = readFileSync(await file.path());
-      expect(fmt === "csv" ? got.equals(want) : got.subarray(0, 4).toString() === "PAR1" && got.length > 1000).toBe(true);
+      expect(fmt === "csv" ? got.equals(want) : got.subarray(0, 4).toString() === "PAR1" && got.length > 1000).toBe(
+        true,
+      );
     }
     o.allow(/status of 400/);
     await server.sql("drop table trades");

@@ -12,7 +12,14 @@ let browser: Browser;
 
 around(
   async () => {
-    [server, browser] = await Promise.all([new Server({ ALMANAC_ACL_ENABLED: "true", ALMANAC_ACL_ADMIN_PASSWORD: "for-the-tests", ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT: "4096" }).start(), launch()]);
+    [server, browser] = await Promise.all([
+      new Server({
+        ALMANAC_ACL_ENABLED: "true",
+        ALMANAC_ACL_ADMIN_PASSWORD: "for-the-tests",
+        ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT: "4096",
+      }).start(),
+      launch(),
+    ]);
     server.login = `Basic ${btoa("admin:for-the-tests")}`;
     for (const sql of [
       "create table anns_secret (ts timestamp, who symbol) timestamp(ts) partition by day",
@@ -53,7 +60,8 @@ const held = (page: Page) =>
     const texts = [document.title, location.href];
     const walk = (root: Document | ShadowRoot) => {
       for (const e of root.querySelectorAll("*")) {
-        if (e instanceof HTMLInputElement || e instanceof HTMLTextAreaElement || e instanceof HTMLSelectElement) texts.push(e.value);
+        if (e instanceof HTMLInputElement || e instanceof HTMLTextAreaElement || e instanceof HTMLSelectElement)
+          texts.push(e.value);
         for (const a of e.attributes) texts.push(a.value);
         if (e.shadowRoot !== null) walk(e.shadowRoot);
       }
@@ -85,7 +93,8 @@ async function findsHers(page: Page): Promise<void> {
   await expect.poll(() => page.locator(".cm-content").textContent()).toContain("anns_column");
   expect(await page.locator(".tab").count()).toBe(2);
   const list = page.locator(".history-entry");
-  if ((await list.count()) === 0 && (await page.getByLabel("Search the history").count()) === 0) await page.getByRole("button", { name: "History" }).click();
+  if ((await list.count()) === 0 && (await page.getByLabel("Search the history").count()) === 0)
+    await page.getByRole("button", { name: "History" }).click();
   await list.filter({ hasText: "anns_column" }).first().waitFor();
 }
 
@@ -128,9 +137,13 @@ describe("log-out", () => {
     const { page } = o;
     await logIn(page, "ann");
     await page.locator(".cm-content").click();
-    await page.keyboard.insertText("select count(), 'anns_endless' v from long_sequence(1000000) a cross join long_sequence(100000000) b");
+    await page.keyboard.insertText(
+      "select count(), 'anns_endless' v from long_sequence(1000000) a cross join long_sequence(100000000) b",
+    );
     await page.keyboard.press("F9");
-    const running = async () => (await server.sql("select count() from query_activity() where username = 'ann' and query like '%endless%'")).dataset[0]?.[0];
+    const running = async () =>
+      (await server.sql("select count() from query_activity() where username = 'ann' and query like '%endless%'"))
+        .dataset[0]?.[0];
     await expect.poll(running).toBe(1);
     await logOut(page);
     await expect.poll(running).toBe(0);
@@ -179,7 +192,9 @@ describe("without a log-out here", () => {
     await end();
     await logIn(page, "ann");
     await findsHers(page);
-    await page.locator(".run-error", { hasText: "Log in first." }).waitFor(); /* what the last statement was told is hers, too */
+    await page
+      .locator(".run-error", { hasText: "Log in first." })
+      .waitFor(); /* what the last statement was told is hers, too */
     await end();
     await logIn(page, "bob");
     await nothingOf(page, ANNS);
@@ -218,7 +233,11 @@ describe("what an older version kept without a name", () => {
     await asOld(o.page); /* Bob is in while the console becomes this one */
     await o.page.reload();
     await o.page.locator(".tab", { hasText: "Old" }).waitFor();
-    expect((await stored<{ title: string; user: string }>(o.page, "tabs")).filter((t) => t.title === "Old").map((t) => t.user)).toEqual(["user:bob"]);
+    expect(
+      (await stored<{ title: string; user: string }>(o.page, "tabs"))
+        .filter((t) => t.title === "Old")
+        .map((t) => t.user),
+    ).toEqual(["user:bob"]);
     await close(o);
   });
 
@@ -229,7 +248,11 @@ describe("what an older version kept without a name", () => {
     await asOld(o.page);
     await o.page.reload();
     await o.page.locator(".tab", { hasText: "Old" }).waitFor();
-    await expect.poll(async () => (await stored<{ title: string; user: string }>(o.page, "tabs")).map((t) => `${t.title} ${t.user}`)).toContain("Old ");
+    await expect
+      .poll(async () =>
+        (await stored<{ title: string; user: string }>(o.page, "tabs")).map((t) => `${t.title} ${t.user}`),
+      )
+      .toContain("Old ");
     expect(await o.page.evaluate(() => Object.keys(localStorage).filter((k) => k.includes(":")))).toEqual([]);
     expect(await o.page.getByTitle(/^Signed in as/).count()).toBe(0);
     await close(o);

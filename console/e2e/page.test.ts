@@ -37,7 +37,9 @@ describe("page", () => {
     await run(o.page, "select 1;\n\nselect 'é😀', wrong\nfrom long_sequence(1)", true);
     await expect.poll(() => o.page.locator(".cm-lintRange-error").textContent()).toBe("wrong");
     await expect.poll(() => o.page.locator(".cm-error-beside").textContent()).toMatch(/Invalid column: wrong/);
-    await expect.poll(() => o.page.locator(".cm-run-gutter [data-run]").allTextContents()).toEqual([expect.stringMatching(/^✓ .*ms$/), expect.stringMatching(/^✗ .*ms$/)]);
+    await expect
+      .poll(() => o.page.locator(".cm-run-gutter [data-run]").allTextContents())
+      .toEqual([expect.stringMatching(/^✓ .*ms$/), expect.stringMatching(/^✗ .*ms$/)]);
     await close(o);
   });
 
@@ -88,12 +90,15 @@ describe("page", () => {
 
   for (const theme of ["light", "dark"] as const)
     for (const width of [1280, 380])
-      ((theme === "light") === (width === 1280) ? test : long)(`nothing serious for axe: ${theme}, ${width} px`, async () => {
-        const o = await open(browser, server.url, { theme, width });
-        o.allow(/status of 400/);
-        await run(o.page, "select x, null n, 'a' t from long_sequence(1000); select nothing", true);
-        await o.page.locator(".run-tab").first().click();
-        expect(await axe(o.page)).toEqual([]);
-        await close(o);
-      });
+      ((theme === "light") === (width === 1280) ? test : long)(
+        `nothing serious for axe: ${theme}, ${width} px`,
+        async () => {
+          const o = await open(browser, server.url, { theme, width });
+          o.allow(/status of 400/);
+          await run(o.page, "select x, null n, 'a' t from long_sequence(1000); select nothing", true);
+          await o.page.locator(".run-tab").first().click();
+          expect(await axe(o.page)).toEqual([]);
+          await close(o);
+        },
+      );
 });

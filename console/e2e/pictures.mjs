@@ -7,13 +7,27 @@ import { chromium } from "playwright-core";
 const [url, folder = resolve(import.meta.dirname, "../../docs/images")] = process.argv.slice(2);
 if (url === undefined) throw new Error("node e2e/pictures.mjs URL [FOLDER]");
 
-const HOURS = "SELECT timestamp, first(price) open, max(price) high, min(price) low, last(price) close, sum(amount) volume\nFROM trades\nWHERE symbol = 'BTC-USD' AND timestamp IN '2026-01-06'\nSAMPLE BY 1h";
-const CSV = ["time,station,temperature,humidity,note", ...Array.from({ length: 12 }, (_, i) => `2026-03-0${1 + (i % 3)}T0${i % 10}:00:00Z,S${i % 4},${i === 5 ? "warm" : (12.5 + i / 4).toFixed(2)},${40 + i},${i === 2 ? '"clear, dry"' : ""}`)].join("\n");
+const HOURS =
+  "SELECT timestamp, first(price) open, max(price) high, min(price) low, last(price) close, sum(amount) volume\nFROM trades\nWHERE symbol = 'BTC-USD' AND timestamp IN '2026-01-06'\nSAMPLE BY 1h";
+const CSV = [
+  "time,station,temperature,humidity,note",
+  ...Array.from(
+    { length: 12 },
+    (_, i) =>
+      `2026-03-0${1 + (i % 3)}T0${i % 10}:00:00Z,S${i % 4},${i === 5 ? "warm" : (12.5 + i / 4).toFixed(2)},${40 + i},${i === 2 ? '"clear, dry"' : ""}`,
+  ),
+].join("\n");
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-gpu"],
+});
 
 async function picture(name, options, act) {
-  const context = await browser.newContext({ viewport: { width: options.width ?? 1280, height: options.height ?? 720 }, colorScheme: options.theme ?? "light" });
+  const context = await browser.newContext({
+    viewport: { width: options.width ?? 1280, height: options.height ?? 720 },
+    colorScheme: options.theme ?? "light",
+  });
   const page = await context.newPage();
   await page.goto(`${url}/${options.path ?? ""}`);
   await page.locator("main").waitFor();
@@ -46,9 +60,14 @@ await picture("completion", {}, async (page) => {
   await page.keyboard.press("End");
   await page.keyboard.type("regr_s", { delay: 30 });
 });
-await picture("error", { height: 520 }, (page) => run(page, "SELECT timestamp, symbol, prise\nFROM trades\nWHERE symbol = 'BTC-USD'"));
+await picture("error", { height: 520 }, (page) =>
+  run(page, "SELECT timestamp, symbol, prise\nFROM trades\nWHERE symbol = 'BTC-USD'"),
+);
 await picture("grid", { wait: 1500 }, async (page) => {
-  await run(page, "SELECT x, x * 0.5 half, rnd_symbol('a', 'b', 'c') s, timestamp_sequence('2026-01-01', 1000000) t FROM long_sequence(1000000)");
+  await run(
+    page,
+    "SELECT x, x * 0.5 half, rnd_symbol('a', 'b', 'c') s, timestamp_sequence('2026-01-01', 1000000) t FROM long_sequence(1000000)",
+  );
   await page.locator(".grid-scroller").focus();
   await page.keyboard.press("Control+End");
 });
@@ -56,12 +75,16 @@ await picture("chart", { wait: 1500 }, async (page) => (await run(page, HOURS), 
 await picture("import", {}, async (page) => {
   await view(page, "Tables");
   await page.getByRole("button", { name: "Import a file" }).first().click();
-  await page.locator("dialog input[type=file]").setInputFiles({ name: "weather.csv", mimeType: "text/csv", buffer: Buffer.from(CSV) });
+  await page
+    .locator("dialog input[type=file]")
+    .setInputFiles({ name: "weather.csv", mimeType: "text/csv", buffer: Buffer.from(CSV) });
   const type = page.getByLabel("Type of temperature");
   await type.fill("DOUBLE");
   await type.press("Enter");
 });
 await picture("dark", { theme: "dark" }, async (page) => (await opened(page), run(page, HOURS)));
 await picture("phone", { width: 380, height: 720 }, (page) => run(page, HOURS));
-await picture("board", { path: "#/boards?name=Trades", height: 870, wait: 2500 }, async (page) => page.locator(".board-cell canvas").nth(2).waitFor());
+await picture("board", { path: "#/boards?name=Trades", height: 870, wait: 2500 }, async (page) =>
+  page.locator(".board-cell canvas").nth(2).waitFor(),
+);
 await browser.close();

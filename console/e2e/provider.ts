@@ -21,7 +21,10 @@ export class Provider {
 
   async start(...args: string[]): Promise<this> {
     const port = await freePort();
-    const started = spawn(process.execPath, ["idp.mjs", "--port", String(port), ...args], { cwd: HOME, stdio: ["ignore", "pipe", "ignore"] });
+    const started = spawn(process.execPath, ["idp.mjs", "--port", String(port), ...args], {
+      cwd: HOME,
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     this.process = started;
     this.url = `http://127.0.0.1:${port}`;
     await new Promise<void>((ready, failed) => {
@@ -41,7 +44,10 @@ export class Provider {
   }
 
   async hook(name: string, body?: object): Promise<{ counters: Record<string, number> }> {
-    const r = await fetch(`${this.url}/test/${name}`, body === undefined ? {} : { method: "POST", body: JSON.stringify(body) });
+    const r = await fetch(
+      `${this.url}/test/${name}`,
+      body === undefined ? {} : { method: "POST", body: JSON.stringify(body) },
+    );
     return (await r.json()) as { counters: Record<string, number> };
   }
   async count(what: string): Promise<number> {
@@ -76,7 +82,11 @@ export async function serverBeside(provider: Provider, more: Record<string, stri
 }
 
 /* On the provider's page: as one of its users; then back at ours. */
-export async function signOn(page: Page, user: string, button = /Single sign-on|Continue as|Choose another/): Promise<void> {
+export async function signOn(
+  page: Page,
+  user: string,
+  button = /Single sign-on|Continue as|Choose another/,
+): Promise<void> {
   await page.getByRole("button", { name: button }).first().click();
   await page.locator(`#as-${user}`).click();
 }

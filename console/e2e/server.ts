@@ -21,14 +21,26 @@ export class Server {
     rmSync(address, { force: true });
     const any = "127.0.0.1:0";
     this.process = spawn(BINARY, ["-d", this.root], {
-      env: { ...process.env, ALMANAC_HTTP_BIND_TO: this.http || any, ALMANAC_PG_NET_BIND_TO: any, ALMANAC_HTTP_MIN_NET_BIND_TO: any, ALMANAC_LINE_TCP_NET_BIND_TO: any, ...this.env },
+      env: {
+        ...process.env,
+        ALMANAC_HTTP_BIND_TO: this.http || any,
+        ALMANAC_PG_NET_BIND_TO: any,
+        ALMANAC_HTTP_MIN_NET_BIND_TO: any,
+        ALMANAC_LINE_TCP_NET_BIND_TO: any,
+        ...this.env,
+      },
       stdio: "ignore",
     });
     for (let i = 0; i < 2000; i++) {
       if (this.process.exitCode !== null) throw new Error(`the server ended with ${this.process.exitCode}`);
       const text = existsSync(address) ? readFileSync(address, "utf8") : "";
       if (text.endsWith("\n")) {
-        const found = Object.fromEntries(text.trim().split("\n").map((line) => line.split("=") as [string, string]));
+        const found = Object.fromEntries(
+          text
+            .trim()
+            .split("\n")
+            .map((line) => line.split("=") as [string, string]),
+        );
         this.http = found.http ?? "";
         this.pg = found.pg ?? "";
         return this;
@@ -43,7 +55,12 @@ export class Server {
   }
 
   async sql(query: string): Promise<{ dataset: unknown[][]; count: number }> {
-    const r = await fetch(`${this.url}/exec`, { method: "POST", body: new URLSearchParams({ query }), signal: AbortSignal.timeout(20_000), headers: this.login === "" ? {} : { Authorization: this.login } });
+    const r = await fetch(`${this.url}/exec`, {
+      method: "POST",
+      body: new URLSearchParams({ query }),
+      signal: AbortSignal.timeout(20_000),
+      headers: this.login === "" ? {} : { Authorization: this.login },
+    });
     const answer = (await r.json()) as { dataset: unknown[][]; count: number; error?: string };
     if (answer.error !== undefined) throw new Error(`${answer.error}: ${query}`);
     return answer;

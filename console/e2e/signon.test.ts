@@ -39,7 +39,13 @@ async function into(user: string, more: object = {}): Promise<Opened> {
 const traces = (page: Page) =>
   page.evaluate(async () => {
     const databases = await indexedDB.databases();
-    return { url: location.href, local: JSON.stringify({ ...localStorage }), session: JSON.stringify({ ...sessionStorage }), databases: databases.map((d) => d.name), cookie: document.cookie };
+    return {
+      url: location.href,
+      local: JSON.stringify({ ...localStorage }),
+      session: JSON.stringify({ ...sessionStorage }),
+      databases: databases.map((d) => d.name),
+      cookie: document.cookie,
+    };
   });
 
 describe("who comes in", () => {
@@ -48,14 +54,20 @@ describe("who comes in", () => {
     const { page } = o;
     const requests: string[] = [];
     page.on("request", (r) => {
-      if (new URL(r.url()).origin === server.url && /\/(exec|api|exp|imp|snapshot|query)/.test(r.url())) requests.push(r.headers().authorization ?? r.url());
+      if (new URL(r.url()).origin === server.url && /\/(exec|api|exp|imp|snapshot|query)/.test(r.url()))
+        requests.push(r.headers().authorization ?? r.url());
     });
     const codes: string[] = [];
     page.on("framenavigated", (f) => codes.push(f.url()));
     const asked = page.waitForRequest((r) => r.url().startsWith(`${provider.url}/auth?`));
     await signOn(page, "alice");
     const sent = new URL((await asked).url()).searchParams;
-    expect([sent.get("code_challenge_method"), sent.get("response_type"), sent.get("scope"), sent.get("redirect_uri")]).toEqual(["S256", "code", "openid profile", `${server.url}/index.html`]);
+    expect([
+      sent.get("code_challenge_method"),
+      sent.get("response_type"),
+      sent.get("scope"),
+      sent.get("redirect_uri"),
+    ]).toEqual(["S256", "code", "openid profile", `${server.url}/index.html`]);
     for (const name of ["state", "nonce", "code_challenge"]) expect(sent.get(name)?.length).toBeGreaterThanOrEqual(43);
     await expect.poll(() => userName(page).textContent()).toBe("Alice Analyst");
     await run(page, "select count() c, current_user() who from trades");
@@ -66,7 +78,8 @@ describe("who comes in", () => {
     const left = await traces(page);
     expect(left.url).toBe(`${server.url}/index.html`);
     expect(left.cookie).toBe("");
-    for (const text of [left.local, left.session]) for (const secret of [token, "refresh", "eyJ"]) expect(text).not.toContain(secret);
+    for (const text of [left.local, left.session])
+      for (const secret of [token, "refresh", "eyJ"]) expect(text).not.toContain(secret);
     expect(JSON.parse(left.session)).not.toHaveProperty("almanac.signon");
     expect(await page.evaluate(() => history.length)).toBeGreaterThan(1);
     await page.goBack();
@@ -118,14 +131,25 @@ describe("who comes in", () => {
     await expect.poll(() => userName(page).textContent()).toBe("Alice Analyst");
     await page.getByRole("button", { name: "Tables", exact: true }).click();
     await page.getByRole("button", { name: "Import a file" }).click();
-    await page.getByLabel("File", { exact: true }).setInputFiles({ name: "brought.csv", mimeType: "text/csv", buffer: Buffer.from("a,b\n1,x\n2,y\n") });
+    await page
+      .getByLabel("File", { exact: true })
+      .setInputFiles({ name: "brought.csv", mimeType: "text/csv", buffer: Buffer.from("a,b\n1,x\n2,y\n") });
     await expect.poll(() => page.getByLabel("Owner").inputValue()).toBe("analysts");
     await page.getByRole("button", { name: "Import", exact: true }).click();
     await page.getByText("2 rows are in brought").waitFor();
-    expect((await server.sql("select count() from permissions_of('analysts') where table_name = 'brought' and permission = 'INSERT'")).dataset).toEqual([[1]]);
+    expect(
+      (
+        await server.sql(
+          "select count() from permissions_of('analysts') where table_name = 'brought' and permission = 'INSERT'",
+        )
+      ).dataset,
+    ).toEqual([[1]]);
     await page.getByRole("button", { name: "Look at it" }).click();
     await expect.poll(() => cell(page, 2, 3).textContent()).toBe("y");
-    await page.locator(".menu-button", { has: userName(page) }).locator("button").click();
+    await page
+      .locator(".menu-button", { has: userName(page) })
+      .locator("button")
+      .click();
     await page.getByRole("menuitem", { name: "My groups" }).click();
     await page.getByRole("tab", { name: "My groups" }).click();
     await expect.poll(() => cell(page, 1, 2).textContent()).toBe("analysts");
@@ -244,7 +268,9 @@ describe("tabs, reloads, ends", () => {
     await o.page.keyboard.insertText("select 42");
     await kept(o.page, "select 42");
     await o.page.goto(`${server.url}/index.html?keep=1#/server`);
-    await expect.poll(() => userName(o.page).textContent()).toBe("Alice Analyst"); /* it has come back from the provider */
+    await expect
+      .poll(() => userName(o.page).textContent())
+      .toBe("Alice Analyst"); /* it has come back from the provider */
     await o.page.reload();
     await expect.poll(() => userName(o.page).textContent()).toBe("Alice Analyst");
     expect(o.page.url()).toBe(`${server.url}/index.html?keep=1#/server`);
@@ -253,7 +279,10 @@ describe("tabs, reloads, ends", () => {
     await expect.poll(() => o.page.locator(".cm-content").textContent()).toContain("select 42");
     const third = await open(browser, server.url, { context: o.context, hosts: [provider.url] });
     await expect.poll(() => userName(third.page).textContent()).toBe("Alice Analyst");
-    await o.page.locator(".menu-button", { has: userName(o.page) }).locator("button").click();
+    await o.page
+      .locator(".menu-button", { has: userName(o.page) })
+      .locator("button")
+      .click();
     await o.page.getByRole("menuitem", { name: "Log out" }).click();
     await expect.poll(() => reason(o.page).textContent()).toContain("You are logged out");
     await expect.poll(() => reason(third.page).textContent()).toContain("in another tab");
@@ -276,15 +305,23 @@ describe("tabs, reloads, ends", () => {
     expect(await cookies(o)).toEqual([]);
     await run(o.page, "select symbol, price from trades");
     await o.page.getByRole("button", { name: "Download all rows" }).click();
-    const [download] = await Promise.all([o.page.waitForEvent("download"), o.page.getByRole("menuitem", { name: "Download CSV" }).click()]);
+    const [download] = await Promise.all([
+      o.page.waitForEvent("download"),
+      o.page.getByRole("menuitem", { name: "Download CSV" }).click(),
+    ]);
     expect(download.suggestedFilename()).toMatch(/\.csv$/);
     expect(await download.failure()).toBe(null);
     const [cookie] = await cookies(o);
     expect([cookie?.httpOnly, cookie?.sameSite]).toEqual([true, "Strict"]);
-    await o.page.locator(".menu-button", { has: userName(o.page) }).locator("button").click();
+    await o.page
+      .locator(".menu-button", { has: userName(o.page) })
+      .locator("button")
+      .click();
     await o.page.getByRole("menuitem", { name: "Log out" }).click();
     await expect.poll(() => cookies(o)).toEqual([]);
-    const r = await fetch(`${server.url}/exec?query=select+1`, { headers: { Cookie: `${cookie?.name}=${cookie?.value}` } });
+    const r = await fetch(`${server.url}/exec?query=select+1`, {
+      headers: { Cookie: `${cookie?.name}=${cookie?.value}` },
+    });
     expect(r.status).toBe(401);
     await close(o);
   });
@@ -320,7 +357,9 @@ describe("short tokens", () => {
     brief = await new Provider().start("--access-ttl", "2");
     beside = await serverBeside(brief, { ALMANAC_ACL_OIDC_CACHE_TTL: "100" });
     const o = await open(browser, beside.url, { hosts: [brief.url] });
-    o.allow(/status of (503|401)|ERR_|CORS/); /* 401: a token of two seconds may end on its way; it is renewed, and the request sent again */
+    o.allow(
+      /status of (503|401)|ERR_|CORS/,
+    ); /* 401: a token of two seconds may end on its way; it is renewed, and the request sent again */
     await signOn(o.page, "alice");
     await expect.poll(() => userName(o.page).textContent()).toBe("Alice Analyst");
     const second = await open(browser, beside.url, { context: o.context, hosts: [brief.url], allow: /status of 401/ });
@@ -328,7 +367,10 @@ describe("short tokens", () => {
     const tokens = await brief.count("token");
     for (let i = 0; i < 2; i++) {
       await o.page.waitForTimeout(1700);
-      await Promise.all([run(o.page, `select ${i} a from long_sequence(3)`), run(second.page, `select ${i} b from long_sequence(3)`)]);
+      await Promise.all([
+        run(o.page, `select ${i} a from long_sequence(3)`),
+        run(second.page, `select ${i} b from long_sequence(3)`),
+      ]);
       await expect.poll(() => cell(o.page, 3, 2).textContent()).toBe(String(i));
       await expect.poll(() => cell(second.page, 3, 2).textContent()).toBe(String(i));
     }

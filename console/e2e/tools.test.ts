@@ -18,7 +18,9 @@ around(
     await server.sql(
       "CREATE TABLE trades AS (SELECT dateadd('s', (x * 4)::int, '2026-01-05T00:00:00.000000Z'::timestamp) ts, CASE WHEN x % 2 = 0 THEN 'BTC' ELSE 'ETH' END::symbol sym, 100 + sin(x / 1000.0) * 10 price, x::double amount FROM long_sequence(50000)) TIMESTAMP(ts) PARTITION BY DAY",
     );
-    await server.sql("CREATE TABLE ticks AS (SELECT dateadd('s', x::int, '2026-01-05T00:00:00.000000Z'::timestamp) ts, CASE WHEN x % 2 = 0 THEN 'a' ELSE '<i>b</i>' END::symbol sym, sin(x / 9000.0) v, x::double w FROM long_sequence(200000)) TIMESTAMP(ts) PARTITION BY DAY");
+    await server.sql(
+      "CREATE TABLE ticks AS (SELECT dateadd('s', x::int, '2026-01-05T00:00:00.000000Z'::timestamp) ts, CASE WHEN x % 2 = 0 THEN 'a' ELSE '<i>b</i>' END::symbol sym, sin(x / 9000.0) v, x::double w FROM long_sequence(200000)) TIMESTAMP(ts) PARTITION BY DAY",
+    );
     await server.sql("CREATE VIEW newest AS (SELECT * FROM trades LATEST ON ts PARTITION BY sym)");
     await server.sql(`CREATE TABLE "${EVIL}" ("<b>c<b>" INT)`);
   },
@@ -28,7 +30,8 @@ around(
   },
 );
 
-const row = (page: Page, name: string) => page.locator(".tree-row", { has: page.locator(".tree-name", { hasText: new RegExp(`^${name}$`) }) });
+const row = (page: Page, name: string) =>
+  page.locator(".tree-row", { has: page.locator(".tree-name", { hasText: new RegExp(`^${name}$`) }) });
 const text = (page: Page) => page.locator(".cm-content").textContent();
 /* Files of some size are not sent through the browser's protocol, which takes its time. */
 function onDisk(name: string, data: string | Buffer): string {
@@ -44,9 +47,13 @@ describe("schema explorer", () => {
     const { page } = o;
     await page.getByRole("button", { name: "Tables" }).click();
     await row(page, "trades").locator("[data-do=turn]").click();
-    await expect.poll(() => row(page, "ts").locator(".tree-type").textContent()).toBe("TIMESTAMP, designated timestamp");
+    await expect
+      .poll(() => row(page, "ts").locator(".tree-type").textContent())
+      .toBe("TIMESTAMP, designated timestamp");
     await expect.poll(() => row(page, "sym").locator(".tree-type").textContent()).toBe("SYMBOL · 2");
-    await expect.poll(() => row(page, "trades").locator(".tree-facts").textContent()).toMatch(/^50,000 · [\d.]+ [KM]iB$/);
+    await expect
+      .poll(() => row(page, "trades").locator(".tree-facts").textContent())
+      .toMatch(/^50,000 · [\d.]+ [KM]iB$/);
     await row(page, "Partitions").click();
     await expect.poll(() => page.locator(".tree-row.partition").count()).toBe(3);
     await row(page, "price").click();
@@ -71,7 +78,9 @@ describe("schema explorer", () => {
     await page.locator(".facts dd", { hasText: "up to date" }).waitFor();
     expect(await axe(page)).toEqual([]);
     await page.getByRole("button", { name: "Partitions", exact: true }).click();
-    await expect.poll(() => page.locator(".list tbody tr").first().textContent()).toMatch(/^2026-01-05nativeattached21,599/);
+    await expect
+      .poll(() => page.locator(".list tbody tr").first().textContent())
+      .toMatch(/^2026-01-05nativeattached21,599/);
     await page.getByRole("button", { name: "Statement", exact: true }).click();
     await page.locator(".ddl", { hasText: "CREATE TABLE 'trades'" }).waitFor();
     await page.keyboard.press("Escape");
@@ -109,7 +118,10 @@ describe("many", () => {
   long(
     "10,000 tables and 2,000 columns: a window of the tree is drawn, wherever it is",
     async () => {
-      for (let i = 0; i < 10_000; i += 100) await server.sql(Array.from({ length: 100 }, (_, j) => `CREATE TABLE many_${i + j} (ts TIMESTAMP, v DOUBLE)`).join(";"));
+      for (let i = 0; i < 10_000; i += 100)
+        await server.sql(
+          Array.from({ length: 100 }, (_, j) => `CREATE TABLE many_${i + j} (ts TIMESTAMP, v DOUBLE)`).join(";"),
+        );
       await server.sql(`CREATE TABLE wide (${Array.from({ length: 2000 }, (_, i) => `c${i} DOUBLE`).join(", ")})`);
       const o = await open(browser, server.url);
       const { page } = o;
@@ -128,7 +140,8 @@ describe("many", () => {
       await row(page, "c1999").waitFor();
       await expect.poll(() => page.locator(".tree-row").count()).toBeLessThan(80);
       await close(o);
-      for (let i = 0; i < 10_000; i += 100) await server.sql(Array.from({ length: 100 }, (_, j) => `DROP TABLE many_${i + j}`).join(";"));
+      for (let i = 0; i < 10_000; i += 100)
+        await server.sql(Array.from({ length: 100 }, (_, j) => `DROP TABLE many_${i + j}`).join(";"));
     },
     300_000,
   );
@@ -140,8 +153,17 @@ describe("import and create", () => {
     const { page } = o;
     await page.getByRole("button", { name: "Tables" }).click();
     await page.getByRole("button", { name: "Import a file" }).click();
-    const lines = Array.from({ length: 50 }, (_, i) => `2026-01-06T10:00:${String(i).padStart(2, "0")}.000000Z,ABC,${i === 5 ? "oops" : i},"<b>x</b>, ${i}"`);
-    await page.locator("input[type=file]").setInputFiles({ name: "Some trades.csv", mimeType: "text/csv", buffer: Buffer.from(`when,sym,px,note\n${lines.join("\n")}\n`) });
+    const lines = Array.from(
+      { length: 50 },
+      (_, i) => `2026-01-06T10:00:${String(i).padStart(2, "0")}.000000Z,ABC,${i === 5 ? "oops" : i},"<b>x</b>, ${i}"`,
+    );
+    await page
+      .locator("input[type=file]")
+      .setInputFiles({
+        name: "Some trades.csv",
+        mimeType: "text/csv",
+        buffer: Buffer.from(`when,sym,px,note\n${lines.join("\n")}\n`),
+      });
     await page.locator(".import-preview td", { hasText: "<b>x</b>, 7" }).waitFor();
     await expect.poll(() => page.getByLabel("Type of when").inputValue()).toBe("TIMESTAMP");
     await expect.poll(() => page.getByLabel("Type of px").inputValue()).toBe("VARCHAR");
@@ -151,7 +173,9 @@ describe("import and create", () => {
     await page.waitForTimeout(300);
     expect(await page.getByRole("button", { name: "Import", exact: true }).count()).toBe(1);
     await page.getByLabel("Type of sym").fill("SYM");
-    await expect.poll(() => page.locator("td.bad").textContent()).toContain("oops"); /* drawn anew; what is typed there stays */
+    await expect
+      .poll(() => page.locator("td.bad").textContent())
+      .toContain("oops"); /* drawn anew; what is typed there stays */
     await page.getByLabel("Type of sym").press("End");
     await page.keyboard.type("BOL");
     await page.keyboard.press("Tab");
@@ -160,15 +184,19 @@ describe("import and create", () => {
     expect((await server.sql("SELECT count() FROM tables() WHERE table_name = 'Some_trades'")).dataset).toEqual([[0]]);
     await page.getByRole("button", { name: "Import", exact: true }).click();
     await page.getByText("49 rows are in Some_trades").waitFor();
-    await expect.poll(() => page.locator(".import-faults").textContent()).toBe('line 7, column px: "oops" is not a value of type DOUBLE');
+    await expect
+      .poll(() => page.locator(".import-faults").textContent())
+      .toBe('line 7, column px: "oops" is not a value of type DOUBLE');
     await page.getByRole("button", { name: "Look at it" }).click();
     await page.locator(".run-summary.done", { hasText: "49 rows" }).waitFor();
-    expect((await server.sql('SELECT "column", type, designated FROM table_columns(\'Some_trades\')')).dataset).toEqual([
-      ["when", "TIMESTAMP", true],
-      ["sym", "SYMBOL", false],
-      ["px", "DOUBLE", false],
-      ["note", "VARCHAR", false],
-    ]);
+    expect((await server.sql("SELECT \"column\", type, designated FROM table_columns('Some_trades')")).dataset).toEqual(
+      [
+        ["when", "TIMESTAMP", true],
+        ["sym", "SYMBOL", false],
+        ["px", "DOUBLE", false],
+        ["note", "VARCHAR", false],
+      ],
+    );
     await close(o);
   });
 
@@ -179,7 +207,13 @@ describe("import and create", () => {
     o.allow(/status of 400/);
     await page.getByRole("button", { name: "Tables" }).click();
     await page.getByRole("button", { name: "Import a file" }).click();
-    await page.locator("input[type=file]").setInputFiles({ name: "renamed.csv", mimeType: "text/csv", buffer: Buffer.from("at,s,price\n2026-01-06T10:00:00.000000Z,ABC,1.5\n2026-01-06T10:00:01.000000Z,DEF,2.5\n") });
+    await page
+      .locator("input[type=file]")
+      .setInputFiles({
+        name: "renamed.csv",
+        mimeType: "text/csv",
+        buffer: Buffer.from("at,s,price\n2026-01-06T10:00:00.000000Z,ABC,1.5\n2026-01-06T10:00:01.000000Z,DEF,2.5\n"),
+      });
     await page.locator(".form-error", { hasText: "has no column 's'" }).waitFor();
     const send = page.getByRole("button", { name: "Import", exact: true });
     expect(await send.isDisabled()).toBe(true);
@@ -190,7 +224,11 @@ describe("import and create", () => {
     await page.keyboard.press("Tab");
     await expect.poll(() => page.locator(".form-error").count()).toBe(0);
     await expect.poll(() => page.locator(".import-preview th", { hasText: "SYMBOL" }).count()).toBe(1);
-    await expect.poll(() => page.locator("#column-names option").evaluateAll((list) => list.map((n) => (n as HTMLOptionElement).value))).toEqual(["at", "sym", "px"]);
+    await expect
+      .poll(() =>
+        page.locator("#column-names option").evaluateAll((list) => list.map((n) => (n as HTMLOptionElement).value)),
+      )
+      .toEqual(["at", "sym", "px"]);
     await send.click();
     await page.getByText("2 rows are in renamed").waitFor();
     expect((await server.sql("SELECT sym, px FROM renamed")).dataset).toEqual([
@@ -205,15 +243,33 @@ describe("import and create", () => {
     const { page } = o;
     await page.getByRole("button", { name: "Tables" }).click();
     await page.getByRole("button", { name: "Import a file" }).click();
-    const lines = Array.from({ length: 60_000 }, (_, i) => `2026-01-06T10:${String(Math.floor(i / 60) % 60).padStart(2, "0")}:${String(i % 60).padStart(2, "0")}.000000Z,${i},${Math.sin(i)}`);
-    await page.locator("input[type=file]").setInputFiles({ name: "packed.csv.gz", mimeType: "application/gzip", buffer: gzipSync(`at,n,x\n${lines.join("\n")}\n`) });
+    const lines = Array.from(
+      { length: 60_000 },
+      (_, i) =>
+        `2026-01-06T10:${String(Math.floor(i / 60) % 60).padStart(2, "0")}:${String(i % 60).padStart(2, "0")}.000000Z,${i},${Math.sin(i)}`,
+    );
+    await page
+      .locator("input[type=file]")
+      .setInputFiles({
+        name: "packed.csv.gz",
+        mimeType: "application/gzip",
+        buffer: gzipSync(`at,n,x\n${lines.join("\n")}\n`),
+      });
     await page.getByText("packed by gzip").waitFor();
     await page.locator(".import-preview td", { hasText: "2026-01-06T10:00:19.000000Z" }).waitFor();
     await expect.poll(() => page.getByLabel("Type of x").inputValue()).toBe("DOUBLE");
     await page.getByRole("button", { name: "Import", exact: true }).click();
     await page.getByText("60,000 rows are in packed").waitFor();
     await page.getByRole("button", { name: "Import another file" }).click();
-    await page.locator("input[type=file]").setInputFiles({ name: "things.ndjson", mimeType: "application/x-ndjson", buffer: Buffer.from('{"at":"2026-01-06T10:00:00Z","name":"<b>one</b>"}\n{"at":"2026-01-06T10:00:01Z","name":null,"n":2}\n') });
+    await page
+      .locator("input[type=file]")
+      .setInputFiles({
+        name: "things.ndjson",
+        mimeType: "application/x-ndjson",
+        buffer: Buffer.from(
+          '{"at":"2026-01-06T10:00:00Z","name":"<b>one</b>"}\n{"at":"2026-01-06T10:00:01Z","name":null,"n":2}\n',
+        ),
+      });
     await page.getByText("NDJSON", { exact: false }).first().waitFor();
     await page.locator(".import-preview td", { hasText: "<b>one</b>" }).waitFor();
     await page.getByLabel("Name of column 2").fill("title");
@@ -227,7 +283,13 @@ describe("import and create", () => {
     ]);
     o.allow(/status of 400/);
     await page.getByRole("button", { name: "Import another file" }).click();
-    await page.locator("input[type=file]").setInputFiles({ name: "picture.csv", mimeType: "text/csv", buffer: Buffer.from("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "latin1") });
+    await page
+      .locator("input[type=file]")
+      .setInputFiles({
+        name: "picture.csv",
+        mimeType: "text/csv",
+        buffer: Buffer.from("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "latin1"),
+      });
     await page.locator(".form-error", { hasText: "the file is a PNG picture" }).waitFor();
     expect(await page.getByRole("button", { name: "Import", exact: true }).isDisabled()).toBe(true);
     await close(o);
@@ -238,7 +300,13 @@ describe("import and create", () => {
     const { page } = o;
     await page.getByRole("button", { name: "Tables" }).click();
     await page.getByRole("button", { name: "Import a file" }).click();
-    await page.locator("input[type=file]").setInputFiles({ name: "counted.csv", mimeType: "text/csv", buffer: Buffer.from("t,v\n1700000000000,1\n1700000001000,2\n") });
+    await page
+      .locator("input[type=file]")
+      .setInputFiles({
+        name: "counted.csv",
+        mimeType: "text/csv",
+        buffer: Buffer.from("t,v\n1700000000000,1\n1700000001000,2\n"),
+      });
     await page.getByLabel("Type of t").fill("TIMESTAMP");
     await page.keyboard.press("Tab");
     await page.locator(".import-warning", { hasText: "look like milliseconds since 1970" }).waitFor();
@@ -258,11 +326,18 @@ describe("import and create", () => {
   test("a Parquet file: its schema is shown, corrected, stored; of a long one slices are looked at", async () => {
     const o = await open(browser, server.url);
     const { page } = o;
-    const parquet = async (query: string) => Buffer.from(await (await fetch(`${server.url}/exp?${new URLSearchParams({ query, fmt: "parquet" }).toString()}`)).arrayBuffer());
+    const parquet = async (query: string) =>
+      Buffer.from(
+        await (
+          await fetch(`${server.url}/exp?${new URLSearchParams({ query, fmt: "parquet" }).toString()}`)
+        ).arrayBuffer(),
+      );
     const type = "application/vnd.apache.parquet";
     await page.getByRole("button", { name: "Tables" }).click();
     await page.getByRole("button", { name: "Import a file" }).click();
-    const small = await parquet("SELECT dateadd('s', x::int, '2026-01-06T10:00:00.000000Z'::timestamp) at, CASE WHEN x = 3 THEN 'oops' ELSE x::varchar END px, CASE WHEN x > 1 THEN '<b>x</b>' END::varchar note FROM long_sequence(50)");
+    const small = await parquet(
+      "SELECT dateadd('s', x::int, '2026-01-06T10:00:00.000000Z'::timestamp) at, CASE WHEN x = 3 THEN 'oops' ELSE x::varchar END px, CASE WHEN x > 1 THEN '<b>x</b>' END::varchar note FROM long_sequence(50)",
+    );
     await page.locator("input[type=file]").setInputFiles({ name: "Some ticks.parquet", mimeType: type, buffer: small });
     await page.getByText("Parquet, 50 rows").waitFor();
     await page.locator(".import-preview td", { hasText: "<b>x</b>" }).first().waitFor();
@@ -277,8 +352,10 @@ describe("import and create", () => {
     expect(await axe(page)).toEqual([]);
     await page.getByRole("button", { name: "Import", exact: true }).click();
     await page.getByText("49 rows are in Some_ticks").waitFor();
-    await expect.poll(() => page.locator(".import-faults").textContent()).toBe('row 3, column px: "oops" is not a value of type LONG');
-    expect((await server.sql('SELECT "column", type, designated FROM table_columns(\'Some_ticks\')')).dataset).toEqual([
+    await expect
+      .poll(() => page.locator(".import-faults").textContent())
+      .toBe('row 3, column px: "oops" is not a value of type LONG');
+    expect((await server.sql("SELECT \"column\", type, designated FROM table_columns('Some_ticks')")).dataset).toEqual([
       ["ts", "TIMESTAMP", true],
       ["px", "LONG", false],
       ["note", "VARCHAR", false],
@@ -295,7 +372,9 @@ describe("import and create", () => {
     expect((await server.sql("SELECT sum(x) FROM long")).dataset).toEqual([[720000600000]]);
     o.allow(/status of 400/);
     await page.getByRole("button", { name: "Import another file" }).click();
-    await page.locator("input[type=file]").setInputFiles({ name: "cut.parquet", mimeType: type, buffer: small.subarray(0, 200) });
+    await page
+      .locator("input[type=file]")
+      .setInputFiles({ name: "cut.parquet", mimeType: type, buffer: small.subarray(0, 200) });
     await page.locator(".form-error", { hasText: "parquet file 'upload'" }).waitFor();
     await close(o);
   });
@@ -304,7 +383,12 @@ describe("import and create", () => {
     const o = await open(browser, server.url);
     const { page } = o;
     const network = await o.context.newCDPSession(page);
-    await network.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 4_000_000 });
+    await network.send("Network.emulateNetworkConditions", {
+      offline: false,
+      latency: 0,
+      downloadThroughput: -1,
+      uploadThroughput: 4_000_000,
+    });
     await page.getByRole("button", { name: "Tables" }).click();
     await page.getByRole("button", { name: "Import a file" }).click();
     const line = "2026-01-06T10:00:00.000000Z,ABC,1.5\n";
@@ -333,7 +417,9 @@ describe("import and create", () => {
     expect(await axe(page)).toEqual([]);
     await page.getByRole("button", { name: "Create", exact: true }).click();
     await row(page, "by form").waitFor();
-    expect((await server.sql("SELECT dedup, partitionBy FROM tables() WHERE table_name = 'by form'")).dataset).toEqual([[true, "DAY"]]);
+    expect((await server.sql("SELECT dedup, partitionBy FROM tables() WHERE table_name = 'by form'")).dataset).toEqual([
+      [true, "DAY"],
+    ]);
     await close(o);
   });
 });
@@ -355,7 +441,9 @@ describe("charts", () => {
     if (box === null) throw new Error("no chart");
     /* the sine has its first top at 9000 * pi / 2 s: the line at the cursor says so */
     await page.mouse.move(box.x + (box.width * 14137) / 200000, box.y + 30);
-    await expect.poll(async () => Number((await page.locator(".legend-value").first().textContent()) ?? "")).toBeGreaterThan(0.99);
+    await expect
+      .poll(async () => Number((await page.locator(".legend-value").first().textContent()) ?? ""))
+      .toBeGreaterThan(0.99);
     await page.mouse.move(box.x + box.width * 0.25, box.y + 30);
     await page.mouse.down();
     await page.mouse.move(box.x + box.width * 0.5, box.y + 40, { steps: 4 });
@@ -363,7 +451,11 @@ describe("charts", () => {
     await note(page, /^(49,9|50,0)\d\d rows, reduced/);
     await page.getByRole("button", { name: "Write into the query" }).click();
     await page.locator(".run-summary.done", { hasText: /^(49,9|50,0)\d\d rows/ }).waitFor();
-    await expect.poll(() => text(page)).toMatch(/^SELECT ts, sym, v, w FROM ticks WHERE ts BETWEEN '2026-01-05T13:5\d:\d\d\.\d{6}Z' AND '2026-01-06T03:4\d/);
+    await expect
+      .poll(() => text(page))
+      .toMatch(
+        /^SELECT ts, sym, v, w FROM ticks WHERE ts BETWEEN '2026-01-05T13:5\d:\d\d\.\d{6}Z' AND '2026-01-06T03:4\d/,
+      );
     await note(page, "rows");
     await page.getByLabel("One line by each value of").selectOption({ label: "nothing" });
     await page.getByRole("button", { name: /^y:/ }).click();
@@ -409,23 +501,34 @@ describe("beside the editor", () => {
     const o = await open(browser, server.url);
     o.allow(/status of 4\d\d/);
     const { page } = o;
-    await run(page, "SELECT x, CASE WHEN x > 90 THEN null ELSE x * 0.5 END h, CASE WHEN x > 10 THEN 'b' ELSE '<a>' END t FROM long_sequence(100)");
+    await run(
+      page,
+      "SELECT x, CASE WHEN x > 90 THEN null ELSE x * 0.5 END h, CASE WHEN x > 10 THEN 'b' ELSE '<a>' END t FROM long_sequence(100)",
+    );
     await page.getByRole("button", { name: "Column statistics" }).click();
     await page.getByRole("button", { name: "h", exact: true }).click();
-    await page.locator(".stats-facts", { hasText: "Nulls10 (10.0 %)Distinct values90Least0.5Greatest45Mean22.75" }).waitFor();
+    await page
+      .locator(".stats-facts", { hasText: "Nulls10 (10.0 %)Distinct values90Least0.5Greatest45Mean22.75" })
+      .waitFor();
     const counts = await page.locator(".histogram .visually-hidden").allTextContents();
     expect(counts.map((c) => Number(c.split(": ")[1])).reduce((a, b) => a + b)).toBe(90);
     await page.getByRole("button", { name: "t", exact: true }).click();
     await page.locator(".frequent li").nth(1).waitFor();
     await expect.poll(() => page.locator(".frequent li").allTextContents()).toEqual(["b90", "<a>10"]);
-    await run(page, "SELECT timestamp_sequence('2026-01-01', 3600000000) ts FROM long_sequence(24)"); /* even ones leave no gaps */
+    await run(
+      page,
+      "SELECT timestamp_sequence('2026-01-01', 3600000000) ts FROM long_sequence(24)",
+    ); /* even ones leave no gaps */
     await page.getByRole("button", { name: "Column statistics" }).click();
     await page.getByText("the highest bar: 1 row").waitFor();
     expect(await page.locator(".histogram .visually-hidden").count()).toBe(24);
     await page.getByRole("button", { name: "Saved queries" }).click();
     /* somebody else saves meanwhile: neither is lost */
     await page.locator(".side-note", { hasText: "Nothing is saved yet" }).waitFor();
-    await fetch(`${server.url}/settings?version=0`, { method: "POST", body: JSON.stringify({ "query.theirs": "SELECT 2" }) });
+    await fetch(`${server.url}/settings?version=0`, {
+      method: "POST",
+      body: JSON.stringify({ "query.theirs": "SELECT 2" }),
+    });
     await page.getByLabel("Name of the query").fill("mine <b>");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.locator(".saved-entry", { hasText: "mine <b>" }).waitFor();
@@ -450,13 +553,21 @@ describe("beside the editor", () => {
     await expect.poll(() => page.locator(".instance-type").textContent()).toBe("production");
     await page.getByRole("button", { name: "Functions and keywords" }).click();
     await page.getByLabel("Search the reference").fill("date_trunc");
-    await expect.poll(() => page.locator(".reference-entry").first().textContent()).toMatch(/^date_trunc.*date_trunc\(/);
+    await expect
+      .poll(() => page.locator(".reference-entry").first().textContent())
+      .toMatch(/^date_trunc.*date_trunc\(/);
     expect(await axe(page)).toEqual([]);
-    const long = fetch(`${server.url}/exec?${new URLSearchParams({ query: "SELECT sum(sqrt(x)) FROM long_sequence(100000000000)" }).toString()}`).then((r) => r.json() as Promise<{ error: string }>);
+    const long = fetch(
+      `${server.url}/exec?${new URLSearchParams({ query: "SELECT sum(sqrt(x)) FROM long_sequence(100000000000)" }).toString()}`,
+    ).then((r) => r.json() as Promise<{ error: string }>);
     await page.getByRole("button", { name: "Server", exact: true }).click();
     await page.locator(".server-queries tr", { hasText: "long_sequence(100000000000)" }).getByRole("button").click();
     expect((await long).error).toMatch(/cancel/i);
-    await page.locator(".small-chart", { hasText: "HTTP" }).locator("path[d*=L]").first().waitFor({ state: "attached" });
+    await page
+      .locator(".small-chart", { hasText: "HTTP" })
+      .locator("path[d*=L]")
+      .first()
+      .waitFor({ state: "attached" });
     await expect.poll(() => page.locator(".server-facts").textContent()).toMatch(/Tables\d+Rows[\d,]+Partitions\d+/);
     expect(await axe(page)).toEqual([]);
     await close(o);

@@ -18,7 +18,8 @@ import { owner } from "./state/owner";
 import "./style/app.css";
 
 function report(e: unknown): void {
-  if (!(e instanceof ApiError && (e.unreachable || e.status === 401)) && auth.get().denied === null) notify(e instanceof Error ? e.message : String(e), "error");
+  if (!(e instanceof ApiError && (e.unreachable || e.status === 401)) && auth.get().denied === null)
+    notify(e instanceof Error ? e.message : String(e), "error");
 }
 
 /* A link with a text in it: a tab of its own, which does not run by itself. */
@@ -47,7 +48,8 @@ const AGAIN_MS = 2000;
 function again(e: unknown): void {
   report(e);
   const { needed, denied } = auth.get();
-  if (owner.get().key === null && !needed && denied === null && connection.get().online) setTimeout(() => void loadUser(() => returned === null).catch(again), AGAIN_MS);
+  if (owner.get().key === null && !needed && denied === null && connection.get().online)
+    setTimeout(() => void loadUser(() => returned === null).catch(again), AGAIN_MS);
 }
 
 followTheme();

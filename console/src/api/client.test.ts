@@ -2,9 +2,20 @@
 import { expect, test } from "vitest";
 import { pageOf } from "./client";
 
-const query = 'select \'"dataset":[\' t, x';
-const rows = [["a\n]", 1], ["b", 2], ["c", 3]];
-const head = JSON.stringify({ query, columns: [{ name: "t", type: "STRING" }, { name: "x", type: "INT" }], timestamp: -1 }).slice(0, -1);
+const query = "select '\"dataset\":[' t, x";
+const rows = [
+  ["a\n]", 1],
+  ["b", 2],
+  ["c", 3],
+];
+const head = JSON.stringify({
+  query,
+  columns: [
+    { name: "t", type: "STRING" },
+    { name: "x", type: "INT" },
+  ],
+  timestamp: -1,
+}).slice(0, -1);
 const whole = `${head},"dataset":[${rows.map((r, i) => `${i > 0 ? "," : ""}${JSON.stringify(r)}\n`).join("")}],"count":3,"snapshot":"n","complete":true}`;
 
 test("whatever has come, the page is there when its rows are", () => {

@@ -43,20 +43,33 @@ const within = (here: AbortSignal | null, signal: AbortSignal | null | undefined
 };
 
 /* The answer to one request; a token that is over by now is renewed, and the request sent once more. */
-async function answered(path: string, params: Record<string, string> | undefined, init: RequestInit, again: boolean): Promise<Response> {
+async function answered(
+  path: string,
+  params: Record<string, string> | undefined,
+  init: RequestInit,
+  again: boolean,
+): Promise<Response> {
   let response: Response;
   const here = isSession(params) ? null : hereSignal();
-  const open = (FREE.includes(path) && init.method === undefined) || (init.headers !== undefined && "Authorization" in init.headers);
+  const open =
+    (FREE.includes(path) && init.method === undefined) ||
+    (init.headers !== undefined && "Authorization" in init.headers);
   const { headers, used } = open ? NOBODY : await authorization().catch(noHeader);
   try {
-    response = await fetch(url(path, params), { credentials: "same-origin", ...init, ...within(here, init.signal), headers: { ...MARK, ...headers, ...init.headers } });
+    response = await fetch(url(path, params), {
+      credentials: "same-origin",
+      ...init,
+      ...within(here, init.signal),
+      headers: { ...MARK, ...headers, ...init.headers },
+    });
   } catch (e) {
     if (init.signal?.aborted === true || here?.aborted === true) throw new ApiError(-1, "cancelled");
     reportLost();
     throw new ApiError(0, "The server does not answer.");
   }
   reportFound();
-  if (here?.aborted === true) throw new ApiError(-1, "cancelled"); /* what it says of who was here is not said of who is */
+  if (here?.aborted === true)
+    throw new ApiError(-1, "cancelled"); /* what it says of who was here is not said of who is */
   if (response.status === 401) {
     if (await refused(used)) if (again) return answered(path, params, init, false);
     throw new ApiError(401, "Log in first.");
@@ -79,7 +92,9 @@ export interface ExecOptions {
   readonly?: boolean; /* what would change something is refused */
   hold?: boolean; /* the server keeps the rows, and the answer names them */
   onBytes?: (bytes: number) => void; /* received so far */
-  onPage?: (page: RowsAnswer) => void; /* of what is held: the rows of `limit`, when they are there before the rest is */
+  onPage?: (
+    page: RowsAnswer,
+  ) => void; /* of what is held: the rows of `limit`, when they are there before the rest is */
 }
 
 interface Wire {
@@ -116,7 +131,8 @@ async function readText(sql: string, response: Response, options: ExecOptions): 
   const decoder = new TextDecoder();
   const here = hereSignal();
   let bytes = 0;
-  let pageRows = options.onPage === undefined || options.limit === undefined ? 0 : options.limit[1] - options.limit[0] + 1;
+  let pageRows =
+    options.onPage === undefined || options.limit === undefined ? 0 : options.limit[1] - options.limit[0] + 1;
   let lines = 0;
   try {
     const reader = response.body?.getReader();
@@ -172,13 +188,17 @@ function execParams(sql: string, options: ExecOptions): Record<string, string> {
   if (options.params !== undefined && options.params.length > 0) params.params = JSON.stringify(options.params);
   if (options.tag !== undefined) params.tag = options.tag;
   if (options.hold === true) params.snapshot = "new";
-  if (options.timeoutSeconds !== undefined && options.timeoutSeconds > 0) params.timeout = String(options.timeoutSeconds);
+  if (options.timeoutSeconds !== undefined && options.timeoutSeconds > 0)
+    params.timeout = String(options.timeoutSeconds);
   return params;
 }
 
 /* Names of statements that run, by which they can be ended: all of them before a log-out. */
 const running = new Set<string>();
-ofUser({ quit: () => Promise.all([...running].map((tag) => cancelQuery(tag).catch(() => false))), leave: () => running.clear() });
+ofUser({
+  quit: () => Promise.all([...running].map((tag) => cancelQuery(tag).catch(() => false))),
+  leave: () => running.clear(),
+});
 
 /* One statement. The text goes in the body: its length has no limit but the server's. */
 export async function exec(sql: string, options: ExecOptions = {}): Promise<Exchange> {
@@ -205,8 +225,17 @@ async function exchange(sql: string, options: ExecOptions): Promise<Exchange> {
   }
   const totalMs = performance.now() - started;
   const answer = toAnswer(sql, wire);
-  const serverMs = answer.kind === "rows" && answer.timings !== null ? (answer.timings.compiler + answer.timings.execute + (answer.timings.hold ?? 0)) / 1e6 : 0;
-  return { answer, totalMs, networkMs: Math.max(0, totalMs - serverMs), bytes: text.length, queryId: response.headers.get("X-Query-Id") };
+  const serverMs =
+    answer.kind === "rows" && answer.timings !== null
+      ? (answer.timings.compiler + answer.timings.execute + (answer.timings.hold ?? 0)) / 1e6
+      : 0;
+  return {
+    answer,
+    totalMs,
+    networkMs: Math.max(0, totalMs - serverMs),
+    bytes: text.length,
+    queryId: response.headers.get("X-Query-Id"),
+  };
 }
 
 export interface Mistake {
@@ -217,7 +246,11 @@ export interface Mistake {
 
 /* What is wrong with the statements of a text; none of them runs. */
 export async function validate(text: string, signal: AbortSignal): Promise<Mistake[]> {
-  const found = await json<{ errors: Array<{ position: number; length: number; error: string }> }>("api/v1/sql/validate", undefined, { method: "POST", body: new URLSearchParams({ query: text, report: "true" }), signal });
+  const found = await json<{ errors: Array<{ position: number; length: number; error: string }> }>(
+    "api/v1/sql/validate",
+    undefined,
+    { method: "POST", body: new URLSearchParams({ query: text, report: "true" }), signal },
+  );
   return found.errors.map((e) => ({ from: e.position, to: e.position + e.length, message: e.error }));
 }
 
@@ -234,7 +267,8 @@ export async function cancelQuery(id: string): Promise<boolean> {
   return r.ok;
 }
 
-const json = <T>(path: string, params?: Record<string, string>, init: RequestInit = {}): Promise<T> => whileHere(jsonOf<T>(path, params, init));
+const json = <T>(path: string, params?: Record<string, string>, init: RequestInit = {}): Promise<T> =>
+  whileHere(jsonOf<T>(path, params, init));
 async function jsonOf<T>(path: string, params: Record<string, string> | undefined, init: RequestInit): Promise<T> {
   const r = await request(path, params, init);
   const text = await r.text();
@@ -244,9 +278,12 @@ async function jsonOf<T>(path: string, params: Record<string, string> | undefine
 
 /* Rows [from, to], counted from 1, of a result that the server holds. */
 export async function snapshotRows(name: string, from: number, to: number): Promise<Row[]> {
-  return (await json<{ dataset: Row[] }>(`snapshot/${encodeURIComponent(name)}`, { limit: `${from},${to}`, nm: "true" })).dataset;
+  return (
+    await json<{ dataset: Row[] }>(`snapshot/${encodeURIComponent(name)}`, { limit: `${from},${to}`, nm: "true" })
+  ).dataset;
 }
-export const dropSnapshot = (name: string) => request(`snapshot/${encodeURIComponent(name)}`, undefined, { method: "DELETE" });
+export const dropSnapshot = (name: string) =>
+  request(`snapshot/${encodeURIComponent(name)}`, undefined, { method: "DELETE" });
 
 /* How far the run with that tag is; null: it does not run (yet, or any more). */
 export async function progress(tag: string): Promise<{ rows: number } | null> {
@@ -264,14 +301,20 @@ export async function fetchText(path: string): Promise<string> {
 export const publicSettings = () => json<ServerSettings>("settings");
 /* With all preferences, which need a login where there is one. */
 export async function settings(): Promise<ServerSettings> {
-  const found = await json<ServerSettings>("settings", undefined, { headers: (await authorization().catch(noHeader)).headers });
+  const found = await json<ServerSettings>("settings", undefined, {
+    headers: (await authorization().catch(noHeader)).headers,
+  });
   if (found["preferences.public"] === true) throw new ApiError(401, "Log in first.");
   return found;
 }
 export const warnings = () => json<ServerWarning[]>("warnings");
 /* Merges into what all pages share (the server's preferences); `version` is the one that was read. */
 export const putPreferences = (version: number, changes: Record<string, unknown>) =>
-  json<{ status: string }>("settings", { version: String(version) }, { method: "POST", body: JSON.stringify(changes), headers: { "Content-Type": "application/json" } });
+  json<{ status: string }>(
+    "settings",
+    { version: String(version) },
+    { method: "POST", body: JSON.stringify(changes), headers: { "Content-Type": "application/json" } },
+  );
 
 /* Log in and out: the cookie is the session. */
 export async function login(user: string, password: string): Promise<void> {
@@ -284,7 +327,9 @@ export async function logout(): Promise<void> {
 }
 
 /* Before the browser fetches something itself. */
-export const readyForDownload = () => cookieForDownload(async () => void (await request("exec", { query: "select 2", session: "true" }, {})));
+export const readyForDownload = () =>
+  cookieForDownload(async () => void (await request("exec", { query: "select 2", session: "true" }, {})));
 
 /* params: JSON of the values of $1 ..., "" for none. */
-export const exportUrl = (sql: string, fmt: string, filename: string, params: string) => url("exp", { query: sql, fmt, filename, ...(params === "" ? {} : { params }) });
+export const exportUrl = (sql: string, fmt: string, filename: string, params: string) =>
+  url("exp", { query: sql, fmt, filename, ...(params === "" ? {} : { params }) });

@@ -26,7 +26,8 @@ const BEAT_MS = 5000;
 /* A page that asks nothing learns of it, too; one that nobody sees need not. */
 export function beat(): () => void {
   const heart = setInterval(() => {
-    if (document.visibilityState === "visible" && connection.get().online) fetch(url("ping"), { cache: "no-store" }).then(reportFound, reportLost);
+    if (document.visibilityState === "visible" && connection.get().online)
+      fetch(url("ping"), { cache: "no-store" }).then(reportFound, reportLost);
   }, BEAT_MS);
   return () => clearInterval(heart);
 }

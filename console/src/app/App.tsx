@@ -32,7 +32,8 @@ function Banners() {
     <>
       {!online && (
         <div class="banner error" role="alert">
-          <Icon name="warning" /> The server does not answer. Your text is kept; the console goes on by itself when the server is back.
+          <Icon name="warning" /> The server does not answer. Your text is kept; the console goes on by itself when the
+          server is back.
         </div>
       )}
       {problem !== null && (
@@ -83,10 +84,22 @@ function Head() {
       </a>
       <nav class="places" aria-label="Console">
         {sidePanels.map((p) => (
-          <Button key={p.id} icon={p.icon} label={p.title} aria-pressed={atEditor && side === p.id} onClick={() => turnSide(p.id)} />
+          <Button
+            key={p.id}
+            icon={p.icon}
+            label={p.title}
+            aria-pressed={atEditor && side === p.id}
+            onClick={() => turnSide(p.id)}
+          />
         ))}
         {pages.map((p) => (
-          <Button key={p.path} icon={p.icon} label={p.title} aria-pressed={path === p.path} onClick={() => go(path === p.path ? "/" : p.path)} />
+          <Button
+            key={p.path}
+            icon={p.icon}
+            label={p.title}
+            aria-pressed={path === p.path}
+            onClick={() => go(path === p.path ? "/" : p.path)}
+          />
         ))}
       </nav>
       <span class="spring" />
@@ -112,7 +125,15 @@ function Side() {
         </div>
         <panel.component />
       </aside>
-      <Split direction="row" label="Width of the side panel" value={sideWidth} min={160} max={640} fromPointer={(e) => e.clientX} onChange={(v) => prefs.set({ sideWidth: v })} />
+      <Split
+        direction="row"
+        label="Width of the side panel"
+        value={sideWidth}
+        min={160}
+        max={640}
+        fromPointer={(e) => e.clientX}
+        onChange={(v) => prefs.set({ sideWidth: v })}
+      />
     </>
   );
 }
@@ -153,7 +174,12 @@ function stepPane(by: number): void {
   const now = panes.findIndex((p) => p.contains(document.activeElement));
   const next = panes[(now + by + panes.length) % panes.length];
   if (next?.dataset.pane === "editor") currentView()?.focus();
-  else (next?.querySelector<HTMLElement>("[role=grid], [role=tree]") ?? next?.querySelector<HTMLElement>("input, button:not(:disabled)") ?? next)?.focus();
+  else
+    (
+      next?.querySelector<HTMLElement>("[role=grid], [role=tree]") ??
+      next?.querySelector<HTMLElement>("input, button:not(:disabled)") ??
+      next
+    )?.focus();
 }
 
 export function App() {
@@ -162,11 +188,23 @@ export function App() {
   const alone = useStore(route, (r) => page !== undefined && r.params.get("only") === "1");
   useShortcuts([
     { id: "help", keys: ["?"], group: "Page", title: "This list", run: () => help.set({ open: true }) },
-    { id: "palette", keys: ["F1"], group: "Page", title: "Find a command by its name", run: () => palette.set({ open: true }) },
+    {
+      id: "palette",
+      keys: ["F1"],
+      group: "Page",
+      title: "Find a command by its name",
+      run: () => palette.set({ open: true }),
+    },
     { id: "pane-next", keys: ["F6"], group: "Page", title: "To the next pane", run: () => stepPane(1) },
     { id: "pane-previous", keys: ["Shift+F6"], group: "Page", title: "To the pane before", run: () => stepPane(-1) },
     { id: "theme", keys: ["Alt+l"], group: "Page", title: "Light, dark or as the system", run: nextTheme },
-    ...sidePanels.map((p, i) => ({ id: `side-${p.id}`, keys: [`Alt+${i + 1}`], group: "Page" as const, title: `Show or hide: ${p.title}`, run: () => turnSide(p.id) })),
+    ...sidePanels.map((p, i) => ({
+      id: `side-${p.id}`,
+      keys: [`Alt+${i + 1}`],
+      group: "Page" as const,
+      title: `Show or hide: ${p.title}`,
+      run: () => turnSide(p.id),
+    })),
   ]);
   useEffect(() => {
     document.title = page === undefined ? "Almanac" : `${page.title} · Almanac`;

@@ -17,10 +17,16 @@ const TRIES = 3;
 /* Other preferences change meanwhile, too: only where these were changed it is a conflict. */
 async function put(draft: Instance, opened: Instance): Promise<void> {
   const none = (text: string) => (text.trim() === "" ? null : text.trim());
-  const changes = { instance_name: none(draft.name), instance_type: none(draft.type), instance_description: none(draft.description), instance_rgb: none(draft.colour) };
+  const changes = {
+    instance_name: none(draft.name),
+    instance_type: none(draft.type),
+    instance_description: none(draft.description),
+    instance_rgb: none(draft.colour),
+  };
   for (let i = 1; ; i++) {
     await loadInstance();
-    if (JSON.stringify(read()) !== JSON.stringify(opened)) throw new Error("Somebody else changed this meanwhile: close, and look again.");
+    if (JSON.stringify(read()) !== JSON.stringify(opened))
+      throw new Error("Somebody else changed this meanwhile: close, and look again.");
     try {
       await putPreferences(instance.get().preferencesVersion, changes);
       return;
@@ -70,13 +76,18 @@ export function InstanceDialog() {
         </label>
         <label>
           Description
-          <input value={draft.description} maxLength={500} onInput={(e) => change({ description: e.currentTarget.value })} />
+          <input
+            value={draft.description}
+            maxLength={500}
+            onInput={(e) => change({ description: e.currentTarget.value })}
+          />
         </label>
         <fieldset class="instance-colours">
           <legend>Colour</legend>
           {(["", ...Object.keys(COLOURS)] as Array<Colour | "">).map((c) => (
             <label key={c} class="check">
-              <input type="radio" name="colour" checked={draft.colour === c} onChange={() => change({ colour: c })} /> <span class={c === "" ? "" : `instance-swatch tag-${c}`}>{c === "" ? "none" : COLOURS[c]}</span>
+              <input type="radio" name="colour" checked={draft.colour === c} onChange={() => change({ colour: c })} />{" "}
+              <span class={c === "" ? "" : `instance-swatch tag-${c}`}>{c === "" ? "none" : COLOURS[c]}</span>
             </label>
           ))}
         </fieldset>

@@ -45,7 +45,12 @@ function Commands({ all, onRun }: { all: Shortcut[]; onRun: (s: Shortcut) => voi
       <ul id="palette-commands" class="palette" role="listbox" aria-label="Commands" ref={list}>
         {shown.map((s, i) => (
           <li key={s.id} id={`palette-${s.id}`} role="option" aria-selected={i === active} onClick={() => onRun(s)}>
-            {s.title} <span>{(s.shown ?? s.keys).slice(0, 1).map((k) => <kbd key={k}>{shownKeys(k)}</kbd>)}</span>
+            {s.title}{" "}
+            <span>
+              {(s.shown ?? s.keys).slice(0, 1).map((k) => (
+                <kbd key={k}>{shownKeys(k)}</kbd>
+              ))}
+            </span>
           </li>
         ))}
       </ul>

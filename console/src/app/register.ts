@@ -1,5 +1,18 @@
 /* All rows of places.ts, in the order in which they are seen. */
-import { AddToBoard, BoardsPage, ChartView, ImportDialogs, InstanceSettings, ReferencePanel, SavedPanel, SchemaPanel, ServerPage, StatsView, TableDialog, TimeRange } from "./late";
+import {
+  AddToBoard,
+  BoardsPage,
+  ChartView,
+  ImportDialogs,
+  InstanceSettings,
+  ReferencePanel,
+  SavedPanel,
+  SchemaPanel,
+  ServerPage,
+  StatsView,
+  TableDialog,
+  TimeRange,
+} from "./late";
 import { ConfirmDialog } from "../ui/Confirm";
 import { HistoryPanel } from "../features/history/HistoryPanel";
 import { UserMenu } from "../login/Login";
@@ -15,7 +28,10 @@ const hasAll = (run: Run) => run.state === "done" && (run.result?.count ?? 0) > 
 
 sidePanels.push({ id: "schema", title: "Tables", icon: "database", component: SchemaPanel });
 sidePanels.push({ id: "history", title: "History", icon: "history", component: HistoryPanel });
-sidePanels.push({ id: "saved", title: "Saved queries", icon: "bookmark", component: SavedPanel }, { id: "reference", title: "Functions and keywords", icon: "book", component: ReferencePanel });
+sidePanels.push(
+  { id: "saved", title: "Saved queries", icon: "bookmark", component: SavedPanel },
+  { id: "reference", title: "Functions and keywords", icon: "book", component: ReferencePanel },
+);
 resultViews.push({ id: "plan", title: "Plan", icon: "tree", fits: isPlan, component: PlanView });
 resultViews.push({ id: "grid", title: "Table", icon: "table", fits: (run) => run.result !== null, component: Grid });
 resultViews.push({ id: "chart", title: "Chart", icon: "chart", fits: hasAll, component: ChartView });
@@ -24,5 +40,13 @@ pages.push({ path: "/boards", title: "Boards", icon: "board", component: BoardsP
 pages.push({ path: "/server", title: "Server", icon: "server", component: ServerPage });
 headItems.push({ id: "instance", component: InstanceName }, { id: "user", component: UserMenu });
 overlays.push({ id: "ask", component: AskDialog });
-overlays.push({ id: "table", component: TableDialog }, { id: "import", component: ImportDialogs }, { id: "confirm", component: ConfirmDialog });
-overlays.push({ id: "range", component: TimeRange }, { id: "instance", component: InstanceSettings }, { id: "board", component: AddToBoard });
+overlays.push(
+  { id: "table", component: TableDialog },
+  { id: "import", component: ImportDialogs },
+  { id: "confirm", component: ConfirmDialog },
+);
+overlays.push(
+  { id: "range", component: TimeRange },
+  { id: "instance", component: InstanceSettings },
+  { id: "board", component: AddToBoard },
+);

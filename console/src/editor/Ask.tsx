@@ -9,11 +9,19 @@ import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
 
 /* grave: of the statements, those that take much away */
-const asked = createUserStore<{ statements: string[]; grave: string[]; answer: ((go: boolean) => void) | null }>({ statements: [], grave: [], answer: null });
+const asked = createUserStore<{ statements: string[]; grave: string[]; answer: ((go: boolean) => void) | null }>({
+  statements: [],
+  grave: [],
+  answer: null,
+});
 
 export function isGrave(sql: string): boolean {
   const text = sql.replace(/--[^\n]*|\/\*[\s\S]*?\*\//g, " ").trim();
-  return /^(drop|truncate)\b/i.test(text) || /^alter\s+table\b[\s\S]*\bdrop\b/i.test(text) || (/^(update|delete)\b/i.test(text) && !/\bwhere\b/i.test(text));
+  return (
+    /^(drop|truncate)\b/i.test(text) ||
+    /^alter\s+table\b[\s\S]*\bdrop\b/i.test(text) ||
+    (/^(update|delete)\b/i.test(text) && !/\bwhere\b/i.test(text))
+  );
 }
 
 /* True: run them. all: they are all of a tab. */
@@ -23,7 +31,8 @@ export function ask(statements: string[], all: boolean): Promise<boolean> {
   return new Promise((answer) => asked.set({ statements, grave, answer }));
 }
 
-const excerpt = (statements: string[]): string => [...statements.slice(0, 5).map((s) => s.slice(0, 300)), ...(statements.length > 5 ? ["…"] : [])].join(";\n");
+const excerpt = (statements: string[]): string =>
+  [...statements.slice(0, 5).map((s) => s.slice(0, 300)), ...(statements.length > 5 ? ["…"] : [])].join(";\n");
 
 export function AskDialog() {
   const { statements, grave, answer } = useStore(asked, (a) => a);

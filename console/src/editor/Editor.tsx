@@ -2,13 +2,30 @@
  * The editor of the tab in front: CodeMirror in a shadow root, because there it takes its style sheets as objects and
  * the page needs no inline styles (Content-Security-Policy). Each tab keeps its own history of changes and its selection.
  */
-import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import {
+  acceptCompletion,
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { bracketMatching, foldGutter, foldKeymap, indentOnInput } from "@codemirror/language";
 import { lintKeymap } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState } from "@codemirror/state";
-import { crosshairCursor, drawSelection, dropCursor, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers, placeholder, rectangularSelection } from "@codemirror/view";
+import {
+  crosshairCursor,
+  drawSelection,
+  dropCursor,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+  placeholder,
+  rectangularSelection,
+} from "@codemirror/view";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { catalog } from "../api/catalog";
 import { runs, type Runs, selectRun } from "../results/run";
@@ -57,7 +74,18 @@ function newState(tab: Tab): EditorState {
       EditorView.updateListener.of((u) => {
         if (u.docChanged) setText(tabs.get().active, u.state.doc.toString());
       }),
-      keymap.of([...editorCommands, ...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap, { key: "Tab", run: acceptCompletion }, indentWithTab, ...defaultKeymap]),
+      keymap.of([
+        ...editorCommands,
+        ...closeBracketsKeymap,
+        ...searchKeymap,
+        ...historyKeymap,
+        ...foldKeymap,
+        ...completionKeymap,
+        ...lintKeymap,
+        { key: "Tab", run: acceptCompletion },
+        indentWithTab,
+        ...defaultKeymap,
+      ]),
       editorTheme,
     ],
   });
@@ -71,7 +99,8 @@ function showRuns(view: EditorView, now: Runs, tabId: string): void {
   const text = failed === undefined ? "" : view.state.sliceDoc(failed.from, failed.to);
   /* what is no fault of the text is not underlined: nobody answered, or wants a login first */
   const ofText = failed?.error?.status !== 0 && failed?.error?.status !== 401 && failed?.error?.status !== 503;
-  if (failed?.error !== null && failed?.error !== undefined && ofText && text === failed.sql) showError(view, failed.from, failed.sql, failed.error.position, failed.error.message);
+  if (failed?.error !== null && failed?.error !== undefined && ofText && text === failed.sql)
+    showError(view, failed.from, failed.sql, failed.error.position, failed.error.message);
   else clearError(view);
 }
 
@@ -90,7 +119,8 @@ export function Editor() {
     let shown = first?.id ?? "";
     const view = new EditorView({ parent: root, root, ...(first === undefined ? {} : { state: stateOf(first) }) });
     setCurrentView(view);
-    const speak = () => view.dispatch({ effects: [language.reconfigure(dialectOf(catalog.get())), wrapping.reconfigure(wrap())] });
+    const speak = () =>
+      view.dispatch({ effects: [language.reconfigure(dialectOf(catalog.get())), wrapping.reconfigure(wrap())] });
     if (catalog.get().loaded) speak();
     let wrapped = prefs.get().wrap;
     if (first !== undefined) showRuns(view, runs.get(), shown);

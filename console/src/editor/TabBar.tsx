@@ -5,14 +5,29 @@ import { Button } from "../ui/Button";
 import { MenuButton } from "../ui/Menu";
 import { notify } from "../ui/notice";
 import { pickText, saveText } from "../ui/files";
-import { addTabs, closeTab, moveTab, newTab, renameTab, restoreTab, selectTab, stepTab, type Tab, tabs, tabsAsJson } from "./tabs";
+import {
+  addTabs,
+  closeTab,
+  moveTab,
+  newTab,
+  renameTab,
+  restoreTab,
+  selectTab,
+  stepTab,
+  type Tab,
+  tabs,
+  tabsAsJson,
+} from "./tabs";
 
 async function openFile(): Promise<void> {
   try {
     const text = await pickText(".json");
     if (text !== null) notify(`${addTabs(text)} tabs were added.`);
   } catch (e) {
-    notify(e instanceof SyntaxError ? "The file holds no tabs of the console." : e instanceof Error ? e.message : String(e), "error");
+    notify(
+      e instanceof SyntaxError ? "The file holds no tabs of the console." : e instanceof Error ? e.message : String(e),
+      "error",
+    );
   }
 }
 
@@ -48,7 +63,10 @@ export function TabBar() {
   const [renaming, setRenaming] = useState<string | null>(null);
   const [dragged, setDragged] = useState<string | null>(null);
   const bar = useRef<HTMLDivElement>(null);
-  useEffect(() => bar.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [active]);
+  useEffect(
+    () => bar.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "nearest" }),
+    [active],
+  );
   const onKey = (e: KeyboardEvent, tab: Tab, at: number) => {
     if (e.key === "F2") setRenaming(tab.id);
     else if (e.key === "Delete") closeTab(tab.id);
@@ -94,11 +112,19 @@ export function TabBar() {
       </div>
       <Button icon="close" label="Close this tab" onClick={() => closeTab(active)} />
       <Button icon="plus" label="New tab (Alt+T)" onClick={() => newTab()} />
-      <MenuButton icon="more" label="More about tabs" items={() => [
+      <MenuButton
+        icon="more"
+        label="More about tabs"
+        items={() => [
           { title: "Rename", hint: "F2", run: () => setRenaming(active) },
           { title: "Save all tabs as a file", run: () => saveText("almanac-tabs.json", tabsAsJson()) },
           { title: "Add the tabs of a file", run: () => void openFile() },
-          ...closed.slice(0, 10).map((t, i) => ({ title: `Open again: ${t.title}${i > 0 ? ` (${i + 1})` : ""}`, run: () => restoreTab(t.id) })),
+          ...closed
+            .slice(0, 10)
+            .map((t, i) => ({
+              title: `Open again: ${t.title}${i > 0 ? ` (${i + 1})` : ""}`,
+              run: () => restoreTab(t.id),
+            })),
         ]}
       />
     </div>

@@ -19,7 +19,9 @@ export function TimeRangeDialog() {
   const [to, setTo] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
   const view = currentView();
-  const [statement] = useState(() => (view === null ? null : statementAt(view.state.doc.toString(), view.state.selection.main.head)));
+  const [statement] = useState(() =>
+    view === null ? null : statementAt(view.state.doc.toString(), view.state.selection.main.head),
+  );
   const [columns] = useState(() => timeColumns(statement?.text ?? ""));
   const [column, setColumn] = useState(columns[0]?.name ?? "");
   const [extent, setExtent] = useState<Extent | null>(null);
@@ -35,8 +37,13 @@ export function TimeRangeDialog() {
   const apply = (condition: string) => {
     if (view === null || statement === null) return close();
     const next = withCondition(statement.text, name, condition);
-    if (next === null) return setProblem("The statement has more than one SELECT: write the condition where it is meant.");
-    if (next !== statement.text) view.dispatch({ changes: { from: statement.from, to: statement.to, insert: next }, selection: { anchor: statement.from + Math.min(next.length, view.state.selection.main.head - statement.from) } });
+    if (next === null)
+      return setProblem("The statement has more than one SELECT: write the condition where it is meant.");
+    if (next !== statement.text)
+      view.dispatch({
+        changes: { from: statement.from, to: statement.to, insert: next },
+        selection: { anchor: statement.from + Math.min(next.length, view.state.selection.main.head - statement.from) },
+      });
     close();
     view.focus();
     if (condition !== "") runHere();
@@ -48,10 +55,18 @@ export function TimeRangeDialog() {
         <p>No table with a designated timestamp stands in the FROM of the statement at the cursor.</p>
       ) : (
         <div class="form">
-          {columns.length > 1 && <Choice label="Column" value={column} options={columns.map((c) => [c.name, c.name])} onChange={setColumn} />}
+          {columns.length > 1 && (
+            <Choice label="Column" value={column} options={columns.map((c) => [c.name, c.name])} onChange={setColumn} />
+          )}
           <div class="range-quick" role="group" aria-label="Ranges up to now">
             {QUICK.map(([title, interval], i) => (
-              <Button key={interval} class="button" {...(i === 0 ? { "data-first": "" } : {})} disabled={column === ""} onClick={() => apply(`${name} IN ${quoteText(interval)}`)}>
+              <Button
+                key={interval}
+                class="button"
+                {...(i === 0 ? { "data-first": "" } : {})}
+                disabled={column === ""}
+                onClick={() => apply(`${name} IN ${quoteText(interval)}`)}
+              >
                 {title}
               </Button>
             ))}
@@ -63,7 +78,9 @@ export function TimeRangeDialog() {
           </div>
           {extent !== null && (
             <p class="range-extent">
-              {extent.hi === null ? "The table has no rows." : (
+              {extent.hi === null ? (
+                "The table has no rows."
+              ) : (
                 <>
                   Rows from {plainTime(extent.lo)} to {plainTime(extent.hi)} UTC.
                 </>
@@ -89,7 +106,11 @@ export function TimeRangeDialog() {
             <Button class="button" onClick={() => apply("")}>
               Take it away
             </Button>
-            <Button class="button primary" disabled={column === "" || from === "" || to === ""} onClick={() => apply(between)}>
+            <Button
+              class="button primary"
+              disabled={column === "" || from === "" || to === ""}
+              onClick={() => apply(between)}
+            >
               Write and run
             </Button>
           </div>

@@ -23,14 +23,22 @@ const inEditor = (run: (view: EditorView) => unknown) => () => {
 };
 
 /* Seconds that a statement may take; 0: as the server has it. */
-const LIMITS: Array<[string, number]> = [["of the server", 0], ["10 seconds", 10], ["1 minute", 60], ["10 minutes", 600]];
+const LIMITS: Array<[string, number]> = [
+  ["of the server", 0],
+  ["10 seconds", 10],
+  ["1 minute", 60],
+  ["10 minutes", 600],
+];
 
 /* The text stands behind #: no server sees it. Whoever opens the link gets a tab, and runs it or not. */
 async function copyLink(): Promise<void> {
   const tab = activeTab(tabs.get());
   if (tab === undefined) return;
   const link = `${location.href.split("#")[0]}#/?${new URLSearchParams({ title: tab.title, sql: tab.text })}`;
-  await toClipboard(link).then(() => notify("The link was copied."), (e: Error) => notify(e.message, "error"));
+  await toClipboard(link).then(
+    () => notify("The link was copied."),
+    (e: Error) => notify(e.message, "error"),
+  );
 }
 
 export function Toolbar() {
@@ -46,14 +54,24 @@ export function Toolbar() {
           Cancel
         </Button>
       ) : (
-        <Button icon="play" class="button primary" label="Run the selection, or the statement at the cursor (F9)" onClick={() => runHere()}>
+        <Button
+          icon="play"
+          class="button primary"
+          label="Run the selection, or the statement at the cursor (F9)"
+          onClick={() => runHere()}
+        >
           Run
         </Button>
       )}
       <Button icon="playAll" label="Run all statements (Ctrl+Shift+Enter)" disabled={busy} onClick={() => runAll()}>
         All
       </Button>
-      <Button icon="tree" label="Plan of the statement at the cursor, with times (Ctrl+E)" disabled={busy} onClick={() => explainHere()}>
+      <Button
+        icon="tree"
+        label="Plan of the statement at the cursor, with times (Ctrl+E)"
+        disabled={busy}
+        onClick={() => explainHere()}
+      >
         Explain
       </Button>
       <Button icon="clock" label="Time range of the statement (Alt+R)" onClick={() => range.set({ open: true })} />
@@ -66,7 +84,11 @@ export function Toolbar() {
           { title: "Find and replace", hint: "Ctrl+F", run: inEditor(openSearchPanel) },
           { title: "Wrap long lines", ...(wrap ? { hint: "on" } : {}), run: () => prefs.set({ wrap: !wrap }) },
           { title: "Copy a link to this text", run: () => void copyLink() },
-          ...LIMITS.map(([title, seconds]) => ({ title: `Time limit: ${title}`, ...(timeout === seconds ? { hint: "now" } : {}), run: () => prefs.set({ timeoutSeconds: seconds }) })),
+          ...LIMITS.map(([title, seconds]) => ({
+            title: `Time limit: ${title}`,
+            ...(timeout === seconds ? { hint: "now" } : {}),
+            run: () => prefs.set({ timeoutSeconds: seconds }),
+          })),
         ]}
       />
     </div>

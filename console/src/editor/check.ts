@@ -16,7 +16,8 @@ const AFTER_MS = 300; /* since the last key */
 const WORD_MS = 900; /* until the word at the caret counts, too */
 const TEXT_MAX = 200_000; /* longer texts are not looked at while they are typed */
 
-const atCaret = (state: EditorState, m: Mistake): boolean => m.from <= state.selection.main.head && state.selection.main.head <= m.to;
+const atCaret = (state: EditorState, m: Mistake): boolean =>
+  m.from <= state.selection.main.head && state.selection.main.head <= m.to;
 
 class Checker {
   private timer: ReturnType<typeof setTimeout> | null = null;
@@ -41,7 +42,9 @@ class Checker {
   update(u: ViewUpdate): void {
     if (u.docChanged) {
       this.changedAt = Date.now();
-      this.list = this.list.map((m) => ({ ...m, from: u.changes.mapPos(m.from, 1), to: u.changes.mapPos(m.to, -1) })).filter((m) => m.to > m.from);
+      this.list = this.list
+        .map((m) => ({ ...m, from: u.changes.mapPos(m.from, 1), to: u.changes.mapPos(m.to, -1) }))
+        .filter((m) => m.to > m.from);
     }
     if (u.docChanged) this.soon(AFTER_MS);
     else if (u.selectionSet && this.list.length > 0) setTimeout(() => this.show());
@@ -63,7 +66,10 @@ class Checker {
   private async look(): Promise<void> {
     this.timer = null;
     const text = this.view.state.doc.toString();
-    const bound = text.length > TEXT_MAX || !connection.get().online || auth.get().needed || statements(text).length === 0 ? null : bindAll(text);
+    const bound =
+      text.length > TEXT_MAX || !connection.get().online || auth.get().needed || statements(text).length === 0
+        ? null
+        : bindAll(text);
     if (bound === null) {
       this.list = [];
       this.show();
@@ -74,7 +80,11 @@ class Checker {
     try {
       const list = await validate(bound.text, abort.signal);
       if (abort.signal.aborted) return;
-      this.list = list.map((m) => ({ ...m, from: bound.back(m.from), to: Math.max(bound.back(m.from) + 1, bound.back(m.to)) }));
+      this.list = list.map((m) => ({
+        ...m,
+        from: bound.back(m.from),
+        to: Math.max(bound.back(m.from) + 1, bound.back(m.to)),
+      }));
     } catch {
       return; /* what there is to be said of it is said when the statement runs */
     }
@@ -86,8 +96,12 @@ class Checker {
     const { state } = this.view;
     const wait = this.changedAt + WORD_MS - Date.now();
     const held = this.view.hasFocus && wait > 0 ? this.list.filter((m) => atCaret(state, m)) : [];
-    showMistakes(this.view, this.list.filter((m) => !held.includes(m)));
-    if (held.length > 0 && this.timer === null && this.abort === null) this.timer = setTimeout(() => ((this.timer = null), this.show()), wait + 20);
+    showMistakes(
+      this.view,
+      this.list.filter((m) => !held.includes(m)),
+    );
+    if (held.length > 0 && this.timer === null && this.abort === null)
+      this.timer = setTimeout(() => ((this.timer = null), this.show()), wait + 20);
   }
 }
 

@@ -21,7 +21,13 @@ function afterRun(run: Run): void {
 async function start(jobs: Job[], all = false): Promise<void> {
   const view = currentView();
   if (view !== null) closeCompletion(view);
-  if (await ask(jobs.map((j) => j.sql), all)) await runJobs(tabs.get().active, jobs, afterRun);
+  if (
+    await ask(
+      jobs.map((j) => j.sql),
+      all,
+    )
+  )
+    await runJobs(tabs.get().active, jobs, afterRun);
 }
 
 interface Part {
@@ -35,7 +41,14 @@ function jobOf(s: Part, shift = 0, before = ""): Job {
   const params = activeTab(tabs.get())?.params ?? {};
   const bound = bind(s.text);
   const values = bound.values.map((name) => (params[name] === undefined || params[name] === "" ? null : params[name]));
-  return { sql: s.text, from: s.from + shift, to: s.to + shift, params: values, text: before + bound.text, back: (position) => bound.back(Math.max(0, position - before.length)) };
+  return {
+    sql: s.text,
+    from: s.from + shift,
+    to: s.to + shift,
+    params: values,
+    text: before + bound.text,
+    back: (position) => bound.back(Math.max(0, position - before.length)),
+  };
 }
 
 /* What is selected, else the statement at the cursor. */
@@ -78,7 +91,10 @@ export function formatText(): boolean {
 export function runAll(): boolean {
   const view = currentView();
   if (view === null) return false;
-  void start(statements(view.state.doc.toString()).map((s) => jobOf(s)), true);
+  void start(
+    statements(view.state.doc.toString()).map((s) => jobOf(s)),
+    true,
+  );
   return true;
 }
 
@@ -100,17 +116,55 @@ export const editorCommands: KeyBinding[] = [
 
 /* Elsewhere on the page the same keys do the same. */
 export const editorShortcuts: Shortcut[] = [
-  { id: "run", keys: ["F9", "Mod+Enter"], group: "Run", title: "Run the selection, or the statement at the cursor", run: runHere },
+  {
+    id: "run",
+    keys: ["F9", "Mod+Enter"],
+    group: "Run",
+    title: "Run the selection, or the statement at the cursor",
+    run: runHere,
+  },
   { id: "run-all", keys: ["Mod+Shift+Enter"], group: "Run", title: "Run all statements of the tab", run: runAll },
   { id: "cancel", keys: ["Alt+c"], group: "Run", title: "Cancel what runs", run: cancelRun },
-  { id: "explain", keys: ["Mod+e"], group: "Run", title: "The plan of the statement at the cursor, with times", run: explainHere },
+  {
+    id: "explain",
+    keys: ["Mod+e"],
+    group: "Run",
+    title: "The plan of the statement at the cursor, with times",
+    run: explainHere,
+  },
   { id: "format", keys: ["Alt+Shift+f"], group: "Edit", title: "Format the selection, or all", run: formatText },
-  { id: "range", keys: ["Alt+r"], group: "Edit", title: "Time range of the statement at the cursor", run: () => range.set({ open: true }) },
+  {
+    id: "range",
+    keys: ["Alt+r"],
+    group: "Edit",
+    title: "Time range of the statement at the cursor",
+    run: () => range.set({ open: true }),
+  },
   { id: "complete", keys: [], shown: ["Ctrl+Space"], group: "Edit", title: "Complete the word" },
-  { id: "comment", keys: [], shown: ["Mod+/"], group: "Edit", title: "Comment lines out, or in again", run: () => void (currentView() !== null && toggleComment(currentView()!)) },
-  { id: "find", keys: [], shown: ["Mod+f"], group: "Edit", title: "Find and replace", run: () => void (currentView() !== null && openSearchPanel(currentView()!)) },
+  {
+    id: "comment",
+    keys: [],
+    shown: ["Mod+/"],
+    group: "Edit",
+    title: "Comment lines out, or in again",
+    run: () => void (currentView() !== null && toggleComment(currentView()!)),
+  },
+  {
+    id: "find",
+    keys: [],
+    shown: ["Mod+f"],
+    group: "Edit",
+    title: "Find and replace",
+    run: () => void (currentView() !== null && openSearchPanel(currentView()!)),
+  },
   { id: "tab-new", keys: ["Alt+t"], group: "Tabs", title: "New tab", run: () => newTab() },
-  { id: "tab-restore", keys: ["Alt+Shift+t"], group: "Tabs", title: "Open the tab closed last again", run: () => restoreTab() },
+  {
+    id: "tab-restore",
+    keys: ["Alt+Shift+t"],
+    group: "Tabs",
+    title: "Open the tab closed last again",
+    run: () => restoreTab(),
+  },
   { id: "tab-next", keys: ["Alt+."], group: "Tabs", title: "Next tab", run: () => stepTab(1) },
   { id: "tab-previous", keys: ["Alt+,"], group: "Tabs", title: "Previous tab", run: () => stepTab(-1) },
 ];

@@ -19,6 +19,8 @@ export function dialectOf(catalog: Catalog): Extension {
     charSetCasts: false,
   });
   /* completion is ours: see complete.ts */
-  return [dialect.language, dialect.language.data.of({ commentTokens: { line: "--", block: { open: "/*", close: "*/" } } })];
+  return [
+    dialect.language,
+    dialect.language.data.of({ commentTokens: { line: "--", block: { open: "/*", close: "*/" } } }),
+  ];
 }
-

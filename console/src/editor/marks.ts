@@ -55,7 +55,9 @@ const runMarks = StateField.define<RangeSet<GutterMarker>>({
 function marksOf(state: EditorState, runs: Run[]): RangeSet<GutterMarker> {
   const byLine = new Map<number, Run>();
   for (const r of runs) byLine.set(state.doc.lineAt(Math.min(r.from, state.doc.length)).from, r);
-  const list = [...byLine].sort((a, b) => a[0] - b[0]).map(([line, r]) => new RunMarker(r.state, r.durationMs, r.id).range(line));
+  const list = [...byLine]
+    .sort((a, b) => a[0] - b[0])
+    .map(([line, r]) => new RunMarker(r.state, r.durationMs, r.id).range(line));
   return RangeSet.of(list);
 }
 
@@ -149,7 +151,8 @@ export function runMarkers(onClick: (runId: number) => void) {
       markers: (view) => view.state.field(runMarks),
       domEventHandlers: {
         click(_view, _line, event) {
-          const id = (event.composedPath()[0] as HTMLElement | undefined)?.closest<HTMLElement>("[data-run]")?.dataset.run;
+          const id = (event.composedPath()[0] as HTMLElement | undefined)?.closest<HTMLElement>("[data-run]")?.dataset
+            .run;
           if (id !== undefined) onClick(Number(id));
           return id !== undefined;
         },

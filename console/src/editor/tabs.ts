@@ -82,7 +82,9 @@ function recall(): string | null {
 }
 
 export async function loadTabs(key: string, adopt: boolean): Promise<void> {
-  const [list, closed] = await whileHere(Promise.all([dbOwn<Tab>("tabs", key, adopt), dbOwn<Tab & { closedAt: number }>("closed", key, adopt)]));
+  const [list, closed] = await whileHere(
+    Promise.all([dbOwn<Tab>("tabs", key, adopt), dbOwn<Tab & { closedAt: number }>("closed", key, adopt)]),
+  );
   list.sort((a, b) => a.order - b.order);
   closed.sort((a, b) => b.closedAt - a.closedAt);
   if (list.length === 0) list.push({ id: newId(), title: "Query 1", text: "", order: 0, params: {} });
@@ -100,7 +102,8 @@ function change(id: string, part: Partial<Tab>): void {
 }
 
 export const setText = (id: string, text: string) => change(id, { text });
-export const setParam = (id: string, name: string, value: string) => change(id, { params: { ...tabs.get().list.find((t) => t.id === id)?.params, [name]: value } });
+export const setParam = (id: string, name: string, value: string) =>
+  change(id, { params: { ...tabs.get().list.find((t) => t.id === id)?.params, [name]: value } });
 export function renameTab(id: string, title: string): void {
   if (title.trim() !== "") change(id, { title: title.trim().slice(0, 100) });
 }
@@ -112,7 +115,13 @@ export function selectTab(id: string): void {
 
 export function newTab(text = "", title?: string): Tab {
   const { list } = tabs.get();
-  const tab: Tab = { id: newId(), title: title ?? freeTitle(list), text, order: Math.max(0, ...list.map((t) => t.order)) + 1, params: {} };
+  const tab: Tab = {
+    id: newId(),
+    title: title ?? freeTitle(list),
+    text,
+    order: Math.max(0, ...list.map((t) => t.order)) + 1,
+    params: {},
+  };
   tabs.set({ list: [...list, tab] });
   selectTab(tab.id);
   void saveNow(tab.id);
@@ -143,7 +152,10 @@ export function restoreTab(id?: string): void {
   if (tab === undefined) return;
   const { closedAt: _, ...kept } = tab as Tab & { closedAt?: number };
   void dbDelete("closed", tab.id);
-  tabs.set({ closed: closed.filter((t) => t !== tab), list: [...list, { ...kept, order: Math.max(0, ...list.map((t) => t.order)) + 1 }] });
+  tabs.set({
+    closed: closed.filter((t) => t !== tab),
+    list: [...list, { ...kept, order: Math.max(0, ...list.map((t) => t.order)) + 1 }],
+  });
   selectTab(tab.id);
   void saveNow(tab.id);
 }
@@ -169,16 +181,25 @@ export function stepTab(by: number): void {
 
 /* ------------------------------------------------------------------- files */
 
-export const tabsAsJson = (): string => JSON.stringify({ almanacTabs: 1, tabs: tabs.get().list.map(({ title, text, params }) => ({ title, text, params })) }, null, 2);
+export const tabsAsJson = (): string =>
+  JSON.stringify(
+    { almanacTabs: 1, tabs: tabs.get().list.map(({ title, text, params }) => ({ title, text, params })) },
+    null,
+    2,
+  );
 
 /* Adds the tabs of such a file. Throws where it is none. */
 export function addTabs(json: string): number {
-  const found = JSON.parse(json) as { almanacTabs?: number; tabs?: Array<{ title?: unknown; text?: unknown; params?: unknown }> };
+  const found = JSON.parse(json) as {
+    almanacTabs?: number;
+    tabs?: Array<{ title?: unknown; text?: unknown; params?: unknown }>;
+  };
   if (found?.almanacTabs !== 1 || !Array.isArray(found.tabs)) throw new Error("The file holds no tabs of the console.");
   for (const t of found.tabs) {
     if (typeof t.text !== "string") continue;
     const tab = newTab(t.text, typeof t.title === "string" ? t.title.slice(0, 100) : undefined);
-    if (typeof t.params === "object" && t.params !== null) for (const [k, v] of Object.entries(t.params)) if (typeof v === "string") setParam(tab.id, k, v);
+    if (typeof t.params === "object" && t.params !== null)
+      for (const [k, v] of Object.entries(t.params)) if (typeof v === "string") setParam(tab.id, k, v);
   }
   return found.tabs.length;
 }

@@ -13,19 +13,39 @@ import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
 import { MenuButton } from "../ui/Menu";
 import { auth } from "./auth";
-import { hadPassword, isExternal, leaveForProviderLogout, LOGGED_OUT, logOutOfProvider, PROVIDER_AWAY, rememberPassword, taken, toProvider } from "./signon";
+import {
+  hadPassword,
+  isExternal,
+  leaveForProviderLogout,
+  LOGGED_OUT,
+  logOutOfProvider,
+  PROVIDER_AWAY,
+  rememberPassword,
+  taken,
+  toProvider,
+} from "./signon";
 
 /*
  * Asks the server for the current user and makes it the owner of the page. adopt: was this user's session active before the page loaded?
  * Only then are records without an owner, written by older versions, assigned to it.
  */
 export async function loadUser(adopt: (user: string | null) => boolean = () => false): Promise<void> {
-  const [found, facts] = await Promise.all([rows<{ user: string | null }>('SELECT current_user() AS "user"'), publicSettings()]);
+  const [found, facts] = await Promise.all([
+    rows<{ user: string | null }>('SELECT current_user() AS "user"'),
+    publicSettings(),
+  ]);
   const user = found[0]?.user ?? null;
   taken(user);
   const asksNobody = facts.config["acl.enabled"] !== true; /* then all are one, whatever it calls them */
   await setOwner(asksNobody ? "" : `${isExternal() ? "sso" : "user"}:${user ?? ""}`, asksNobody || adopt(user));
-  auth.set({ needed: false, reason: null, denied: null, providerLogout: null, user, canLogOut: auth.get().canLogOut || hadPassword() });
+  auth.set({
+    needed: false,
+    reason: null,
+    denied: null,
+    providerLogout: null,
+    user,
+    canLogOut: auth.get().canLogOut || hadPassword(),
+  });
   await Promise.all([loadCatalog(), loadInstance()]);
 }
 
@@ -40,7 +60,14 @@ function PasswordForm({ onProblem }: { onProblem: (text: string | null) => void 
       onProblem(null);
       await loadUser();
     } catch (e) {
-      if (auth.get().denied === null) onProblem(e instanceof ApiError && e.status === 401 ? "The server does not know this user with this password." : e instanceof Error ? e.message : String(e));
+      if (auth.get().denied === null)
+        onProblem(
+          e instanceof ApiError && e.status === 401
+            ? "The server does not know this user with this password."
+            : e instanceof Error
+              ? e.message
+              : String(e),
+        );
     }
     setBusy(false);
   };
@@ -176,7 +203,14 @@ export function UserMenu() {
   const access = instance.get().config["release.type"] === "EE";
   if (!canLogOut) return <span class="user-name">{user}</span>;
   return (
-    <MenuButton icon="user" label={`Signed in as ${user}`} items={() => [...(access ? [{ title: "My groups and permissions", run: () => myRights(user) }] : []), { title: "Log out", run: () => void end() }]}>
+    <MenuButton
+      icon="user"
+      label={`Signed in as ${user}`}
+      items={() => [
+        ...(access ? [{ title: "My groups and permissions", run: () => myRights(user) }] : []),
+        { title: "Log out", run: () => void end() },
+      ]}
+    >
       <span class="user-name">{user}</span>
     </MenuButton>
   );

@@ -11,4 +11,13 @@ export interface Auth {
   known: string | null; /* name of who signed on here last */
   providerLogout: string | null; /* where the provider's own session can be ended, too */
 }
-export const auth = createStore<Auth>({ needed: false, reason: null, denied: null, user: null, canLogOut: false, provider: false, known: null, providerLogout: null });
+export const auth = createStore<Auth>({
+  needed: false,
+  reason: null,
+  denied: null,
+  user: null,
+  canLogOut: false,
+  provider: false,
+  known: null,
+  providerLogout: null,
+});

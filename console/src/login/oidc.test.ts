@@ -6,7 +6,16 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { address, providerOf } from "./config";
 import { begin, finish, type ProviderConfig, renew } from "./oidc";
 
-const CONFIG: ProviderConfig = { clientId: "almanac", scope: "openid profile", redirect: null, issuer: "http://127.0.0.1:1", authorization: "http://127.0.0.1:1/auth?x=1", token: "http://127.0.0.1:1/token", endSession: null, idToken: false };
+const CONFIG: ProviderConfig = {
+  clientId: "almanac",
+  scope: "openid profile",
+  redirect: null,
+  issuer: "http://127.0.0.1:1",
+  authorization: "http://127.0.0.1:1/auth?x=1",
+  token: "http://127.0.0.1:1/token",
+  endSession: null,
+  idToken: false,
+};
 const kept = new Map<string, string>();
 let asked: Array<{ url: string; body: URLSearchParams; headers: Headers }> = [];
 let answer: () => Response | Promise<Response>;
@@ -14,34 +23,76 @@ let answer: () => Response | Promise<Response>;
 beforeEach(() => {
   kept.clear();
   asked = [];
-  vi.stubGlobal("sessionStorage", { getItem: (k: string) => kept.get(k) ?? null, setItem: (k: string, v: string) => kept.set(k, v), removeItem: (k: string) => kept.delete(k) });
-  vi.stubGlobal("location", { origin: "http://127.0.0.1:9000", pathname: "/index.html", search: "?a=b", hash: "#/server" });
+  vi.stubGlobal("sessionStorage", {
+    getItem: (k: string) => kept.get(k) ?? null,
+    setItem: (k: string, v: string) => kept.set(k, v),
+    removeItem: (k: string) => kept.delete(k),
+  });
+  vi.stubGlobal("location", {
+    origin: "http://127.0.0.1:9000",
+    pathname: "/index.html",
+    search: "?a=b",
+    hash: "#/server",
+  });
   vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
     asked.push({ url: String(url), body: new URLSearchParams(String(init.body)), headers: new Headers(init.headers) });
     return answer();
   });
 });
 
-const base64url = (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
+const base64url = (bytes: Uint8Array) =>
+  btoa(String.fromCharCode(...bytes))
+    .replace(/\+/g, "-")
+    .replace(/\//g, "_")
+    .replace(/=/g, "");
 const part = (o: object) => base64url(new TextEncoder().encode(JSON.stringify(o)));
-const sha256 = async (text: string) => base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
+const sha256 = async (text: string) =>
+  base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
 const now = () => Math.floor(Date.now() / 1000);
-const json = (o: object, status = 200) => new Response(JSON.stringify(o), { status, headers: { "Content-Type": "application/json" } });
+const json = (o: object, status = 200) =>
+  new Response(JSON.stringify(o), { status, headers: { "Content-Type": "application/json" } });
 const tokens = (claims: object, more: object = {}) => {
-  const body = { iss: "http://127.0.0.1:1", aud: "almanac", sub: "alice", name: "Älice", iat: now(), exp: now() + 600, ...claims };
-  return json({ access_token: "at", token_type: "Bearer", expires_in: 300, refresh_token: "rt", id_token: `${part({ alg: "RS256" })}.${part(body)}.${part({})}`, ...more });
+  const body = {
+    iss: "http://127.0.0.1:1",
+    aud: "almanac",
+    sub: "alice",
+    name: "Älice",
+    iat: now(),
+    exp: now() + 600,
+    ...claims,
+  };
+  return json({
+    access_token: "at",
+    token_type: "Bearer",
+    expires_in: 300,
+    refresh_token: "rt",
+    id_token: `${part({ alg: "RS256" })}.${part(body)}.${part({})}`,
+    ...more,
+  });
 };
 
 async function started(prompt: "none" | "login" | null = null) {
   const to = new URL(await begin(CONFIG, prompt));
   return { to, state: to.searchParams.get("state") ?? "", nonce: to.searchParams.get("nonce") ?? "" };
 }
-const returned = (params: Record<string, string>) => new URLSearchParams({ code: "c", iss: "http://127.0.0.1:1", ...params });
+const returned = (params: Record<string, string>) =>
+  new URLSearchParams({ code: "c", iss: "http://127.0.0.1:1", ...params });
 
 test("the request: PKCE S256, state and nonce of 256 bits, the page as redirect; the verifier stays here", async () => {
   const { to, state, nonce } = await started("none");
   const { verifier } = JSON.parse(kept.get("almanac.signon") ?? "") as { verifier: string };
-  expect(Object.fromEntries(to.searchParams)).toEqual({ x: "1", client_id: "almanac", response_type: "code", scope: "openid profile", redirect_uri: "http://127.0.0.1:9000/index.html", code_challenge: await sha256(verifier), code_challenge_method: "S256", state, nonce, prompt: "none" });
+  expect(Object.fromEntries(to.searchParams)).toEqual({
+    x: "1",
+    client_id: "almanac",
+    response_type: "code",
+    scope: "openid profile",
+    redirect_uri: "http://127.0.0.1:9000/index.html",
+    code_challenge: await sha256(verifier),
+    code_challenge_method: "S256",
+    state,
+    nonce,
+    prompt: "none",
+  });
   expect([verifier.length, state.length, nonce.length].map((n) => n >= 43)).toEqual([true, true, true]);
   expect(new Set([verifier, state, nonce, (await started()).state]).size).toBe(4);
 });
@@ -50,10 +101,25 @@ test("the answer: the code is exchanged once, with verifier and redirect; the pa
   const { state, nonce } = await started();
   answer = () => tokens({ nonce });
   const found = await finish(CONFIG, returned({ state }));
-  expect(found).toMatchObject({ kind: "in", name: "Älice", search: "?a=b", hash: "#/server", tokens: { bearer: "at", refresh: "rt" } });
-  expect(Object.fromEntries(asked[0]?.body ?? [])).toMatchObject({ grant_type: "authorization_code", code: "c", client_id: "almanac", redirect_uri: "http://127.0.0.1:9000/index.html", code_verifier: expect.stringMatching(/^.{43}/) });
+  expect(found).toMatchObject({
+    kind: "in",
+    name: "Älice",
+    search: "?a=b",
+    hash: "#/server",
+    tokens: { bearer: "at", refresh: "rt" },
+  });
+  expect(Object.fromEntries(asked[0]?.body ?? [])).toMatchObject({
+    grant_type: "authorization_code",
+    code: "c",
+    client_id: "almanac",
+    redirect_uri: "http://127.0.0.1:9000/index.html",
+    code_verifier: expect.stringMatching(/^.{43}/),
+  });
   expect([...kept.keys()]).toEqual([]);
-  expect(await finish(CONFIG, returned({ state }))).toMatchObject({ kind: "failed", why: expect.stringContaining("not the answer to a sign-on") });
+  expect(await finish(CONFIG, returned({ state }))).toMatchObject({
+    kind: "failed",
+    why: expect.stringContaining("not the answer to a sign-on"),
+  });
   expect(asked.length).toBe(1);
 });
 
@@ -67,27 +133,47 @@ test("a foreign or missing state is refused before anything is sent, and ends th
 });
 
 test("ID tokens that are of another sign-on, issuer, application or time", async () => {
-  for (const claims of [{ nonce: "other" }, { nonce: undefined }, { iss: "http://127.0.0.1:2" }, { aud: "other-app" }, { exp: now() - 60 }, { sub: undefined }, { aud: ["almanac", "b"], azp: "b" }]) {
+  for (const claims of [
+    { nonce: "other" },
+    { nonce: undefined },
+    { iss: "http://127.0.0.1:2" },
+    { aud: "other-app" },
+    { exp: now() - 60 },
+    { sub: undefined },
+    { aud: ["almanac", "b"], azp: "b" },
+  ]) {
     const { state, nonce } = await started();
     answer = () => tokens({ nonce, ...claims });
-    expect(await finish(CONFIG, returned({ state })), JSON.stringify(claims)).toMatchObject({ kind: "failed", why: expect.stringContaining("was not taken") });
+    expect(await finish(CONFIG, returned({ state })), JSON.stringify(claims)).toMatchObject({
+      kind: "failed",
+      why: expect.stringContaining("was not taken"),
+    });
   }
   const { state } = await started();
   answer = () => tokens({}, { id_token: undefined });
   expect(await finish(CONFIG, returned({ state }))).toMatchObject({ kind: "failed" });
   const other = await started();
-  expect(await finish(CONFIG, returned({ state: other.state, iss: "http://127.0.0.1:2" }))).toMatchObject({ kind: "failed" });
+  expect(await finish(CONFIG, returned({ state: other.state, iss: "http://127.0.0.1:2" }))).toMatchObject({
+    kind: "failed",
+  });
 });
 
 test("errors of the provider are texts; a silent sign-on that has to ask is no error", async () => {
   let { state } = await started();
-  expect(await finish(CONFIG, new URLSearchParams({ state, error: "access_denied", error_description: "<b>no</b>" }))).toEqual({ kind: "failed", why: "The identity provider says: <b>no</b>" });
+  expect(
+    await finish(CONFIG, new URLSearchParams({ state, error: "access_denied", error_description: "<b>no</b>" })),
+  ).toEqual({ kind: "failed", why: "The identity provider says: <b>no</b>" });
   ({ state } = await started("none"));
   expect(await finish(CONFIG, new URLSearchParams({ state, error: "login_required" }))).toEqual({ kind: "ask" });
   ({ state } = await started());
-  expect(await finish(CONFIG, new URLSearchParams({ state, error: "login_required" }))).toMatchObject({ kind: "failed" });
+  expect(await finish(CONFIG, new URLSearchParams({ state, error: "login_required" }))).toMatchObject({
+    kind: "failed",
+  });
   for (const [reply, why] of [
-    [() => json({ error: "invalid_grant", error_description: "grant request is invalid" }, 400), "The identity provider says: grant request is invalid"],
+    [
+      () => json({ error: "invalid_grant", error_description: "grant request is invalid" }, 400),
+      "The identity provider says: grant request is invalid",
+    ],
     [() => Promise.reject(new TypeError("Failed to fetch")), "The identity provider does not answer."],
   ] as const) {
     ({ state } = await started());
@@ -125,8 +211,29 @@ test("where groups are in the ID token, that is what requests carry, as long as 
 });
 
 test("settings: addresses of the web alone, nothing without client and end points", () => {
-  const config = { "acl.oidc.enabled": true, "acl.oidc.client.id": "a", "acl.oidc.authorization.endpoint": "https://p/a", "acl.oidc.token.endpoint": "https://p/t", "acl.oidc.redirect.uri": null };
-  expect(providerOf(config)).toEqual({ clientId: "a", scope: "openid profile", redirect: null, issuer: null, authorization: "https://p/a", token: "https://p/t", endSession: null, idToken: false });
-  for (const wrong of [{ "acl.oidc.enabled": false }, { "acl.oidc.client.id": null }, { "acl.oidc.authorization.endpoint": "javascript:alert(1)" }, { "acl.oidc.token.endpoint": "/t" }]) expect(providerOf({ ...config, ...wrong })).toBe(null);
+  const config = {
+    "acl.oidc.enabled": true,
+    "acl.oidc.client.id": "a",
+    "acl.oidc.authorization.endpoint": "https://p/a",
+    "acl.oidc.token.endpoint": "https://p/t",
+    "acl.oidc.redirect.uri": null,
+  };
+  expect(providerOf(config)).toEqual({
+    clientId: "a",
+    scope: "openid profile",
+    redirect: null,
+    issuer: null,
+    authorization: "https://p/a",
+    token: "https://p/t",
+    endSession: null,
+    idToken: false,
+  });
+  for (const wrong of [
+    { "acl.oidc.enabled": false },
+    { "acl.oidc.client.id": null },
+    { "acl.oidc.authorization.endpoint": "javascript:alert(1)" },
+    { "acl.oidc.token.endpoint": "/t" },
+  ])
+    expect(providerOf({ ...config, ...wrong })).toBe(null);
   expect([address("data:text/html,x"), address("http://p/x"), address(null)]).toEqual([null, "http://p/x", null]);
 });

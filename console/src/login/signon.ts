@@ -9,16 +9,27 @@ import { quit, setOwner } from "../state/owner";
 import { auth } from "./auth";
 import { hasProvider, providerOf } from "./config";
 import type { ProviderConfig } from "./oidc";
-import { AwayError, browserChannel, browserLock, browserOthers, countThisTab, createKeeper, type Keeper } from "./tokens";
+import {
+  AwayError,
+  browserChannel,
+  browserLock,
+  browserOthers,
+  countThisTab,
+  createKeeper,
+  type Keeper,
+} from "./tokens";
 
 const KNOWN = "almanac.signon.known"; /* localStorage: { client, name, in } */
-const PASSWORD = "almanac.login"; /* there is, or was, a cookie of the form's: of this tab (session storage), of this browser */
+const PASSWORD =
+  "almanac.login"; /* there is, or was, a cookie of the form's: of this tab (session storage), of this browser */
 const RETURNED = ["code", "state", "error", "error_description", "session_state", "iss"];
 
 let config: ProviderConfig | null = null;
 let keeper: Keeper | null = null;
 let settle: () => void = () => undefined;
-const settled = new Promise<void>((done) => (settle = done)); /* it is known whether there is a provider, and a sign-on */
+const settled = new Promise<void>(
+  (done) => (settle = done),
+); /* it is known whether there is a provider, and a sign-on */
 let fresh = false; /* signed on, and the server has not said yet that it takes it */
 let force = false; /* the next sign-on asks who it is */
 let nameBefore: string | null = null; /* of who was signed on here before this answer of the provider */
@@ -27,7 +38,8 @@ let cookieOf: string | null = null; /* the bearer that the cookie of downloads w
 
 export const LOGGED_OUT = "You are logged out.";
 export const LOGGED_OUT_ELSEWHERE = "You logged out in another tab.";
-export const PROVIDER_AWAY = "The server has not reached its identity provider yet. Try again in a moment, or log in with a password.";
+export const PROVIDER_AWAY =
+  "The server has not reached its identity provider yet. Try again in a moment, or log in with a password.";
 
 /* ------------------------------------------------------------------ what is kept */
 
@@ -49,7 +61,11 @@ function known(): Known | null {
 function remember(part: Partial<Known> | null): void {
   try {
     if (part === null) localStorage.removeItem(KNOWN);
-    else if (config !== null) localStorage.setItem(KNOWN, JSON.stringify({ name: null, in: false, ...known(), ...part, client: config.clientId }));
+    else if (config !== null)
+      localStorage.setItem(
+        KNOWN,
+        JSON.stringify({ name: null, in: false, ...known(), ...part, client: config.clientId }),
+      );
   } catch {
     /* full or forbidden: the next visit begins with the button */
   }
@@ -64,7 +80,8 @@ export function rememberPassword(on: boolean): void {
     /* the cookie counts */
   }
 }
-export const hadPassword = (): boolean => sessionStorage.getItem(PASSWORD) === "1" || localStorage.getItem(PASSWORD) === "1";
+export const hadPassword = (): boolean =>
+  sessionStorage.getItem(PASSWORD) === "1" || localStorage.getItem(PASSWORD) === "1";
 
 /* ------------------------------------------------------------- the answer's address */
 
@@ -131,7 +148,10 @@ export async function logOutOfProvider(end: () => Promise<void>): Promise<void> 
 export const startWithout = () => settle();
 
 /* settings: config of /settings. True: go on, and ask the server who we are. False: the page waits for a login, or goes away. */
-export async function startSignOn(settings: Record<string, unknown>, returned: URLSearchParams | null): Promise<boolean> {
+export async function startSignOn(
+  settings: Record<string, unknown>,
+  returned: URLSearchParams | null,
+): Promise<boolean> {
   const go = await decide(settings, returned);
   settle();
   return go;
@@ -147,7 +167,14 @@ async function decide(settings: Record<string, unknown>, returned: URLSearchPara
   if (config === null) return true;
   const provider = config;
   keeper?.close();
-  keeper = createKeeper({ channel: browserChannel(), lock: browserLock, others: browserOthers, renew: async (old) => (await import("./oidc")).renew(provider, old), onOver: ended, now: Date.now });
+  keeper = createKeeper({
+    channel: browserChannel(),
+    lock: browserLock,
+    others: browserOthers,
+    renew: async (old) => (await import("./oidc")).renew(provider, old),
+    onOver: ended,
+    now: Date.now,
+  });
   await countThisTab(); /* it hears by now: who counts it may wait for its answer */
   if (returned !== null) return arrive(provider, returned);
   if (hadPassword()) return true;
@@ -210,7 +237,11 @@ export async function refused(used: string | null): Promise<boolean> {
     if (keeper.get() !== null) {
       keeper.set(null, "The server does not take the sign-on any more.");
       force = fresh; /* what the provider gave at once was not taken: it has to ask */
-      ended(fresh ? "The server does not take the sign-on of the identity provider. Try another account; else its administrator finds the reason in the log of the server." : "The server does not take your sign-on any more.");
+      ended(
+        fresh
+          ? "The server does not take the sign-on of the identity provider. Try another account; else its administrator finds the reason in the log of the server."
+          : "The server does not take your sign-on any more.",
+      );
     }
     return false;
   }
@@ -225,7 +256,8 @@ const DENIED = /^Access denied for .* \[HTTP\]$/s;
 export function lookAtDenial(body: string): void {
   try {
     const answer = JSON.parse(body) as { error?: unknown; reason?: unknown };
-    if (typeof answer.error === "string" && DENIED.test(answer.error)) onDenied(answer.error, typeof answer.reason === "string" ? answer.reason : "");
+    if (typeof answer.error === "string" && DENIED.test(answer.error))
+      onDenied(answer.error, typeof answer.reason === "string" ? answer.reason : "");
   } catch {
     /* another 403 */
   }
@@ -233,7 +265,8 @@ export function lookAtDenial(body: string): void {
 
 /* Restores the URL from which the sign-on started; `taken` skips this if another user started it. */
 function backToPlace({ search, hash }: { search: string; hash: string }): void {
-  if (location.search === "" && search !== "") history.replaceState(null, "", location.pathname + search + location.hash);
+  if (location.search === "" && search !== "")
+    history.replaceState(null, "", location.pathname + search + location.hash);
   if (hash !== "" && /^(#\/?)?$/.test(location.hash)) location.hash = hash;
 }
 

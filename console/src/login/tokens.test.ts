@@ -2,7 +2,13 @@
 import { afterEach, expect, test } from "vitest";
 import { AwayError, createKeeper, isStale, type Keeper, type Renewed, type Tokens } from "./tokens";
 
-const at = (from: number, life: number, bearer = `b${from}`): Tokens => ({ bearer, refresh: `r${from}`, id: null, from, until: from + life });
+const at = (from: number, life: number, bearer = `b${from}`): Tokens => ({
+  bearer,
+  refresh: `r${from}`,
+  id: null,
+  from,
+  until: from + life,
+});
 
 test("long lives end 30 s early, short ones a quarter", () => {
   expect([isStale(at(0, 300_000), 269_999), isStale(at(0, 300_000), 270_001)]).toEqual([false, true]);
@@ -23,7 +29,8 @@ function tab(overs: string[] = []): Keeper {
   const channel: Channel = {
     onmessage: null,
     postMessage: (data) => {
-      for (const other of mine) if (other !== channel) setTimeout(() => other.onmessage?.({ data } as MessageEvent), delay);
+      for (const other of mine)
+        if (other !== channel) setTimeout(() => other.onmessage?.({ data } as MessageEvent), delay);
     },
     close: () => undefined,
   };
@@ -38,7 +45,14 @@ function tab(overs: string[] = []): Keeper {
     await new Promise((r) => setTimeout(r, 5));
     return answer(old);
   };
-  const keeper = createKeeper({ channel: channel as never, lock, others: async () => mine.length - 1, renew, onOver: (why) => overs.push(why), now: () => time });
+  const keeper = createKeeper({
+    channel: channel as never,
+    lock,
+    others: async () => mine.length - 1,
+    renew,
+    onOver: (why) => overs.push(why),
+    now: () => time,
+  });
   open.push(keeper);
   return keeper;
 }

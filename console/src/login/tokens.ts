@@ -126,7 +126,8 @@ export function createKeeper({ channel, lock, others, renew, onOver, now }: Arou
 
 export const browserChannel = () => new BroadcastChannel(CHANNEL);
 /* Pages without TLS on other hosts than this one have no locks, and no way to sign on either. */
-export const browserLock = <T>(work: () => Promise<T>): Promise<T> => (navigator.locks === undefined ? work() : navigator.locks.request(LOCK, work)) as Promise<T>;
+export const browserLock = <T>(work: () => Promise<T>): Promise<T> =>
+  (navigator.locks === undefined ? work() : navigator.locks.request(LOCK, work)) as Promise<T>;
 
 let counted = false;
 /* Tabs of this origin that have come as far as this one. */

@@ -10,7 +10,16 @@ import { Menu, type MenuAt, type MenuItem } from "../ui/Menu";
 import { COPY_FORMATS, copyText, type CopyFormat, tableOf, toClipboard } from "./copy";
 import { cellShown, isNumber, plural, shownCount } from "./format";
 import { GridBar } from "./GridBar";
-import { canvasHeight, type ColumnPlace, HEAD_PX, placeColumns, ROW_PX, seenColumns, toOffset, toScrollTop } from "./layout";
+import {
+  canvasHeight,
+  type ColumnPlace,
+  HEAD_PX,
+  placeColumns,
+  ROW_PX,
+  seenColumns,
+  toOffset,
+  toScrollTop,
+} from "./layout";
 import type { ResultSet } from "./resultset";
 import type { Run } from "./run";
 import { type Place, useLayout, useRows, useSelection, useUtc } from "./useGrid";
@@ -48,11 +57,19 @@ function Table({ result, sql }: { result: ResultSet; sql: string }) {
   const at = (index: number) => positions.get(index) ?? 0;
 
   const shownRows = indexes.map((i) => rows.row(i)).filter((r) => r !== undefined);
-  useEffect(() => layout.widen([...places.frozen, ...seen].map((c) => c.index), shownRows), [first, last, shownRows.length]);
+  useEffect(
+    () =>
+      layout.widen(
+        [...places.frozen, ...seen].map((c) => c.index),
+        shownRows,
+      ),
+    [first, last, shownRows.length],
+  );
 
   const look = () => {
     const el = scroller.current;
-    if (el !== null) setView({ top: el.scrollTop, left: el.scrollLeft, width: el.clientWidth, height: el.clientHeight });
+    if (el !== null)
+      setView({ top: el.scrollTop, left: el.scrollLeft, width: el.clientWidth, height: el.clientHeight });
   };
   useLayoutEffect(() => {
     const el = scroller.current;
@@ -74,7 +91,8 @@ function Table({ result, sql }: { result: ResultSet; sql: string }) {
     const y = place.row * ROW_PX;
     const now = toOffset(el.scrollTop, rows.count, rowsHeight);
     if (y < now) el.scrollTop = Math.floor(toScrollTop(y, rows.count, rowsHeight));
-    else if (y + ROW_PX > now + rowsHeight) el.scrollTop = Math.ceil(toScrollTop(y + ROW_PX - rowsHeight, rows.count, rowsHeight));
+    else if (y + ROW_PX > now + rowsHeight)
+      el.scrollTop = Math.ceil(toScrollTop(y + ROW_PX - rowsHeight, rows.count, rowsHeight));
     const column = places.rest.find((c) => at(c.index) === place.column);
     if (column === undefined) return;
     const width = view.width - left;
@@ -83,12 +101,17 @@ function Table({ result, sql }: { result: ResultSet; sql: string }) {
   };
   const go = (place: Place, extend = false) => {
     selection.go(place, extend);
-    show({ row: Math.max(0, Math.min(place.row, rows.count - 1)), column: Math.max(0, Math.min(place.column, layout.order.length - 1)) });
+    show({
+      row: Math.max(0, Math.min(place.row, rows.count - 1)),
+      column: Math.max(0, Math.min(place.column, layout.order.length - 1)),
+    });
   };
 
   const copy = async (format: CopyFormat, what: "selection" | "all", head: boolean) => {
-    const range = what === "all" ? { top: 0, bottom: rows.count - 1, left: 0, right: layout.order.length - 1 } : selection.range;
-    if (range.bottom - range.top >= COPY_ROWS_MAX) return notify(`More than ${plural(COPY_ROWS_MAX, "row")}: download them instead.`, "error");
+    const range =
+      what === "all" ? { top: 0, bottom: rows.count - 1, left: 0, right: layout.order.length - 1 } : selection.range;
+    if (range.bottom - range.top >= COPY_ROWS_MAX)
+      return notify(`More than ${plural(COPY_ROWS_MAX, "row")}: download them instead.`, "error");
     try {
       const chosen = layout.order.slice(range.left, range.right + 1);
       const found = await rows.rows(range.top, range.bottom + 1);
@@ -105,22 +128,47 @@ function Table({ result, sql }: { result: ResultSet; sql: string }) {
     const index = layout.order[position] ?? 0;
     const name = result.columns[index]?.name ?? "";
     return [
-      { title: rows.sort?.column === index ? (rows.sort.down ? "Do not sort" : "Sort downwards") : "Sort upwards", hint: "what is loaded", run: () => rows.toggleSort(index) },
-      { title: layout.frozen === position + 1 ? "Freeze none" : "Freeze up to here", run: () => layout.freeze(layout.frozen === position + 1 ? 0 : position + 1) },
+      {
+        title: rows.sort?.column === index ? (rows.sort.down ? "Do not sort" : "Sort downwards") : "Sort upwards",
+        hint: "what is loaded",
+        run: () => rows.toggleSort(index),
+      },
+      {
+        title: layout.frozen === position + 1 ? "Freeze none" : "Freeze up to here",
+        run: () => layout.freeze(layout.frozen === position + 1 ? 0 : position + 1),
+      },
       { title: "Move left", disabled: position === 0, run: () => layout.move(position, position - 1) },
-      { title: "Move right", disabled: position === layout.order.length - 1, run: () => layout.move(position, position + 1) },
+      {
+        title: "Move right",
+        disabled: position === layout.order.length - 1,
+        run: () => layout.move(position, position + 1),
+      },
       { title: "Fit the width", run: () => layout.autoSize(index) },
       { title: "Hide", disabled: layout.order.length < 2, run: () => void layout.hide(position) },
       { title: "Columns as they came", run: layout.reset },
       { title: "Insert the name into the editor", run: () => insertText(quoteName(name)) },
-      { title: "Select the column", run: () => selection.select({ row: 0, column: position }, { row: rows.count - 1, column: position }) },
+      {
+        title: "Select the column",
+        run: () => selection.select({ row: 0, column: position }, { row: rows.count - 1, column: position }),
+      },
     ];
   };
   const cellItems = (): MenuItem[] => [
     { title: "Show the whole value", hint: "Enter", run: () => setPanel(true) },
-    ...COPY_FORMATS.map((f) => ({ title: `Copy as ${f}`, ...(f === "TSV" ? { hint: "Ctrl+C" } : {}), run: () => void copy(f, "selection", f !== "TSV") })),
+    ...COPY_FORMATS.map((f) => ({
+      title: `Copy as ${f}`,
+      ...(f === "TSV" ? { hint: "Ctrl+C" } : {}),
+      run: () => void copy(f, "selection", f !== "TSV"),
+    })),
     { title: "Copy with names, as TSV", run: () => void copy("TSV", "selection", true) },
-    { title: "Select the row", run: () => selection.select({ row: selection.active.row, column: 0 }, { row: selection.active.row, column: layout.order.length - 1 }) },
+    {
+      title: "Select the row",
+      run: () =>
+        selection.select(
+          { row: selection.active.row, column: 0 },
+          { row: selection.active.row, column: layout.order.length - 1 },
+        ),
+    },
     ...columnItems(selection.active.column).map((i) => ({ ...i, title: `Column: ${i.title.toLowerCase()}` })),
   ];
   const closeMenu = () => {
@@ -150,7 +198,9 @@ function Table({ result, sql }: { result: ResultSet; sql: string }) {
     else if (e.key === "Enter") setPanel(true);
     else if (e.key === "Escape" && panel) setPanel(false);
     else if (e.key === "ContextMenu" || (e.key === "F10" && e.shiftKey)) {
-      const box = scroller.current?.querySelector(".grid-cell.active")?.getBoundingClientRect() ?? scroller.current?.getBoundingClientRect();
+      const box =
+        scroller.current?.querySelector(".grid-cell.active")?.getBoundingClientRect() ??
+        scroller.current?.getBoundingClientRect();
       if (box !== undefined) setMenu({ x: box.left, y: box.bottom, items: cellItems() });
     } else return;
     e.preventDefault();
@@ -194,7 +244,9 @@ function Table({ result, sql }: { result: ResultSet; sql: string }) {
             window.removeEventListener("pointermove", move);
             window.removeEventListener("pointerup", up);
             if (!moved) return;
-            const target = [...(head?.children ?? [])].find((el) => m.clientX >= el.getBoundingClientRect().left && m.clientX < el.getBoundingClientRect().right);
+            const target = [...(head?.children ?? [])].find(
+              (el) => m.clientX >= el.getBoundingClientRect().left && m.clientX < el.getBoundingClientRect().right,
+            );
             const to = Number(target?.getAttribute("aria-colindex") ?? position + 2) - 2;
             layout.move(position, to);
             setTimeout(() => setDragged(null)); /* after the click that follows */
@@ -207,7 +259,9 @@ function Table({ result, sql }: { result: ResultSet; sql: string }) {
           {column.name}
           {sorted !== "none" && <span aria-hidden="true">{sorted === "ascending" ? " ▲" : " ▼"}</span>}
         </span>
-        <span class="grid-type">{column.type === "ARRAY" ? `${column.elemType ?? ""}${"[]".repeat(column.dim ?? 1)}` : column.type}</span>
+        <span class="grid-type">
+          {column.type === "ARRAY" ? `${column.elemType ?? ""}${"[]".repeat(column.dim ?? 1)}` : column.type}
+        </span>
         <span
           class="grid-resize"
           onClick={(e) => e.stopPropagation()}
@@ -232,7 +286,16 @@ function Table({ result, sql }: { result: ResultSet; sql: string }) {
     const { range, active } = selection;
     const chosen = i >= range.top && i <= range.bottom && position >= range.left && position <= range.right;
     const isActive = active.row === i && active.column === position;
-    const kind = value === undefined ? "waiting" : value === null ? "null" : value === "" ? "blank" : isNumber(column) ? "number" : "";
+    const kind =
+      value === undefined
+        ? "waiting"
+        : value === null
+          ? "null"
+          : value === ""
+            ? "blank"
+            : isNumber(column)
+              ? "number"
+              : "";
     return (
       <div
         key={c.index}
@@ -253,7 +316,16 @@ function Table({ result, sql }: { result: ResultSet; sql: string }) {
   const activeColumn = result.columns[layout.order[selection.active.column] ?? 0];
   return (
     <div class="grid-with-bar">
-      <GridBar result={result} sql={sql} rows={rows} selection={selection} onGo={(row) => go({ row, column: selection.active.column })} onCopy={(f) => void copy(f, "all", true)} onPanel={() => setPanel(!panel)} panel={panel} />
+      <GridBar
+        result={result}
+        sql={sql}
+        rows={rows}
+        selection={selection}
+        onGo={(row) => go({ row, column: selection.active.column })}
+        onCopy={(f) => void copy(f, "all", true)}
+        onPanel={() => setPanel(!panel)}
+        panel={panel}
+      />
       <div class="grid-area">
         <div class="grid">
           <div
@@ -263,7 +335,11 @@ function Table({ result, sql }: { result: ResultSet; sql: string }) {
             aria-rowcount={rows.count + 1}
             aria-colcount={layout.order.length + 1}
             aria-multiselectable="true"
-            aria-activedescendant={rows.count > 0 && selection.active.row >= first && selection.active.row < last ? `cell-${selection.active.row}-${selection.active.column}` : undefined}
+            aria-activedescendant={
+              rows.count > 0 && selection.active.row >= first && selection.active.row < last
+                ? `cell-${selection.active.row}-${selection.active.column}`
+                : undefined
+            }
             tabIndex={0}
             ref={scroller}
             onScroll={look}
@@ -289,7 +365,11 @@ function Table({ result, sql }: { result: ResultSet; sql: string }) {
                 if (place === null) return;
                 e.preventDefault();
                 const { range } = selection;
-                const inside = place.row >= range.top && place.row <= range.bottom && place.column >= range.left && place.column <= range.right;
+                const inside =
+                  place.row >= range.top &&
+                  place.row <= range.bottom &&
+                  place.column >= range.left &&
+                  place.column <= range.right;
                 if (!inside) selection.go(place);
                 setMenu({ x: e.clientX, y: e.clientY, items: cellItems() });
               }}
@@ -302,26 +382,51 @@ function Table({ result, sql }: { result: ResultSet; sql: string }) {
               {indexes.map((i) => {
                 const row = rows.row(i);
                 return (
-                  <div class={i % 2 === 1 ? "grid-row odd" : "grid-row"} role="row" aria-rowindex={i + 2} key={i} style={{ top: `${HEAD_PX + i * ROW_PX - offset}px` }}>
+                  <div
+                    class={i % 2 === 1 ? "grid-row odd" : "grid-row"}
+                    role="row"
+                    aria-rowindex={i + 2}
+                    key={i}
+                    style={{ top: `${HEAD_PX + i * ROW_PX - offset}px` }}
+                  >
                     {seen.map((c) => drawCell(c, left + c.x - view.left, i, row))}
                     {places.frozen.length > 0 && (
                       <div class="grid-frozen" role="presentation" style={{ width: `${left}px` }}>
                         {places.frozen.map((c) => drawCell(c, NUMBERS_PX + c.x, i, row))}
                       </div>
                     )}
-                    <div class="grid-number" role="rowheader" aria-colindex={1} data-row={i} onClick={() => selection.select({ row: i, column: 0 }, { row: i, column: layout.order.length - 1 })}>
+                    <div
+                      class="grid-number"
+                      role="rowheader"
+                      aria-colindex={1}
+                      data-row={i}
+                      onClick={() =>
+                        selection.select({ row: i, column: 0 }, { row: i, column: layout.order.length - 1 })
+                      }
+                    >
                       {shownCount(rows.number(i) + 1)}
                     </div>
                   </div>
                 );
               })}
             </div>
-            <div class="grid-canvas" role="presentation" style={{ height: `${canvasHeight(rows.count) + HEAD_PX}px`, width: `${left + places.restWidth}px` }} />
+            <div
+              class="grid-canvas"
+              role="presentation"
+              style={{ height: `${canvasHeight(rows.count) + HEAD_PX}px`, width: `${left + places.restWidth}px` }}
+            />
           </div>
-          {rows.count === 0 && <p class="grid-empty">{rows.filter.trim() === "" ? "No rows." : "No loaded row fits the filter."}</p>}
+          {rows.count === 0 && (
+            <p class="grid-empty">{rows.filter.trim() === "" ? "No rows." : "No loaded row fits the filter."}</p>
+          )}
         </div>
         {panel && activeColumn !== undefined && rows.count > 0 && (
-          <ValuePanel value={rows.row(selection.active.row)?.[layout.order[selection.active.column] ?? 0]} column={activeColumn} row={rows.number(selection.active.row)} onClose={() => setPanel(false)} />
+          <ValuePanel
+            value={rows.row(selection.active.row)?.[layout.order[selection.active.column] ?? 0]}
+            column={activeColumn}
+            row={rows.number(selection.active.row)}
+            onClose={() => setPanel(false)}
+          />
         )}
       </div>
       {menu !== null && <Menu items={menu.items} at={menu} label="Grid" onClose={closeMenu} />}

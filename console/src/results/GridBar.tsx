@@ -53,7 +53,10 @@ interface Props {
 export function GridBar({ result, sql, rows, selection, onGo, onCopy, onPanel, panel }: Props) {
   const utc = useStore(prefs, (p) => p.utc);
   const loaded = result.loaded().reduce((n, p) => n + p.rows.length, 0);
-  const all = rows.arranged && loaded < result.count && result.params === "" ? allRowsSql(result.sql, result.columns, rows.sort, rows.filter) : null;
+  const all =
+    rows.arranged && loaded < result.count && result.params === ""
+      ? allRowsSql(result.sql, result.columns, rows.sort, rows.filter)
+      : null;
   const { range } = selection;
   const chosen = (range.bottom - range.top + 1) * (range.right - range.left + 1);
   return (
@@ -61,7 +64,12 @@ export function GridBar({ result, sql, rows, selection, onGo, onCopy, onPanel, p
       <label class="grid-filter">
         <Icon name="filter" />
         <span class="visually-hidden">Filter the rows that are loaded</span>
-        <input type="search" placeholder="Filter" value={rows.filter} onInput={(e) => rows.setFilter(e.currentTarget.value)} />
+        <input
+          type="search"
+          placeholder="Filter"
+          value={rows.filter}
+          onInput={(e) => rows.setFilter(e.currentTarget.value)}
+        />
       </label>
       <label class="grid-go">
         Row{" "}
@@ -80,24 +88,49 @@ export function GridBar({ result, sql, rows, selection, onGo, onCopy, onPanel, p
         {result.pending && !rows.arranged && " so far"}
       </label>
       <Button icon="panel" label="Whole value (Enter)" aria-pressed={panel} onClick={onPanel} />
-      <MenuButton icon="copy" label="Copy all rows" items={() => COPY_FORMATS.map((f) => ({ title: `Copy all as ${f}`, run: () => onCopy(f) }))} />
-      <MenuButton icon="download" label="Download all rows" items={() => Object.entries(DOWNLOADS).map(([fmt, title]) => ({ title: `Download ${title}`, run: () => void download(result.sql, fmt, result.params) }))} />
+      <MenuButton
+        icon="copy"
+        label="Copy all rows"
+        items={() => COPY_FORMATS.map((f) => ({ title: `Copy all as ${f}`, run: () => onCopy(f) }))}
+      />
+      <MenuButton
+        icon="download"
+        label="Download all rows"
+        items={() =>
+          Object.entries(DOWNLOADS).map(([fmt, title]) => ({
+            title: `Download ${title}`,
+            run: () => void download(result.sql, fmt, result.params),
+          }))
+        }
+      />
       <Button icon="board" label="Put on a board" onClick={() => adding.set({ cell: { text: sql, show: "table" } })} />
       {result.columns.some(isTime) && (
-        <Button label="Times as the server has them (UTC), or of this computer's zone" aria-pressed={!utc} onClick={() => prefs.set({ utc: !utc })}>
+        <Button
+          label="Times as the server has them (UTC), or of this computer's zone"
+          aria-pressed={!utc}
+          onClick={() => prefs.set({ utc: !utc })}
+        >
           {utc ? "UTC" : "Local"}
         </Button>
       )}
       <p class="grid-note" role="status">
         {result.problem !== null && <strong class="error-text">{result.problem} </strong>}
-        {rows.arranged && loaded < result.count && `Of the ${plural(loaded, "row")} that are loaded, of ${shownCount(result.count)}. `}
+        {rows.arranged &&
+          loaded < result.count &&
+          `Of the ${plural(loaded, "row")} that are loaded, of ${shownCount(result.count)}. `}
         {all !== null && (
-          <button type="button" class="link-button" title="The server does it: a query around the query, in a tab of its own" onClick={() => runInTab(all, "All rows")}>
+          <button
+            type="button"
+            class="link-button"
+            title="The server does it: a query around the query, in a tab of its own"
+            onClick={() => runInTab(all, "All rows")}
+          >
             Of all rows
           </button>
         )}
         {rows.arranged && loaded >= result.count && `Sorted and filtered here. `}
-        {result.cut && `The server holds no more than these ${plural(result.count, "row")} of the result: download it, or add a LIMIT. `}
+        {result.cut &&
+          `The server holds no more than these ${plural(result.count, "row")} of the result: download it, or add a LIMIT. `}
         {result.pending && "The rows behind these are still coming. "}
         {chosen > 1 && `${shownCount(chosen)} cells selected.`}
       </p>

@@ -4,7 +4,8 @@ import { shownBytes, shownCount, shownMs } from "./format";
 import { type PlanNode, readPlan, totalMs } from "./plan";
 import type { Run } from "./run";
 
-export const isPlan = (run: Run): boolean => run.result?.columns.length === 1 && run.result.columns[0]?.name === "QUERY PLAN";
+export const isPlan = (run: Run): boolean =>
+  run.result?.columns.length === 1 && run.result.columns[0]?.name === "QUERY PLAN";
 
 function Facts({ node, total }: { node: PlanNode; total: number }) {
   if (node.ms === null) return null;
@@ -26,11 +27,18 @@ function Node({ node, total, level }: { node: PlanNode; total: number; level: nu
   const [open, setOpen] = useState(true);
   const leaf = node.children.length === 0;
   const slow = node.ms !== null && total > 0 && node.ms / total > 0.5;
-  const operator = /^[a-z]+( (by|join|inner|left|right|full|outer|cross|asof|lt|splice|window)\b)*/.exec(node.text)?.[0] ?? "";
+  const operator =
+    /^[a-z]+( (by|join|inner|left|right|full|outer|cross|asof|lt|splice|window)\b)*/.exec(node.text)?.[0] ?? "";
   return (
-    <li role="treeitem" aria-expanded={leaf ? undefined : open} aria-level={level} tabIndex={level === 1 ? 0 : -1}
+    <li
+      role="treeitem"
+      aria-expanded={leaf ? undefined : open}
+      aria-level={level}
+      tabIndex={level === 1 ? 0 : -1}
       onKeyDown={(e) => {
-        const all = [...(e.currentTarget.closest("[role=tree]")?.querySelectorAll<HTMLElement>("[role=treeitem]") ?? [])];
+        const all = [
+          ...(e.currentTarget.closest("[role=tree]")?.querySelectorAll<HTMLElement>("[role=treeitem]") ?? []),
+        ];
         const now = all.indexOf(e.currentTarget);
         if (e.key === "ArrowDown") all[now + 1]?.focus();
         else if (e.key === "ArrowUp") all[now - 1]?.focus();
@@ -42,7 +50,14 @@ function Node({ node, total, level }: { node: PlanNode; total: number; level: nu
       }}
     >
       <div class={slow ? "plan-row slow" : "plan-row"}>
-        <button type="button" class="plan-toggle" tabIndex={-1} aria-hidden="true" disabled={leaf} onClick={() => setOpen(!open)}>
+        <button
+          type="button"
+          class="plan-toggle"
+          tabIndex={-1}
+          aria-hidden="true"
+          disabled={leaf}
+          onClick={() => setOpen(!open)}
+        >
           {leaf ? "•" : open ? "▾" : "▸"}
         </button>
         <span class="plan-text">
@@ -68,7 +83,11 @@ export function PlanView({ run }: { run: Run }) {
   const total = totalMs(nodes);
   return (
     <div class="plan">
-      <p class="side-note">{total > 0 ? `Processor time of each operator itself, over all threads: ${shownMs(total)} together.` : "The outermost operator first. EXPLAIN ANALYZE adds times."}</p>
+      <p class="side-note">
+        {total > 0
+          ? `Processor time of each operator itself, over all threads: ${shownMs(total)} together.`
+          : "The outermost operator first. EXPLAIN ANALYZE adds times."}
+      </p>
       <ul role="tree" aria-label="Plan">
         {nodes.map((n, i) => (
           <Node key={i} node={n} total={total} level={1} />

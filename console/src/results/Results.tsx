@@ -31,8 +31,9 @@ function Times({ run }: { run: Run }) {
   if (run.exchange === null || timings === null) return <span>{shownMs(run.durationMs)}</span>;
   return (
     <span class="times">
-      {shownMs(run.durationMs)} <span class="dim">=</span> compile {shownMs(timings.compiler / 1e6)} <span class="dim">+</span> execute {shownMs(timings.execute / 1e6)} <span class="dim">+</span> pack {shownMs((timings.hold ?? 0) / 1e6)} <span class="dim">+</span> network{" "}
-      {shownMs(run.exchange.networkMs)}
+      {shownMs(run.durationMs)} <span class="dim">=</span> compile {shownMs(timings.compiler / 1e6)}{" "}
+      <span class="dim">+</span> execute {shownMs(timings.execute / 1e6)} <span class="dim">+</span> pack{" "}
+      {shownMs((timings.hold ?? 0) / 1e6)} <span class="dim">+</span> network {shownMs(run.exchange.networkMs)}
     </span>
   );
 }
@@ -41,7 +42,8 @@ export function runSummary(run: Run): string {
   if (run.state === "running") return "Running";
   if (run.state === "cancelled") return "Cancelled";
   if (run.error !== null) return run.error.message;
-  if (run.result !== null) return run.result.cut ? `The first ${plural(run.result.count, "row")}` : plural(run.result.count, "row");
+  if (run.result !== null)
+    return run.result.cut ? `The first ${plural(run.result.count, "row")}` : plural(run.result.count, "row");
   const answer = run.exchange?.answer;
   return answer?.kind === "done" && answer.updated !== null ? `${plural(answer.updated, "row")} changed` : "Done";
 }
@@ -50,7 +52,15 @@ function RunList({ tabId, list, selected }: { tabId: string; list: Run[]; select
   return (
     <div class="run-list" role="tablist" aria-label="Statements that ran">
       {list.map((r, i) => (
-        <button key={r.id} type="button" role="tab" aria-selected={r.id === selected.id} class={`run-tab ${r.state}`} title={r.sql.slice(0, 300)} onClick={() => selectRun(tabId, r.id)}>
+        <button
+          key={r.id}
+          type="button"
+          role="tab"
+          aria-selected={r.id === selected.id}
+          class={`run-tab ${r.state}`}
+          title={r.sql.slice(0, 300)}
+          onClick={() => selectRun(tabId, r.id)}
+        >
           <span aria-hidden="true">{ICONS[r.state]}</span> {i + 1}
           <span class="visually-hidden">{r.state}</span>
         </button>
@@ -70,20 +80,35 @@ export function Results() {
     return (
       <section class="results empty" aria-label="Results" tabIndex={-1} data-pane="results">
         <p>
-          Results appear here. <kbd>F9</kbd> or <kbd>Ctrl+Enter</kbd> runs the statement at the cursor, <kbd>?</kbd> lists the keys.
+          Results appear here. <kbd>F9</kbd> or <kbd>Ctrl+Enter</kbd> runs the statement at the cursor, <kbd>?</kbd>{" "}
+          lists the keys.
         </p>
       </section>
     );
   const fitting = resultViews.filter((v) => v.fits(run));
   const view = fitting.find((v) => v.id === viewId) ?? fitting[0];
   return (
-    <section class="results" aria-label="Results" tabIndex={-1} data-pane="results" data-run={run.id} data-busy={now.busy[tab.id] === true}>
+    <section
+      class="results"
+      aria-label="Results"
+      tabIndex={-1}
+      data-pane="results"
+      data-run={run.id}
+      data-busy={now.busy[tab.id] === true}
+    >
       <div class="result-bar">
         {list.length > 1 && <RunList tabId={tab.id} list={list} selected={run} />}
         {run.result !== null && (
           <div class="segments" role="group" aria-label="View">
             {resultViews.map((v) => (
-              <Button key={v.id} icon={v.icon} label={v.title} aria-pressed={v === view} disabled={!v.fits(run)} onClick={() => setView(v.id)} />
+              <Button
+                key={v.id}
+                icon={v.icon}
+                label={v.title}
+                aria-pressed={v === view}
+                disabled={!v.fits(run)}
+                onClick={() => setView(v.id)}
+              />
             ))}
           </div>
         )}
@@ -94,7 +119,10 @@ export function Results() {
             </>
           ) : (
             <>
-              <strong>{run.error === null ? runSummary(run) : run.state === "cancelled" ? "Cancelled" : "Failed"}</strong> <Times run={run} />
+              <strong>
+                {run.error === null ? runSummary(run) : run.state === "cancelled" ? "Cancelled" : "Failed"}
+              </strong>{" "}
+              <Times run={run} />
             </>
           )}
         </p>

@@ -21,7 +21,17 @@ function pretty(value: Cell): string | null {
 
 const fileName = (name: string) => `${name.replace(/[^\p{L}\p{N}_-]+/gu, "_").slice(0, 60) || "value"}.txt`;
 
-export function ValuePanel({ value, column, row, onClose }: { value: Cell | undefined; column: Column; row: number; onClose: () => void }) {
+export function ValuePanel({
+  value,
+  column,
+  row,
+  onClose,
+}: {
+  value: Cell | undefined;
+  column: Column;
+  row: number;
+  onClose: () => void;
+}) {
   const [raw, setRaw] = useState(false);
   const json = value === undefined ? null : pretty(value);
   const text = value === undefined ? "" : json !== null && !raw ? json : cellText(value);
@@ -37,10 +47,25 @@ export function ValuePanel({ value, column, row, onClose }: { value: Cell | unde
         {typeof value === "string" && `, ${plural(value.length, "character")}`}
       </p>
       <div class="side-tools">
-        <Button icon="copy" label="Copy the whole value" disabled={value === undefined} onClick={() => void toClipboard(text).then(() => notify("Copied."), (e: Error) => notify(e.message, "error"))}>
+        <Button
+          icon="copy"
+          label="Copy the whole value"
+          disabled={value === undefined}
+          onClick={() =>
+            void toClipboard(text).then(
+              () => notify("Copied."),
+              (e: Error) => notify(e.message, "error"),
+            )
+          }
+        >
           Copy
         </Button>
-        <Button icon="download" label="Save the whole value as a file" disabled={value === undefined} onClick={() => saveText(fileName(column.name), text)}>
+        <Button
+          icon="download"
+          label="Save the whole value as a file"
+          disabled={value === undefined}
+          onClick={() => saveText(fileName(column.name), text)}
+        >
           Save
         </Button>
         {json !== null && (
@@ -52,7 +77,11 @@ export function ValuePanel({ value, column, row, onClose }: { value: Cell | unde
       <pre class={value === null ? "value null" : "value"} tabIndex={0} aria-label="Text of the value">
         {value === null ? "null" : value === "" ? "(empty text)" : shown}
       </pre>
-      {shown.length < text.length && <p class="side-note">The first {plural(SHOWN_MAX, "character")} of {plural(text.length, "character")}: Copy and Save take all.</p>}
+      {shown.length < text.length && (
+        <p class="side-note">
+          The first {plural(SHOWN_MAX, "character")} of {plural(text.length, "character")}: Copy and Save take all.
+        </p>
+      )}
     </aside>
   );
 }

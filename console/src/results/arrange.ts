@@ -27,12 +27,23 @@ export function compareCells(a: Cell, b: Cell, column: Column): number {
 }
 
 /* Numbers of the rows that are shown, in their order. Every word of the filter is somewhere in the row. */
-export function arrange(loaded: Array<{ from: number; rows: Row[] }>, columns: Column[], sort: Sort | null, filter: string): number[] {
+export function arrange(
+  loaded: Array<{ from: number; rows: Row[] }>,
+  columns: Column[],
+  sort: Sort | null,
+  filter: string,
+): number[] {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   const found: Array<{ index: number; row: Row }> = [];
   for (const { from, rows } of loaded)
     rows.forEach((row, i) => {
-      const text = words.length === 0 ? "" : row.map((c) => (c === null ? "" : cellText(c))).join("\u0000").toLowerCase();
+      const text =
+        words.length === 0
+          ? ""
+          : row
+              .map((c) => (c === null ? "" : cellText(c)))
+              .join("\u0000")
+              .toLowerCase();
       if (words.every((w) => text.includes(w))) found.push({ index: from + i, row });
     });
   const column = sort === null ? undefined : columns[sort.column];

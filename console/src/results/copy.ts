@@ -27,7 +27,9 @@ function jsonCell(value: Cell, column: Column): string {
 }
 
 function markdownCell(value: Cell): string {
-  return value === null ? "" : cellText(value).replaceAll("\\", "\\\\").replaceAll("|", "\\|").replace(/\r?\n/g, "<br>");
+  return value === null
+    ? ""
+    : cellText(value).replaceAll("\\", "\\\\").replaceAll("|", "\\|").replace(/\r?\n/g, "<br>");
 }
 
 function arrayText(value: Cell): string {
@@ -59,12 +61,26 @@ function jsonText(columns: Column[], rows: Row[]): string {
 }
 
 /* `head`: with the names of the columns, where the form can do without. */
-export function copyText(format: CopyFormat, columns: Column[], rows: Row[], head: boolean, table = "table_name"): string {
+export function copyText(
+  format: CopyFormat,
+  columns: Column[],
+  rows: Row[],
+  head: boolean,
+  table = "table_name",
+): string {
   switch (format) {
     case "TSV":
-      return [...(head ? [columns.map((c) => tsvCell(c.name)).join("\t")] : []), ...rows.map((r) => columns.map((_, i) => tsvCell(r[i] ?? null)).join("\t"))].join("\n");
+      return [
+        ...(head ? [columns.map((c) => tsvCell(c.name)).join("\t")] : []),
+        ...rows.map((r) => columns.map((_, i) => tsvCell(r[i] ?? null)).join("\t")),
+      ].join("\n");
     case "CSV":
-      return [...(head ? [columns.map((c) => csvCell(c.name)).join(",")] : []), ...rows.map((r) => columns.map((_, i) => csvCell(r[i] ?? null)).join(","))].join("\r\n") + "\r\n";
+      return (
+        [
+          ...(head ? [columns.map((c) => csvCell(c.name)).join(",")] : []),
+          ...rows.map((r) => columns.map((_, i) => csvCell(r[i] ?? null)).join(",")),
+        ].join("\r\n") + "\r\n"
+      );
     case "JSON":
       return jsonText(columns, rows);
     case "Markdown":

@@ -76,5 +76,10 @@ export function toScrollTop(offset: number, rows: number, view: number): number 
 /* Wide enough for the name, the type and the texts of some rows. */
 export function autoWidth(name: string, type: string, texts: string[]): number {
   const longest = texts.reduce((n, t) => Math.max(n, t.length), 0);
-  return Math.round(Math.max(MIN_WIDTH, Math.min(MAX_AUTO_WIDTH, Math.max(name.length * 8.2 + 36, type.length * 7.6 + 26, longest * 7.6 + 26))));
+  return Math.round(
+    Math.max(
+      MIN_WIDTH,
+      Math.min(MAX_AUTO_WIDTH, Math.max(name.length * 8.2 + 36, type.length * 7.6 + 26, longest * 7.6 + 26)),
+    ),
+  );
 }

@@ -10,7 +10,13 @@ test("a tree of what EXPLAIN ANALYZE says", () => {
   ]);
   expect(nodes).toHaveLength(1);
   const join = nodes[0]?.children[0];
-  expect(join?.children.map((c) => [c.text, c.ms, c.facts.rows])).toEqual([["filter (x % 5) > 1", 3, "600000"], ["scan trades [price] filter: symbol = 'a (b)'", 1500, "1"]]);
+  expect(join?.children.map((c) => [c.text, c.ms, c.facts.rows])).toEqual([
+    ["filter (x % 5) > 1", 3, "600000"],
+    ["scan trades [price] filter: symbol = 'a (b)'", 1500, "1"],
+  ]);
   expect(totalMs(nodes)).toBeCloseTo(1520.048);
 });
-test("plain EXPLAIN has no times", () => expect(readPlan(["limit", "  source x (a, b)"])).toEqual([{ text: "limit", facts: {}, ms: null, children: [{ text: "source x (a, b)", facts: {}, ms: null, children: [] }] }]));
+test("plain EXPLAIN has no times", () =>
+  expect(readPlan(["limit", "  source x (a, b)"])).toEqual([
+    { text: "limit", facts: {}, ms: null, children: [{ text: "source x (a, b)", facts: {}, ms: null, children: [] }] },
+  ]));

@@ -10,7 +10,7 @@ export interface PlanNode {
 function millis(text: string | undefined): number | null {
   const found = /^([\d.]+)\s*(ns|us|µs|ms|s)$/.exec(text ?? "");
   if (found === null) return null;
-  return Number(found[1]) * ({ ns: 1e-6, us: 1e-3, "µs": 1e-3, ms: 1, s: 1000 }[found[2] ?? "ms"] ?? 1);
+  return Number(found[1]) * ({ ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1000 }[found[2] ?? "ms"] ?? 1);
 }
 
 function readLine(line: string): PlanNode {

@@ -24,7 +24,7 @@ export class ResultSet {
     readonly sql: string,
     answer: RowsAnswer,
     readonly pageRows: number,
-    readonly params: string, /* of the statement, as they were sent */
+    readonly params: string /* of the statement, as they were sent */,
     pending = false,
   ) {
     this.pending = pending;
@@ -82,7 +82,8 @@ export class ResultSet {
   private async fetchPage(page: number): Promise<void> {
     const first = page * this.pageRows;
     try {
-      if (this.snapshot === null) throw new ApiError(404, "The server does not hold these rows any more: run the statement again.");
+      if (this.snapshot === null)
+        throw new ApiError(404, "The server does not hold these rows any more: run the statement again.");
       this.keep(page, await snapshotRows(this.snapshot, first + 1, first + this.pageRows));
       this.problem = null;
     } catch (e) {

@@ -51,7 +51,9 @@ ofUser({ leave: () => controllers.forEach((c) => ((c.stop = true), c.abort.abort
 const controllers = userMap<string, { abort: AbortController; tag: string; stop: boolean }>();
 
 function update(tabId: string, id: number, change: Partial<Run>): void {
-  runs.set((now) => ({ byTab: { ...now.byTab, [tabId]: (now.byTab[tabId] ?? []).map((r) => (r.id === id ? { ...r, ...change } : r)) } }));
+  runs.set((now) => ({
+    byTab: { ...now.byTab, [tabId]: (now.byTab[tabId] ?? []).map((r) => (r.id === id ? { ...r, ...change } : r)) },
+  }));
 }
 
 export function selectRun(tabId: string, id: number): void {
@@ -84,10 +86,16 @@ export function forgetRuns(tabId: string): void {
   });
 }
 
-const newTag = () => "console-" + [...crypto.getRandomValues(new Uint8Array(12))].map((b) => b.toString(16).padStart(2, "0")).join("");
+const newTag = () =>
+  "console-" + [...crypto.getRandomValues(new Uint8Array(12))].map((b) => b.toString(16).padStart(2, "0")).join("");
 
 /* The rows are held by the server, so that pages belong together. */
-async function runOne(tabId: string, run: Run, job: Job, control: { abort: AbortController; tag: string }): Promise<boolean> {
+async function runOne(
+  tabId: string,
+  run: Run,
+  job: Job,
+  control: { abort: AbortController; tag: string },
+): Promise<boolean> {
   const { pageRows, timeoutSeconds } = prefs.get();
   const text = job.text ?? job.sql;
   const { signal } = control.abort;
@@ -124,7 +132,11 @@ async function runOne(tabId: string, run: Run, job: Job, control: { abort: Abort
     const given = e instanceof ApiError ? e : new ApiError(0, String(e));
     const cancelled = given.cancelled || control.abort.signal.aborted;
     const position = given.position < 0 || job.back === undefined ? given.position : job.back(given.position);
-    update(tabId, run.id, { state: cancelled ? "cancelled" : "failed", error: new ApiError(given.status, given.message, position), durationMs: Date.now() - run.startedAt });
+    update(tabId, run.id, {
+      state: cancelled ? "cancelled" : "failed",
+      error: new ApiError(given.status, given.message, position),
+      durationMs: Date.now() - run.startedAt,
+    });
     return false;
   } finally {
     clearInterval(asking);
@@ -132,7 +144,21 @@ async function runOne(tabId: string, run: Run, job: Job, control: { abort: Abort
 }
 
 function start(tabId: string, job: Job): Run {
-  const run: Run = { id: ++lastId, tabId, sql: job.sql, from: job.from, to: job.to, state: "running", startedAt: Date.now(), durationMs: 0, bytes: 0, rowsSoFar: 0, exchange: null, error: null, result: null };
+  const run: Run = {
+    id: ++lastId,
+    tabId,
+    sql: job.sql,
+    from: job.from,
+    to: job.to,
+    state: "running",
+    startedAt: Date.now(),
+    durationMs: 0,
+    bytes: 0,
+    rowsSoFar: 0,
+    exchange: null,
+    error: null,
+    result: null,
+  };
   runs.set((now) => ({
     byTab: { ...now.byTab, [tabId]: [...(now.byTab[tabId] ?? []), run] },
     selected: { ...now.selected, [tabId]: run.id },

@@ -30,29 +30,45 @@ interface Layout {
 }
 
 const layouts = userMap<string, Layout>();
-const keyOf = (result: ResultSet) => ownName("layout") + " " + result.columns.map((c) => `${c.name}:${c.type}`).join("|").slice(0, 4000);
+const keyOf = (result: ResultSet) =>
+  ownName("layout") +
+  " " +
+  result.columns
+    .map((c) => `${c.name}:${c.type}`)
+    .join("|")
+    .slice(0, 4000);
 
 function autoWidths(result: ResultSet, utc: boolean): number[] {
   return result.columns.map((c, i) => {
     const texts: string[] = [];
-    for (let r = 0; r < Math.min(SAMPLE_ROWS, result.count); r++) texts.push(cellShown(result.row(r, false)?.[i] ?? null, c, utc));
+    for (let r = 0; r < Math.min(SAMPLE_ROWS, result.count); r++)
+      texts.push(cellShown(result.row(r, false)?.[i] ?? null, c, utc));
     if (/^(INT|LONG)$/.test(c.type)) texts.push("00000000"); /* rows further down have more digits */
     return autoWidth(c.name, c.type, texts);
   });
 }
 
 function fitting(layout: Layout | undefined, result: ResultSet): layout is Layout {
-  return layout !== undefined && layout.widths.length === result.columns.length && layout.order.every((i) => i >= 0 && i < result.columns.length);
+  return (
+    layout !== undefined &&
+    layout.widths.length === result.columns.length &&
+    layout.order.every((i) => i >= 0 && i < result.columns.length)
+  );
 }
 
 export function useLayout(result: ResultSet, utc: boolean) {
   const key = keyOf(result);
-  const fresh = useMemo<Layout>(() => ({ order: result.columns.map((_, i) => i), widths: autoWidths(result, utc), frozen: 0 }), [result, utc]);
+  const fresh = useMemo<Layout>(
+    () => ({ order: result.columns.map((_, i) => i), widths: autoWidths(result, utc), frozen: 0 }),
+    [result, utc],
+  );
   const kept = layouts.get(key);
   const [layout, setLayout] = useState<Layout>(fitting(kept, result) ? kept : fresh);
   useEffect(() => {
     if (layouts.has(key)) return;
-    void dbGet<Layout & { key: string }>("values", key).then((found) => fitting(found, result) && !layouts.has(key) && setLayout(found));
+    void dbGet<Layout & { key: string }>("values", key).then(
+      (found) => fitting(found, result) && !layouts.has(key) && setLayout(found),
+    );
   }, [key]);
   const change = (part: Partial<Layout>) => {
     const next = { ...layout, ...part };
@@ -67,15 +83,24 @@ export function useLayout(result: ResultSet, utc: boolean) {
     for (const i of columns) {
       const c = result.columns[i];
       if (c === undefined || !isNumber(c)) continue;
-      widths[i] = Math.max(widths[i] ?? 0, autoWidth(c.name, c.type, rows.map((r) => cellShown(r[i] ?? null, c, utc))));
+      widths[i] = Math.max(
+        widths[i] ?? 0,
+        autoWidth(
+          c.name,
+          c.type,
+          rows.map((r) => cellShown(r[i] ?? null, c, utc)),
+        ),
+      );
     }
     if (widths.some((w, i) => w !== layout.widths[i])) setLayout({ ...layout, widths });
   };
   return {
     ...layout,
     widen,
-    resize: (index: number, width: number) => change({ widths: layout.widths.map((w, i) => (i === index ? Math.max(MIN_WIDTH, Math.round(width)) : w)) }),
-    autoSize: (index: number) => change({ widths: layout.widths.map((w, i) => (i === index ? (autoWidths(result, utc)[i] ?? w) : w)) }),
+    resize: (index: number, width: number) =>
+      change({ widths: layout.widths.map((w, i) => (i === index ? Math.max(MIN_WIDTH, Math.round(width)) : w)) }),
+    autoSize: (index: number) =>
+      change({ widths: layout.widths.map((w, i) => (i === index ? (autoWidths(result, utc)[i] ?? w) : w)) }),
     freeze: (count: number) => change({ frozen: Math.max(0, Math.min(count, layout.order.length)) }),
     move: (from: number, to: number) => {
       const order = [...layout.order];
@@ -84,7 +109,12 @@ export function useLayout(result: ResultSet, utc: boolean) {
       order.splice(Math.max(0, Math.min(to, order.length)), 0, column);
       change({ order });
     },
-    hide: (at: number) => layout.order.length > 1 && change({ order: layout.order.filter((_, i) => i !== at), frozen: at < layout.frozen ? layout.frozen - 1 : layout.frozen }),
+    hide: (at: number) =>
+      layout.order.length > 1 &&
+      change({
+        order: layout.order.filter((_, i) => i !== at),
+        frozen: at < layout.frozen ? layout.frozen - 1 : layout.frozen,
+      }),
     reset: () => change(fresh),
   };
 }
@@ -95,7 +125,10 @@ export function useRows(result: ResultSet) {
   const [filter, setFilter] = useState("");
   const [version, redraw] = useReducer((n: number) => n + 1, 0);
   useEffect(() => result.subscribe(() => redraw(0)), [result]);
-  const arranged = useMemo(() => (sort === null && filter.trim() === "" ? null : arrange(result.loaded(), result.columns, sort, filter)), [result, sort, filter, version]);
+  const arranged = useMemo(
+    () => (sort === null && filter.trim() === "" ? null : arrange(result.loaded(), result.columns, sort, filter)),
+    [result, sort, filter, version],
+  );
   const count = arranged?.length ?? result.count;
   return {
     sort,
@@ -103,8 +136,9 @@ export function useRows(result: ResultSet) {
     setFilter,
     arranged: arranged !== null,
     count,
-    toggleSort: (column: number) => setSort(sort?.column !== column ? { column, down: false } : sort.down ? null : { column, down: true }),
-    number: (i: number): number => (arranged === null ? i : (arranged[i] ?? -1)), /* in the result */
+    toggleSort: (column: number) =>
+      setSort(sort?.column !== column ? { column, down: false } : sort.down ? null : { column, down: true }),
+    number: (i: number): number => (arranged === null ? i : (arranged[i] ?? -1)) /* in the result */,
     row: (i: number): Row | undefined => (arranged === null ? result.row(i) : result.row(arranged[i] ?? -1, false)),
     rows: async (from: number, to: number): Promise<Row[]> => {
       if (arranged === null) return result.rows(from, to);
@@ -118,12 +152,20 @@ export type GridLayout = ReturnType<typeof useLayout>;
 export function useSelection(rows: number, columns: number) {
   const [active, setActive] = useState<Place>({ row: 0, column: 0 });
   const [anchor, setAnchor] = useState<Place>({ row: 0, column: 0 });
-  const clamp = (p: Place): Place => ({ row: Math.max(0, Math.min(p.row, rows - 1)), column: Math.max(0, Math.min(p.column, columns - 1)) });
+  const clamp = (p: Place): Place => ({
+    row: Math.max(0, Math.min(p.row, rows - 1)),
+    column: Math.max(0, Math.min(p.column, columns - 1)),
+  });
   const a = clamp(active);
   const b = clamp(anchor);
   return {
     active: a,
-    range: { top: Math.min(a.row, b.row), bottom: Math.max(a.row, b.row), left: Math.min(a.column, b.column), right: Math.max(a.column, b.column) } as Range,
+    range: {
+      top: Math.min(a.row, b.row),
+      bottom: Math.max(a.row, b.row),
+      left: Math.min(a.column, b.column),
+      right: Math.max(a.column, b.column),
+    } as Range,
     go: (to: Place, extend = false) => {
       setActive(clamp(to));
       if (!extend) setAnchor(clamp(to));

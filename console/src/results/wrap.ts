@@ -14,7 +14,17 @@ export function allRowsSql(sql: string, columns: Column[], sort: Sort | null, fi
   const texts = columns.filter(searched);
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length > 0 && texts.length === 0) return null;
-  const where = words.map((w) => `(${texts.map((c) => `strpos(lower(${name(c)}::varchar), ${quoteText(w)}) > 0`).join(" OR ")})`);
+  const where = words.map(
+    (w) => `(${texts.map((c) => `strpos(lower(${name(c)}::varchar), ${quoteText(w)}) > 0`).join(" OR ")})`,
+  );
   const by = sort === null ? undefined : columns[sort.column];
-  return [`SELECT * FROM (\n${sql.replace(/;\s*$/, "")}\n)`, where.length > 0 ? `WHERE ${where.join("\n  AND ")}` : "", by === undefined ? "" : `ORDER BY ${name(by)}${sort?.down === true ? " DESC" : ""}`].filter(Boolean).join("\n") + ";";
+  return (
+    [
+      `SELECT * FROM (\n${sql.replace(/;\s*$/, "")}\n)`,
+      where.length > 0 ? `WHERE ${where.join("\n  AND ")}` : "",
+      by === undefined ? "" : `ORDER BY ${name(by)}${sort?.down === true ? " DESC" : ""}`,
+    ]
+      .filter(Boolean)
+      .join("\n") + ";"
+  );
 }

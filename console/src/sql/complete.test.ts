@@ -3,14 +3,36 @@ import { contextAt } from "./complete";
 
 /* | is the cursor. */
 const at = (marked: string) => contextAt(marked.replace("|", ""), marked.indexOf("|"));
-const names = (marked: string) => at(marked)?.sources.map((s) => (s.alias === s.name ? s.name : `${s.name} ${s.alias}`));
+const names = (marked: string) =>
+  at(marked)?.sources.map((s) => (s.alias === s.name ? s.name : `${s.name} ${s.alias}`));
 
 describe("clause", () => {
   for (const [marked, clause] of [
-    ["|", "start"], ["sel|", "start"], ["select |", "select"], ["select a, b|", "select"], ["select * from |", "from"], ["select * from t |", "from"], ["select * from t where |", "where"],
-    ["select * from t where a = 1 and b|", "where"], ["select * from t sample |", "sample"], ["select * from t sample by 1h |", "sample"], ["select * from t order by |", "order"], ["select * from t group by |", "group"],
-    ["select * from t latest on |", "latest"], ["select * from t latest on ts partition by |", "partition"], ["insert into |", "from"], ["update t set |", "set"], ["select * from a join b on |", "join-on"],
-    ["select (select |", "select"], ["select * from (select |) x", "select"], ["drop table |", "from"], ["select sum(|) from t", "select"], ["explain |", "start"], ["insert into t (|", "insert-columns"], ["select * from (|) x", "start"], ["with c as (|)", "start"],
+    ["|", "start"],
+    ["sel|", "start"],
+    ["select |", "select"],
+    ["select a, b|", "select"],
+    ["select * from |", "from"],
+    ["select * from t |", "from"],
+    ["select * from t where |", "where"],
+    ["select * from t where a = 1 and b|", "where"],
+    ["select * from t sample |", "sample"],
+    ["select * from t sample by 1h |", "sample"],
+    ["select * from t order by |", "order"],
+    ["select * from t group by |", "group"],
+    ["select * from t latest on |", "latest"],
+    ["select * from t latest on ts partition by |", "partition"],
+    ["insert into |", "from"],
+    ["update t set |", "set"],
+    ["select * from a join b on |", "join-on"],
+    ["select (select |", "select"],
+    ["select * from (select |) x", "select"],
+    ["drop table |", "from"],
+    ["select sum(|) from t", "select"],
+    ["explain |", "start"],
+    ["insert into t (|", "insert-columns"],
+    ["select * from (|) x", "start"],
+    ["with c as (|)", "start"],
   ] as const)
     test(marked, () => expect(at(marked)?.clause).toBe(clause));
 });
@@ -19,7 +41,7 @@ describe("sources", () => {
   for (const [marked, want] of [
     ["select | from trades", ["trades"]],
     ["select | from trades t", ["trades t"]],
-    ["select | from trades as t, \"my table\" m where", ["trades t", "my table m"]],
+    ['select | from trades as t, "my table" m where', ["trades t", "my table m"]],
     ["select * from a x asof join b y on |", ["a x", "b y"]],
     ["select * from a where |", ["a"]],
     ["select (select | from inner1) from outer1 o", ["inner1", "outer1 o"]],
@@ -30,10 +52,17 @@ describe("sources", () => {
   ] as const)
     test(marked, () => expect(names(marked)).toEqual(want));
   test("columns of subqueries and CTEs", () => {
-    expect(at("select | from (select p as q, r, sum(x) total from base) s")?.sources[0]?.columns).toEqual(["q", "r", "total"]);
+    expect(at("select | from (select p as q, r, sum(x) total from base) s")?.sources[0]?.columns).toEqual([
+      "q",
+      "r",
+      "total",
+    ]);
     expect(at("select | from (select * from base) s")?.sources[0]?.columns).toBeNull();
     const cte = at("with c as (select a, b from t), d as (select 1 one) select | from c");
-    expect([cte?.ctes, cte?.sources[0]?.columns]).toEqual([["c", "d"], ["a", "b"]]);
+    expect([cte?.ctes, cte?.sources[0]?.columns]).toEqual([
+      ["c", "d"],
+      ["a", "b"],
+    ]);
   });
 });
 

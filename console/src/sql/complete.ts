@@ -10,7 +10,23 @@ export interface Source {
   columns: string[] | null; /* of a subquery or CTE as far as they can be seen; null: ask the catalogue */
 }
 
-export type Clause = "start" | "select" | "from" | "join-on" | "where" | "group" | "order" | "sample" | "latest" | "partition" | "limit" | "insert-columns" | "set" | "statement" | "type" | "other";
+export type Clause =
+  | "start"
+  | "select"
+  | "from"
+  | "join-on"
+  | "where"
+  | "group"
+  | "order"
+  | "sample"
+  | "latest"
+  | "partition"
+  | "limit"
+  | "insert-columns"
+  | "set"
+  | "statement"
+  | "type"
+  | "other";
 
 export interface Context {
   from: number; /* where the word to be completed begins */
@@ -29,12 +45,81 @@ export interface Context {
 }
 
 const CLAUSES: Record<string, Clause> = {
-  select: "select", distinct: "select", from: "from", join: "from", into: "from", update: "from", table: "from", truncate: "from", describe: "from", on: "join-on", where: "where", having: "where",
-  and: "where", or: "where", group: "group", order: "order", sample: "sample", fill: "sample", align: "sample", latest: "latest", partition: "partition", limit: "limit", set: "set", values: "other", with: "other", as: "other",
+  select: "select",
+  distinct: "select",
+  from: "from",
+  join: "from",
+  into: "from",
+  update: "from",
+  table: "from",
+  truncate: "from",
+  describe: "from",
+  on: "join-on",
+  where: "where",
+  having: "where",
+  and: "where",
+  or: "where",
+  group: "group",
+  order: "order",
+  sample: "sample",
+  fill: "sample",
+  align: "sample",
+  latest: "latest",
+  partition: "partition",
+  limit: "limit",
+  set: "set",
+  values: "other",
+  with: "other",
+  as: "other",
 };
 /* Words that end the part of FROM in which tables are named. */
-const ENDS_FROM = new Set(["where", "sample", "latest", "group", "order", "limit", "having", "on", "union", "except", "intersect", "set", "values", "select", "timestamp", "partition", "window", "tolerance", "fill", "align", "when", "add", "drop", "rename", "alter", "attach", "detach", "convert", "squash", "dedup", "resume"]);
-const JOINS = new Set(["join", "inner", "left", "right", "full", "outer", "cross", "asof", "lt", "splice", "window", "horizon"]);
+const ENDS_FROM = new Set([
+  "where",
+  "sample",
+  "latest",
+  "group",
+  "order",
+  "limit",
+  "having",
+  "on",
+  "union",
+  "except",
+  "intersect",
+  "set",
+  "values",
+  "select",
+  "timestamp",
+  "partition",
+  "window",
+  "tolerance",
+  "fill",
+  "align",
+  "when",
+  "add",
+  "drop",
+  "rename",
+  "alter",
+  "attach",
+  "detach",
+  "convert",
+  "squash",
+  "dedup",
+  "resume",
+]);
+const JOINS = new Set([
+  "join",
+  "inner",
+  "left",
+  "right",
+  "full",
+  "outer",
+  "cross",
+  "asof",
+  "lt",
+  "splice",
+  "window",
+  "horizon",
+]);
 
 interface Word {
   token: Token;
@@ -54,7 +139,8 @@ function wordsOf(text: string, tokens: Token[]): Word[] {
 }
 
 type Named = Word & { token: Token & { kind: "word" | "quoted" } };
-const isName = (w: Word | undefined): w is Named => w !== undefined && (w.token.kind === "word" || w.token.kind === "quoted");
+const isName = (w: Word | undefined): w is Named =>
+  w !== undefined && (w.token.kind === "word" || w.token.kind === "quoted");
 
 /* Names in the select list of a subquery: aliases, plain columns; null if a star is among them. */
 function outputs(text: string, words: Word[]): string[] | null {
@@ -103,7 +189,10 @@ function readSources(text: string, words: Word[], from: number, to: number, dept
   for (let i = from; i < to; i++) {
     const w = words[i];
     if (w === undefined || w.depth !== depth) continue;
-    if (w.token.kind === "word" && (w.text === "from" || w.text === "join" || w.text === "update" || w.text === "into" || w.text === "table")) {
+    if (
+      w.token.kind === "word" &&
+      (w.text === "from" || w.text === "join" || w.text === "update" || w.text === "into" || w.text === "table")
+    ) {
       expecting = true;
       continue;
     }
@@ -112,12 +201,19 @@ function readSources(text: string, words: Word[], from: number, to: number, dept
       const bracket = w.text === "(" ? inside(words, i) : null;
       const name = bracket === null ? nameOf(text, w.token) : "";
       let after = bracket === null ? i + 1 : i + 2 + bracket.length;
-      if (bracket === null && words[after]?.text === "(") after += 2 + inside(words, after).length; /* a table function */
+      if (bracket === null && words[after]?.text === "(")
+        after += 2 + inside(words, after).length; /* a table function */
       if (words[after]?.text === "as") after++;
       const next = words[after];
-      const alias = isName(next) && next.depth === depth && !(next.token.kind === "word" && (ENDS_FROM.has(next.text) || JOINS.has(next.text))) ? nameOf(text, next.token) : name;
+      const alias =
+        isName(next) &&
+        next.depth === depth &&
+        !(next.token.kind === "word" && (ENDS_FROM.has(next.text) || JOINS.has(next.text)))
+          ? nameOf(text, next.token)
+          : name;
       const cte = ctes.find((c) => c.name.toLowerCase() === name.toLowerCase());
-      if (alias !== "") out.push({ name, alias, columns: bracket === null ? (cte?.columns ?? null) : outputs(text, bracket) });
+      if (alias !== "")
+        out.push({ name, alias, columns: bracket === null ? (cte?.columns ?? null) : outputs(text, bracket) });
       expecting = false;
     }
   }
@@ -138,9 +234,19 @@ function inFrom(words: Word[], i: number, from: number, depth: number): boolean 
 /* Where the query that the cursor stands in begins and ends. */
 function scope(words: Word[], at: number, depth: number): { from: number; to: number } {
   let from = at;
-  while (from > 0 && (words[from - 1]?.depth ?? 0) >= depth && !(words[from - 1]?.depth === depth && ["union", "except", "intersect"].includes(words[from - 1]?.text ?? ""))) from--;
+  while (
+    from > 0 &&
+    (words[from - 1]?.depth ?? 0) >= depth &&
+    !(words[from - 1]?.depth === depth && ["union", "except", "intersect"].includes(words[from - 1]?.text ?? ""))
+  )
+    from--;
   let to = at;
-  while (to < words.length && (words[to]?.depth ?? 0) >= depth && !(words[to]?.depth === depth && ["union", "except", "intersect"].includes(words[to]?.text ?? ""))) to++;
+  while (
+    to < words.length &&
+    (words[to]?.depth ?? 0) >= depth &&
+    !(words[to]?.depth === depth && ["union", "except", "intersect"].includes(words[to]?.text ?? ""))
+  )
+    to++;
   return { from, to };
 }
 
@@ -152,12 +258,14 @@ function clauseAt(words: Word[], at: number, from: number, depth: number): { cla
     if (w.text === "as" && words[i + 1]?.text !== "(") return { clause: "other", index: i };
     if (w.text === "on" && words[i - 1]?.text === "latest") return { clause: "latest", index: i };
     const clause = CLAUSES[w.text];
-    if (clause !== undefined && !(clause === "from" && w.text === "table" && words[i - 1]?.text === "create")) return { clause, index: i };
+    if (clause !== undefined && !(clause === "from" && w.text === "table" && words[i - 1]?.text === "create"))
+      return { clause, index: i };
   }
   if (depth === 0) return { clause: "start", index: from };
   /* no query of its own: arguments, a list; it is what its bracket is */
   const outer = clauseAt(words, from, scope(words, from, depth - 1).from, depth - 1);
-  if (outer.clause === "from") return { clause: words[outer.index]?.text === "into" ? "insert-columns" : "start", index: from };
+  if (outer.clause === "from")
+    return { clause: words[outer.index]?.text === "into" ? "insert-columns" : "start", index: from };
   return outer.clause === "other" && words[from - 2]?.text === "as" ? { clause: "start", index: from } : outer;
 }
 
@@ -180,9 +288,11 @@ export function contextAt(text: string, at: number): Context | null {
   if (here?.kind === "comment" && at > here.from + 1) return null;
   const tokens = all.filter((t) => t.kind !== "comment");
   const words = wordsOf(text, tokens);
-  const inWord = here !== undefined && (here.kind === "word" || (here.kind === "quoted" && (at < here.to || here.open === true)));
+  const inWord =
+    here !== undefined && (here.kind === "word" || (here.kind === "quoted" && (at < here.to || here.open === true)));
   const inText = here !== undefined && here.kind === "string" && (at < here.to || here.open === true);
-  if (here !== undefined && (here.kind === "number" || here.kind === "param" || (here.kind === "string" && !inText))) return null;
+  if (here !== undefined && (here.kind === "number" || here.kind === "param" || (here.kind === "string" && !inText)))
+    return null;
   const index = inWord || inText ? tokens.indexOf(here as Token) : tokens.filter((t) => t.to <= at).length;
   const previous = words[index - 1];
   const depth = inWord || inText ? (words[index]?.depth ?? 0) : depthAt(words, index);
@@ -191,12 +301,24 @@ export function contextAt(text: string, at: number): Context | null {
   const outer: Source[] = [];
   for (let d = depth; d >= 0; d--) {
     const part = d === depth ? { from, to } : scope(words, from, d);
-    outer.push(...readSources(text, words, part.from, part.to, d, ctes).filter((s) => !outer.some((o) => o.alias === s.alias)));
+    outer.push(
+      ...readSources(text, words, part.from, part.to, d, ctes).filter((s) => !outer.some((o) => o.alias === s.alias)),
+    );
   }
   const { clause, index: clauseIndex } = clauseAt(words, index, from, depth);
   const dot = previous?.text === "." && isName(words[index - 2]) ? (words[index - 2] as Word) : null;
   const quoted = inWord && here?.kind === "quoted";
-  const base = { quoted, sources: outer, ctes: ctes.map((c) => c.name), clause, qualifier: dot === null ? null : nameOf(text, dot.token), before: previous?.text ?? "", argument: null, trail: trailOf(words, index), lower: beginsLower(text, words) };
+  const base = {
+    quoted,
+    sources: outer,
+    ctes: ctes.map((c) => c.name),
+    clause,
+    qualifier: dot === null ? null : nameOf(text, dot.token),
+    before: previous?.text ?? "",
+    argument: null,
+    trail: trailOf(words, index),
+    lower: beginsLower(text, words),
+  };
   if (inText && here !== undefined) {
     const compared = comparedColumn(text, words, index);
     const called = previous?.text === "(" && isName(words[index - 2]) ? (words[index - 2]?.text ?? null) : null;
@@ -205,7 +327,14 @@ export function contextAt(text: string, at: number): Context | null {
     return called === null ? null : { ...inside, value: null, argument: called };
   }
   const last = outer[outer.length - 1];
-  const join = clause === "join-on" && clauseIndex === index - 1 && previous?.text === "on" && outer.length > 1 && last !== undefined ? joinOf(text, words, index, outer) : null;
+  const join =
+    clause === "join-on" &&
+    clauseIndex === index - 1 &&
+    previous?.text === "on" &&
+    outer.length > 1 &&
+    last !== undefined
+      ? joinOf(text, words, index, outer)
+      : null;
   const wordFrom = inWord && here !== undefined ? here.from : at;
   return { ...base, from: wordFrom, word: text.slice(wordFrom + (quoted ? 1 : 0), at), value: null, join };
 }
@@ -236,12 +365,18 @@ function comparedColumn(text: string, words: Word[], index: number): { column: s
 }
 
 /* The table that was joined last before the cursor, and those before it. */
-function joinOf(text: string, words: Word[], index: number, sources: Source[]): { left: Source[]; right: Source } | null {
+function joinOf(
+  text: string,
+  words: Word[],
+  index: number,
+  sources: Source[],
+): { left: Source[]; right: Source } | null {
   for (let i = index - 1; i > 0; i--)
     if (words[i]?.text === "join") {
       const name = words[i + 1];
       const called = isName(name) ? nameOf(text, name.token) : "";
-      const alias = isName(words[i + 2]) && words[i + 2]?.text !== "on" ? nameOf(text, (words[i + 2] as Word).token) : called;
+      const alias =
+        isName(words[i + 2]) && words[i + 2]?.text !== "on" ? nameOf(text, (words[i + 2] as Word).token) : called;
       const right = sources.find((s) => s.alias === alias);
       return right === undefined ? null : { left: sources.filter((s) => s !== right), right };
     }

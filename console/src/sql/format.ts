@@ -5,11 +5,66 @@
  */
 import { type Token, tokenize } from "./lexer";
 
-const CLAUSES = new Set(["select", "from", "where", "having", "limit", "union", "except", "intersect", "values", "set", "with", "window", "fill", "align"]);
+const CLAUSES = new Set([
+  "select",
+  "from",
+  "where",
+  "having",
+  "limit",
+  "union",
+  "except",
+  "intersect",
+  "values",
+  "set",
+  "with",
+  "window",
+  "fill",
+  "align",
+]);
 /* These begin a clause with the word behind them. */
-const PAIRS: Record<string, string> = { group: "by", order: "by", sample: "by", latest: "on", partition: "by", insert: "into" };
+const PAIRS: Record<string, string> = {
+  group: "by",
+  order: "by",
+  sample: "by",
+  latest: "on",
+  partition: "by",
+  insert: "into",
+};
 const JOINS = new Set(["left", "right", "full", "outer", "inner", "cross", "asof", "lt", "splice", "horizon"]);
-const OTHERS = new Set(["as", "on", "and", "or", "not", "in", "is", "null", "between", "case", "when", "then", "else", "end", "by", "into", "distinct", "asc", "desc", "over", "all", "join", "explain", "analyze", "update", "delete", "create", "table", "like", "ilike", "exists", "calendar"]);
+const OTHERS = new Set([
+  "as",
+  "on",
+  "and",
+  "or",
+  "not",
+  "in",
+  "is",
+  "null",
+  "between",
+  "case",
+  "when",
+  "then",
+  "else",
+  "end",
+  "by",
+  "into",
+  "distinct",
+  "asc",
+  "desc",
+  "over",
+  "all",
+  "join",
+  "explain",
+  "analyze",
+  "update",
+  "delete",
+  "create",
+  "table",
+  "like",
+  "ilike",
+  "exists",
+  "calendar",
+]);
 const LINE_MAX = 96;
 
 interface Word {
@@ -39,7 +94,11 @@ function joinStart(words: Word[], i: number): boolean {
 function startsClause(words: Word[], i: number): boolean {
   const w = words[i];
   if (w === undefined || w.low === "" || words[i - 1]?.raw === ".") return false;
-  if (w.low === "join" || JOINS.has(w.low) || (w.low === "window" && words[i + 1]?.low === "join")) return joinStart(words, i) && !(w.low === "join" && (JOINS.has(words[i - 1]?.low ?? "") || words[i - 1]?.low === "window"));
+  if (w.low === "join" || JOINS.has(w.low) || (w.low === "window" && words[i + 1]?.low === "join"))
+    return (
+      joinStart(words, i) &&
+      !(w.low === "join" && (JOINS.has(words[i - 1]?.low ?? "") || words[i - 1]?.low === "window"))
+    );
   if (w.low === "from" && isWord(words[i - 1], "distinct")) return false; /* IS DISTINCT FROM */
   if (w.low === "fill") return words[i + 1]?.raw === "(";
   if (w.low === "align") return words[i + 1]?.low === "to";
@@ -91,19 +150,33 @@ function formatStatement(text: string, tokens: Token[]): string {
       const closed = levels.pop() as Level;
       if (closed.query) line((levels[levels.length - 1] as Level).indent);
       else if (/\s/.test(gap) && previous?.token.kind === "comment") line(closed.indent);
-    } else if (previous?.token.kind === "comment" && previous.raw.startsWith("--")) line(level.indent + (clause ? 0 : 1));
+    } else if (previous?.token.kind === "comment" && previous.raw.startsWith("--"))
+      line(level.indent + (clause ? 0 : 1));
     else if (w.token.kind === "comment" && gap.includes("\n")) line(level.indent + (i > 0 && level.query ? 1 : 0));
     else if (clause && i > 0 && !(isWord(w, "select") && isWord(previous, "explain", "analyze"))) line(level.indent);
     else if (joins && !(w.low === "and" && between > 0)) line(level.indent + 1);
     else if (previous?.raw === "," && level.query && level.list === "long") line(level.indent + 1);
     else if (previous?.raw === "(" && levels.length > 1 && level.query) line(level.indent);
-    else if (previous?.raw === "," || (/\s/.test(gap) && previous?.raw !== "(" && w.raw !== ")" && w.raw !== ",")) out += out === "" ? "" : " ";
+    else if (previous?.raw === "," || (/\s/.test(gap) && previous?.raw !== "(" && w.raw !== ")" && w.raw !== ","))
+      out += out === "" ? "" : " ";
     if (w.low === "and" && between > 0) between--;
     const second = i > 0 && PAIRS[previous?.low ?? ""] === w.low;
     const pair = PAIRS[w.low] !== undefined && words[i + 1]?.low === PAIRS[w.low];
     const join = clause && (JOINS.has(w.low) || w.low === "join");
-    const modifier = JOINS.has(w.low) && level.query && (JOINS.has(words[i + 1]?.low ?? "") || words[i + 1]?.low === "join");
-    out += clause || second || pair || join || modifier || OTHERS.has(w.low) ? (previous?.raw === "." ? w.raw : w.low === "" ? w.raw : w.raw.toUpperCase()) : previous?.raw === "." ? w.raw : CLAUSES.has(w.low) && !clause ? w.raw : cased(w);
+    const modifier =
+      JOINS.has(w.low) && level.query && (JOINS.has(words[i + 1]?.low ?? "") || words[i + 1]?.low === "join");
+    out +=
+      clause || second || pair || join || modifier || OTHERS.has(w.low)
+        ? previous?.raw === "."
+          ? w.raw
+          : w.low === ""
+            ? w.raw
+            : w.raw.toUpperCase()
+        : previous?.raw === "."
+          ? w.raw
+          : CLAUSES.has(w.low) && !clause
+            ? w.raw
+            : cased(w);
     if (clause) level.list = w.low === "select" ? (listLength(words, i) > LINE_MAX ? "long" : "flat") : "none";
     if (w.raw === "(") {
       const first = words.slice(i + 1).find((x) => x.token.kind !== "comment");

@@ -2,7 +2,20 @@
 import { type Token, tokenize } from "./lexer";
 
 /* Where the WHERE of a select must stand before. */
-const BEHIND = new Set(["latest", "sample", "group", "having", "order", "limit", "union", "except", "intersect", "window", "fill", "align"]);
+const BEHIND = new Set([
+  "latest",
+  "sample",
+  "group",
+  "having",
+  "order",
+  "limit",
+  "union",
+  "except",
+  "intersect",
+  "window",
+  "fill",
+  "align",
+]);
 
 interface Word {
   word: string;
@@ -31,9 +44,16 @@ function ownCondition(sql: string, words: Word[], at: number, column: string): n
   const c = word(0);
   if (c === undefined || bare(sql.slice(c.token.from, c.token.to)) !== bare(column)) return null;
   const text = (i: number) => word(i)?.token.kind === "string";
-  const length = word(1)?.word === "between" && text(2) && word(3)?.word === "and" && text(4) ? 5 : word(1)?.word === "in" && text(2) ? 3 : 0;
+  const length =
+    word(1)?.word === "between" && text(2) && word(3)?.word === "and" && text(4)
+      ? 5
+      : word(1)?.word === "in" && text(2)
+        ? 3
+        : 0;
   const next = word(length);
-  return length > 0 && (next === undefined || next.word === "and" || BEHIND.has(next.word) || next.word === ";") ? at + length : null;
+  return length > 0 && (next === undefined || next.word === "and" || BEHIND.has(next.word) || next.word === ";")
+    ? at + length
+    : null;
 }
 
 /* column, condition: as they are written in SQL; condition "": none. null: there is no FROM to which it could belong, or more than one select. */
@@ -45,7 +65,8 @@ export function withCondition(sql: string, column: string, condition: string): s
   const stop = words.findIndex((w, i) => i > from + 1 && (BEHIND.has(w.word) || w.word === ";"));
   if (where < 0) {
     if (condition === "") return sql;
-    const end = stop < 0 ? (words[words.length - 1]?.token.to ?? sql.length) : (words[stop - 1]?.token.to ?? sql.length);
+    const end =
+      stop < 0 ? (words[words.length - 1]?.token.to ?? sql.length) : (words[stop - 1]?.token.to ?? sql.length);
     return `${sql.slice(0, end)} WHERE ${condition}${sql.slice(end)}`;
   }
   const first = words[where + 1];
@@ -56,7 +77,8 @@ export function withCondition(sql: string, column: string, condition: string): s
     const to = words[own - 1]?.token.to ?? sql.length;
     if (condition !== "") return sql.slice(0, first.token.from) + condition + sql.slice(to);
     const next = words[own];
-    if (next?.word === "and") return sql.slice(0, first.token.from) + sql.slice(words[own + 1]?.token.from ?? sql.length);
+    if (next?.word === "and")
+      return sql.slice(0, first.token.from) + sql.slice(words[own + 1]?.token.from ?? sql.length);
     return sql.slice(0, words[where - 1]?.token.to ?? 0) + sql.slice(to);
   }
   if (condition === "") return sql;
@@ -66,4 +88,5 @@ export function withCondition(sql: string, column: string, condition: string): s
 }
 
 /* column, lo, hi: as they are written in SQL. */
-export const withInterval = (sql: string, column: string, lo: string, hi: string): string | null => withCondition(sql, column, `${column} BETWEEN ${lo} AND ${hi}`);
+export const withInterval = (sql: string, column: string, lo: string, hi: string): string | null =>
+  withCondition(sql, column, `${column} BETWEEN ${lo} AND ${hi}`);

@@ -5,19 +5,84 @@ const kinds = (text: string) => tokenize(text).map((t) => `${t.kind} ${text.slic
 
 describe("tokens", () => {
   test("each kind", () => {
-    expect(kinds(`select "a ""b""", 'it''s', E'a\\'b', $$x;y$$, $t$ $$ $t$, 1_000, .5, 1e-3, 15m, 0x1f, #u33d, ##01, $1, @v, ünï::int -- rest`)).toEqual([
-      "word select", 'quoted "a ""b"""', "sign ,", "string 'it''s'", "sign ,", "string E'a\\'b'", "sign ,", "string $$x;y$$", "sign ,", "string $t$ $$ $t$", "sign ,",
-      "number 1_000", "sign ,", "number .5", "sign ,", "number 1e-3", "sign ,", "number 15m", "sign ,", "number 0x1f", "sign ,", "string #u33d", "sign ,", "string ##01", "sign ,",
-      "param $1", "sign ,", "param @v", "sign ,", "word ünï", "sign ::", "word int", "comment -- rest",
+    expect(
+      kinds(
+        `select "a ""b""", 'it''s', E'a\\'b', $$x;y$$, $t$ $$ $t$, 1_000, .5, 1e-3, 15m, 0x1f, #u33d, ##01, $1, @v, ünï::int -- rest`,
+      ),
+    ).toEqual([
+      "word select",
+      'quoted "a ""b"""',
+      "sign ,",
+      "string 'it''s'",
+      "sign ,",
+      "string E'a\\'b'",
+      "sign ,",
+      "string $$x;y$$",
+      "sign ,",
+      "string $t$ $$ $t$",
+      "sign ,",
+      "number 1_000",
+      "sign ,",
+      "number .5",
+      "sign ,",
+      "number 1e-3",
+      "sign ,",
+      "number 15m",
+      "sign ,",
+      "number 0x1f",
+      "sign ,",
+      "string #u33d",
+      "sign ,",
+      "string ##01",
+      "sign ,",
+      "param $1",
+      "sign ,",
+      "param @v",
+      "sign ,",
+      "word ünï",
+      "sign ::",
+      "word int",
+      "comment -- rest",
     ]);
   });
   test("what is not finished reaches to the end", () => {
-    for (const text of ["'abc", '"abc', "/* a /* b */ c", "$$ a"]) expect(tokenize(text)).toEqual([{ kind: text.startsWith("/") ? "comment" : text.startsWith('"') ? "quoted" : "string", from: 0, to: text.length, open: true }]);
+    for (const text of ["'abc", '"abc', "/* a /* b */ c", "$$ a"])
+      expect(tokenize(text)).toEqual([
+        {
+          kind: text.startsWith("/") ? "comment" : text.startsWith('"') ? "quoted" : "string",
+          from: 0,
+          to: text.length,
+          open: true,
+        },
+      ]);
   });
-  test("comments nest", () => expect(kinds("/* a /* b */ ; c */ x")).toEqual(["comment /* a /* b */ ; c */", "word x"]));
+  test("comments nest", () =>
+    expect(kinds("/* a /* b */ ; c */ x")).toEqual(["comment /* a /* b */ ; c */", "word x"]));
   test("any text gives tokens in order that do not overlap", () => {
     let seed = 7;
-    const signs = ["'", '"', "$", "$$", "/*", "*/", "--", "\n", ";", "a", "1", ".", "e", "E", "@", "#", " ", "é", "😀", "\\", "`"];
+    const signs = [
+      "'",
+      '"',
+      "$",
+      "$$",
+      "/*",
+      "*/",
+      "--",
+      "\n",
+      ";",
+      "a",
+      "1",
+      ".",
+      "e",
+      "E",
+      "@",
+      "#",
+      " ",
+      "é",
+      "😀",
+      "\\",
+      "`",
+    ];
     for (let n = 0; n < 3000; n++) {
       let text = "";
       for (let i = 0; i < 12; i++) text += signs[(seed = (seed * 1103515245 + 12345) % 2147483648) % signs.length];
@@ -34,7 +99,8 @@ describe("tokens", () => {
 
 describe("statements", () => {
   const text = "-- first\nselect 1;\n\n  select ';' ; ;\n/* none */\nselect 3";
-  test("are cut at semicolons outside of texts and comments", () => expect(statements(text).map((s) => s.text)).toEqual(["select 1", "select ';'", "select 3"]));
+  test("are cut at semicolons outside of texts and comments", () =>
+    expect(statements(text).map((s) => s.text)).toEqual(["select 1", "select ';'", "select 3"]));
   test("know where they stand", () => {
     for (const s of statements(text)) expect(text.slice(s.from, s.to)).toBe(s.text);
   });

@@ -37,7 +37,7 @@ function quotedEnd(text: string, at: number, escapes = false): End {
 
 /* Comments of this kind nest. */
 function blockEnd(text: string, at: number): End {
-  for (let depth = 0; at < text.length; ) {
+  for (let depth = 0; at < text.length;) {
     if (text.startsWith("/*", at)) depth++;
     else if (text.startsWith("*/", at)) depth--;
     else {
@@ -90,7 +90,8 @@ function next(text: string, from: number): Token {
   if (c === '"' || c === "`") return { kind: "quoted", from, ...quotedEnd(text, from) };
   const dollar = c === "$" ? dollarEnd(text, from) : null;
   if (dollar !== null) return { kind: "string", from, ...dollar };
-  if (c === "#") return { kind: "string", from, to: Math.max(from + 1, wordEnd(text, after === "#" ? from + 2 : from + 1)) };
+  if (c === "#")
+    return { kind: "string", from, to: Math.max(from + 1, wordEnd(text, after === "#" ? from + 2 : from + 1)) };
   if (isDigit(c) || (c === "." && isDigit(after))) return { kind: "number", from, to: numberEnd(text, from) };
   if ((c === "@" || c === "$") && isWord(after)) return { kind: "param", from, to: wordEnd(text, from + 1) };
   if (isWordStart(c)) return { kind: "word", from, to: wordEnd(text, from) };
@@ -99,7 +100,7 @@ function next(text: string, from: number): Token {
 
 export function tokenize(text: string): Token[] {
   const out: Token[] = [];
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     if (/[ \t-\r]/.test(text[at] ?? "")) {
       at++;
       continue;

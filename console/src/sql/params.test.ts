@@ -16,6 +16,7 @@ test("of several statements each for itself, and positions come back", () => {
   const sql = "-- @no\nselect @a, wrong; declare @a := 1 select @a, other;\nselect @b, @a, last -- end";
   const all = bindAll(sql);
   expect(all.text).toBe("-- @no\nselect $1, wrong; declare @a := 1 select @a, other;\nselect $1, $2, last -- end");
-  for (const word of ["wrong", "other", "last", "-- end"]) expect(all.back(all.text.indexOf(word))).toBe(sql.indexOf(word));
+  for (const word of ["wrong", "other", "last", "-- end"])
+    expect(all.back(all.text.indexOf(word))).toBe(sql.indexOf(word));
   expect(bindAll("")).toMatchObject({ text: "" });
 });

@@ -13,8 +13,13 @@ export interface Bound {
 /* Names in the order in which they come first: "$1", "@from". */
 export function parametersOf(statement: string): string[] {
   const tokens = tokenize(statement).filter((t) => t.kind !== "comment");
-  const raw = (i: number) => { const t = tokens[i]; return t === undefined ? "" : statement.slice(t.from, t.to); };
-  const declared = new Set(tokens.flatMap((t, i) => (t.kind === "param" && raw(i + 1) === ":=" ? [raw(i).toLowerCase()] : [])));
+  const raw = (i: number) => {
+    const t = tokens[i];
+    return t === undefined ? "" : statement.slice(t.from, t.to);
+  };
+  const declared = new Set(
+    tokens.flatMap((t, i) => (t.kind === "param" && raw(i + 1) === ":=" ? [raw(i).toLowerCase()] : [])),
+  );
   const out: string[] = [];
   tokens.forEach((t, i) => {
     const name = raw(i);
@@ -50,7 +55,8 @@ export function bind(statement: string): Bound {
 
 /* All statements of a text with their parameters as $n, each counted for itself, and the way back. */
 export function bindAll(text: string): { text: string; back: (position: number) => number } {
-  const parts: Array<{ from: number; at: number; bound: Bound | null }> = []; /* in the new text, in the old one; null: what stands between */
+  const parts: Array<{ from: number; at: number; bound: Bound | null }> =
+    []; /* in the new text, in the old one; null: what stands between */
   let out = "";
   let at = 0;
   for (const s of statements(text)) {

@@ -51,7 +51,11 @@ function describe(e: unknown): string {
   return "The browser's storage cannot be used: tabs and history are not saved.";
 }
 
-async function run<T>(store: StoreName, mode: IDBTransactionMode, work: (s: IDBObjectStore) => IDBRequest<T> | null): Promise<T | undefined> {
+async function run<T>(
+  store: StoreName,
+  mode: IDBTransactionMode,
+  work: (s: IDBObjectStore) => IDBRequest<T> | null,
+): Promise<T | undefined> {
   const db = await open();
   return new Promise<T | undefined>((resolve, reject) => {
     const tx = db.transaction(store, mode);
@@ -62,7 +66,11 @@ async function run<T>(store: StoreName, mode: IDBTransactionMode, work: (s: IDBO
 }
 
 /* A database that was closed under us is opened once more. */
-async function attempt<T>(store: StoreName, mode: IDBTransactionMode, work: (s: IDBObjectStore) => IDBRequest<T> | null): Promise<T | undefined> {
+async function attempt<T>(
+  store: StoreName,
+  mode: IDBTransactionMode,
+  work: (s: IDBObjectStore) => IDBRequest<T> | null,
+): Promise<T | undefined> {
   try {
     let result: T | undefined;
     try {
@@ -81,10 +89,13 @@ async function attempt<T>(store: StoreName, mode: IDBTransactionMode, work: (s: 
 }
 
 /* undefined: not there, or not to be read. */
-export const dbGet = <T>(store: StoreName, key: IDBValidKey) => attempt<T>(store, "readonly", (s) => s.get(key) as IDBRequest<T>);
-export const dbAll = async <T>(store: StoreName): Promise<T[]> => (await attempt<T[]>(store, "readonly", (s) => s.getAll() as IDBRequest<T[]>)) ?? [];
+export const dbGet = <T>(store: StoreName, key: IDBValidKey) =>
+  attempt<T>(store, "readonly", (s) => s.get(key) as IDBRequest<T>);
+export const dbAll = async <T>(store: StoreName): Promise<T[]> =>
+  (await attempt<T[]>(store, "readonly", (s) => s.getAll() as IDBRequest<T[]>)) ?? [];
 export const dbPut = (store: StoreName, value: object) => attempt(store, "readwrite", (s) => s.put(value));
-export const dbDelete = (store: StoreName, key: IDBValidKey | IDBKeyRange) => attempt(store, "readwrite", (s) => s.delete(key) as IDBRequest<undefined>);
+export const dbDelete = (store: StoreName, key: IDBValidKey | IDBKeyRange) =>
+  attempt(store, "readwrite", (s) => s.delete(key) as IDBRequest<undefined>);
 
 /* Owner of records that an older version wrote without a user. It is not a valid user name, so these records are never shown to a user. */
 const UNKNOWN = "?";

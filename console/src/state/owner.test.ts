@@ -2,12 +2,21 @@ import "fake-indexeddb/auto";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 
 const kept = new Map<string, string>();
-const storage = { getItem: (k: string) => kept.get(k) ?? null, setItem: (k: string, v: string) => kept.set(k, v), removeItem: (k: string) => kept.delete(k) };
+const storage = {
+  getItem: (k: string) => kept.get(k) ?? null,
+  setItem: (k: string, v: string) => kept.set(k, v),
+  removeItem: (k: string) => kept.delete(k),
+};
 vi.stubGlobal("sessionStorage", storage);
 vi.stubGlobal("localStorage", storage);
 vi.stubGlobal("document", { baseURI: "http://127.0.0.1/", visibilityState: "visible" });
 vi.stubGlobal("location", { pathname: "/", hash: "", search: "" });
-vi.stubGlobal("window", { history: { replaceState: (_: unknown, __: string, to: string) => void ((globalThis as unknown as { location: { hash: string } }).location.hash = to.slice(to.indexOf("#"))) } });
+vi.stubGlobal("window", {
+  history: {
+    replaceState: (_: unknown, __: string, to: string) =>
+      void ((globalThis as unknown as { location: { hash: string } }).location.hash = to.slice(to.indexOf("#"))),
+  },
+});
 
 const { createUserStore, hereSignal, ofUser, owner, quit, setOwner, userMap, whileHere } = await import("./owner");
 const { dbAll, dbPut } = await import("./db");
@@ -22,7 +31,22 @@ const { auth } = await import("../login/auth");
 startWithout();
 
 const texts = () => tabs.get().list.map((t) => t.text);
-const ran = (sql: string) => addHistory({ id: 1, tabId: "t", sql, from: 0, to: 1, state: "done", startedAt: 1, durationMs: 1, bytes: 0, rowsSoFar: 0, exchange: null, error: null, result: null });
+const ran = (sql: string) =>
+  addHistory({
+    id: 1,
+    tabId: "t",
+    sql,
+    from: 0,
+    to: 1,
+    state: "done",
+    startedAt: 1,
+    durationMs: 1,
+    bytes: 0,
+    rowsSoFar: 0,
+    exchange: null,
+    error: null,
+    result: null,
+  });
 const statements = () => history.get().entries.map((e) => e.sql);
 const soon = () => new Promise((r) => setTimeout(r, 20));
 
@@ -33,7 +57,11 @@ describe("who goes leaves nothing", () => {
     const store = createUserStore({ rows: ["at first"] });
     const map = userMap<string, number>();
     const seen: string[] = [];
-    ofUser({ leave: () => seen.push(`leave ${owner.get().key}`), enter: (key) => void seen.push(`enter ${key}`), quit: async () => seen.push("quit") });
+    ofUser({
+      leave: () => seen.push(`leave ${owner.get().key}`),
+      enter: (key) => void seen.push(`enter ${key}`),
+      quit: async () => seen.push("quit"),
+    });
     await setOwner("user:ann");
     store.set({ rows: ["secret"] });
     map.set("secret", 1);
@@ -138,7 +166,11 @@ describe("what the browser keeps is each user's own", () => {
     await soon();
     expect(texts()).toEqual(expect.arrayContaining(["select ann_typed", "select other"]));
     expect(tabs.get().list.find((t) => t.id === tabs.get().active)?.title).toBe("Ann's");
-    expect([tabs.get().closed.map((t) => t.text), statements(), prefs.get().askAll]).toEqual([["select ann_closed"], ["select ann_ran"], false]);
+    expect([tabs.get().closed.map((t) => t.text), statements(), prefs.get().askAll]).toEqual([
+      ["select ann_closed"],
+      ["select ann_ran"],
+      false,
+    ]);
     for (const other of ["sso:ann", ""]) {
       await setOwner(other);
       await soon();
@@ -156,7 +188,12 @@ describe("what the browser keeps is each user's own", () => {
     expect(statements()).toContain("select old_ran");
     await setOwner(null);
     await old("unknown");
-    for (const [key, adopt] of [["user:cid", false], ["user:cid", true], ["user:dora", true], ["", true]] as const) {
+    for (const [key, adopt] of [
+      ["user:cid", false],
+      ["user:cid", true],
+      ["user:dora", true],
+      ["", true],
+    ] as const) {
       await setOwner(key, adopt);
       await soon();
       expect(texts()).not.toContain("select unknown");
@@ -204,10 +241,20 @@ const OF_THE_PAGE: Record<string, string> = {
 };
 
 test("all state of modules says whose it is", () => {
-  const files = import.meta.glob<string>(["../**/*.ts", "../**/*.tsx", "!../**/*.test.ts"], { query: "?raw", import: "default", eager: true });
+  const files = import.meta.glob<string>(["../**/*.ts", "../**/*.tsx", "!../**/*.test.ts"], {
+    query: "?raw",
+    import: "default",
+    eager: true,
+  });
   const found = Object.entries(files).flatMap(([file, code]) => {
-    const states = [...code.matchAll(/^(?:export )?(?:let (\w+)|const (\w+)(?:: [^=\n]+)? = (?:createStore\b|new (?:Weak)?(?:Map|Set)\b[^(\n]*\(\)))/gm)];
-    return states.filter((m) => !m[0].includes(": Readonly")).map((m) => `${file.startsWith("./") ? `state${file.slice(1)}` : file.slice(3)} ${m[1] ?? m[2]}`);
+    const states = [
+      ...code.matchAll(
+        /^(?:export )?(?:let (\w+)|const (\w+)(?:: [^=\n]+)? = (?:createStore\b|new (?:Weak)?(?:Map|Set)\b[^(\n]*\(\)))/gm,
+      ),
+    ];
+    return states
+      .filter((m) => !m[0].includes(": Readonly"))
+      .map((m) => `${file.startsWith("./") ? `state${file.slice(1)}` : file.slice(3)} ${m[1] ?? m[2]}`);
   });
   expect(found.sort()).toEqual(Object.keys(OF_THE_PAGE).sort());
 });

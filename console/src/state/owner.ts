@@ -48,7 +48,8 @@ export function whileHere<T>(work: Promise<T>): Promise<T> {
 }
 
 /* Storage key of the current user. Servers without log-in keep the plain name, which older versions used. */
-export const ownName = (name: string, key: OwnerKey = owner.get().key): string => (key === null || key === "" ? name : `${name} ${key}`);
+export const ownName = (name: string, key: OwnerKey = owner.get().key): string =>
+  key === null || key === "" ? name : `${name} ${key}`;
 
 const QUIT_MS = 2000;
 /* Cancels running statements before a log-out; waits for the server no longer than QUIT_MS. */

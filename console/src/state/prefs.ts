@@ -15,7 +15,17 @@ export interface Prefs {
 }
 
 const KEY = "almanac.prefs";
-const DEFAULTS: Prefs = { theme: "system", side: null, sideWidth: 280, resultHeight: 50, utc: true, timeoutSeconds: 0, pageRows: 1000, wrap: false, askAll: true };
+const DEFAULTS: Prefs = {
+  theme: "system",
+  side: null,
+  sideWidth: 280,
+  resultHeight: 50,
+  utc: true,
+  timeoutSeconds: 0,
+  pageRows: 1000,
+  wrap: false,
+  askAll: true,
+};
 
 function kept(key: string | null): Partial<Prefs> {
   try {
@@ -33,7 +43,8 @@ prefs.subscribe((now) => {
   try {
     const { key } = owner.get();
     if (key !== null) localStorage.setItem(ownName(KEY), JSON.stringify(now));
-    if (key !== "") localStorage.setItem(KEY, JSON.stringify({ ...load(null), theme: now.theme })); /* for the first frame */
+    if (key !== "")
+      localStorage.setItem(KEY, JSON.stringify({ ...load(null), theme: now.theme })); /* for the first frame */
   } catch {
     /* full or forbidden: the choice holds until the page closes */
   }

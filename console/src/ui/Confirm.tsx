@@ -48,7 +48,13 @@ function Steps({ question }: { question: Question }) {
         {second && (
           <label>
             Type its name to be sure: {question.name}
-            <input value={typed} autocomplete="off" spellcheck={false} ref={(el) => el?.focus()} onInput={(e) => setTyped(e.currentTarget.value)} />
+            <input
+              value={typed}
+              autocomplete="off"
+              spellcheck={false}
+              ref={(el) => el?.focus()}
+              onInput={(e) => setTyped(e.currentTarget.value)}
+            />
           </label>
         )}
         {problem !== null && (

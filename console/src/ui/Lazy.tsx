@@ -6,7 +6,10 @@ import { Button } from "./Button";
 export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): FunctionComponent<P> {
   let known: ComponentType<P> | null = null;
   return function Lazy(props: P) {
-    const [found, setFound] = useState<{ component: ComponentType<P> | null; problem: boolean }>({ component: known, problem: false });
+    const [found, setFound] = useState<{ component: ComponentType<P> | null; problem: boolean }>({
+      component: known,
+      problem: false,
+    });
     const start = () => {
       setFound({ component: null, problem: false });
       load().then(

@@ -17,12 +17,26 @@ export interface MenuAt {
   y: number;
 }
 
-export function Menu({ items, at, label, onClose }: { items: MenuItem[]; at: MenuAt; label: string; onClose: () => void }) {
+export function Menu({
+  items,
+  at,
+  label,
+  onClose,
+}: {
+  items: MenuItem[];
+  at: MenuAt;
+  label: string;
+  onClose: () => void;
+}) {
   const ref = useRef<HTMLDivElement>(null);
   const [place, setPlace] = useState(at);
   useLayoutEffect(() => {
     const box = ref.current?.getBoundingClientRect();
-    if (box !== undefined) setPlace({ x: Math.max(4, Math.min(at.x, innerWidth - box.width - 4)), y: Math.max(4, Math.min(at.y, innerHeight - box.height - 4)) });
+    if (box !== undefined)
+      setPlace({
+        x: Math.max(4, Math.min(at.x, innerWidth - box.width - 4)),
+        y: Math.max(4, Math.min(at.y, innerHeight - box.height - 4)),
+      });
     ref.current?.querySelector<HTMLElement>("[role=menuitem]:not(:disabled)")?.focus();
   }, [at.x, at.y]);
   useEffect(() => {
@@ -47,7 +61,14 @@ export function Menu({ items, at, label, onClose }: { items: MenuItem[]; at: Men
     e.stopPropagation();
   };
   return (
-    <div ref={ref} class="menu" role="menu" aria-label={label} style={{ left: `${place.x}px`, top: `${place.y}px` }} onKeyDown={onKey}>
+    <div
+      ref={ref}
+      class="menu"
+      role="menu"
+      aria-label={label}
+      style={{ left: `${place.x}px`, top: `${place.y}px` }}
+      onKeyDown={onKey}
+    >
       {items.map((item) => (
         <button
           key={item.title}
@@ -69,7 +90,19 @@ export function Menu({ items, at, label, onClose }: { items: MenuItem[]; at: Men
   );
 }
 
-export function MenuButton({ icon, label, items, children, disabled }: { icon?: IconName; label: string; items: () => MenuItem[]; children?: ComponentChildren; disabled?: boolean }) {
+export function MenuButton({
+  icon,
+  label,
+  items,
+  children,
+  disabled,
+}: {
+  icon?: IconName;
+  label: string;
+  items: () => MenuItem[];
+  children?: ComponentChildren;
+  disabled?: boolean;
+}) {
   const [at, setAt] = useState<MenuAt | null>(null);
   const ref = useRef<HTMLSpanElement>(null);
   const close = () => {
@@ -82,7 +115,14 @@ export function MenuButton({ icon, label, items, children, disabled }: { icon?: 
   };
   return (
     <span ref={ref} class="menu-button">
-      <Button {...(icon === undefined ? {} : { icon })} label={label} aria-haspopup="menu" aria-expanded={at !== null} disabled={disabled ?? false} onClick={open}>
+      <Button
+        {...(icon === undefined ? {} : { icon })}
+        label={label}
+        aria-haspopup="menu"
+        aria-expanded={at !== null}
+        disabled={disabled ?? false}
+        onClick={open}
+      >
         {children}
       </Button>
       {at !== null && <Menu items={items()} at={at} label={label} onClose={close} />}

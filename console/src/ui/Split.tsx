@@ -33,7 +33,14 @@ export function Split({ direction, value, min, max, label, fromPointer, onChange
       onPointerUp={() => (dragging.current = false)}
       onPointerCancel={() => (dragging.current = false)}
       onKeyDown={(e) => {
-        const by = { ArrowLeft: -step, ArrowUp: direction === "row" ? 0 : step, ArrowRight: step, ArrowDown: direction === "row" ? 0 : -step, Home: min - value, End: max - value }[e.key];
+        const by = {
+          ArrowLeft: -step,
+          ArrowUp: direction === "row" ? 0 : step,
+          ArrowRight: step,
+          ArrowDown: direction === "row" ? 0 : -step,
+          Home: min - value,
+          End: max - value,
+        }[e.key];
         if (by === undefined || by === 0) return;
         e.preventDefault();
         set(value + by);

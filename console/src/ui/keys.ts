@@ -59,7 +59,12 @@ export function shownKeys(keys: string): string {
 function isTyping(e: KeyboardEvent): boolean {
   const target = e.composedPath()[0];
   if (!(target instanceof HTMLElement)) return false;
-  return target.isContentEditable || target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
+  return (
+    target.isContentEditable ||
+    target instanceof HTMLInputElement ||
+    target instanceof HTMLTextAreaElement ||
+    target instanceof HTMLSelectElement
+  );
 }
 
 export function listen(): () => void {

@@ -25,7 +25,13 @@ export function AddDialog() {
       const before = keptNow(wanted);
       const board = before === null ? newBoard() : boardOf(before);
       if (board === null) return setProblem("This board was made by another version of the console.");
-      if ((await putBoard(wanted, boardText({ ...board, cells: [...board.cells, newCell({ ...cell, title: title.trim() })] }), before)) === "kept") {
+      if (
+        (await putBoard(
+          wanted,
+          boardText({ ...board, cells: [...board.cells, newCell({ ...cell, title: title.trim() })] }),
+          before,
+        )) === "kept"
+      ) {
         close();
         notify(`It is on the board ${wanted}.`);
         return go(boardPath(wanted));
@@ -44,7 +50,14 @@ export function AddDialog() {
       >
         <label>
           Board, of those that are there or a new one
-          <input type="text" list="board-names" value={name} maxLength={100} required onInput={(e) => setName(e.currentTarget.value)} />
+          <input
+            type="text"
+            list="board-names"
+            value={name}
+            maxLength={100}
+            required
+            onInput={(e) => setName(e.currentTarget.value)}
+          />
           <datalist id="board-names">
             {list.map((b) => (
               <option key={b.name} value={b.name} />

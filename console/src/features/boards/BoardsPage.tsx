@@ -10,7 +10,8 @@ import { boardOf, boardText, newBoard, newCell } from "./board";
 import "./boards.css";
 import { boards, keptNow, loadBoards, putBoard } from "./store";
 
-export const boardPath = (name: string, more: Record<string, string> = {}): string => `/boards?${new URLSearchParams({ name, ...more })}`;
+export const boardPath = (name: string, more: Record<string, string> = {}): string =>
+  `/boards?${new URLSearchParams({ name, ...more })}`;
 
 const FIRST_TEXT = "# A note\n\nText in **Markdown**, and cells of SQL below it.";
 
@@ -18,11 +19,21 @@ function NewBoard() {
   const [name, setName] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
   const make = async (notebook: boolean) => {
-    const board = { ...newBoard(), cells: notebook ? [newCell({ kind: "text", text: FIRST_TEXT, width: 12, height: 140 }), newCell({ text: "SELECT 1", show: "table", sql: true, width: 12 })] : [] };
-    if ((await putBoard(name.trim(), boardText(board), null)) === "changed") return setProblem("There is a board of this name.");
+    const board = {
+      ...newBoard(),
+      cells: notebook
+        ? [
+            newCell({ kind: "text", text: FIRST_TEXT, width: 12, height: 140 }),
+            newCell({ text: "SELECT 1", show: "table", sql: true, width: 12 }),
+          ]
+        : [],
+    };
+    if ((await putBoard(name.trim(), boardText(board), null)) === "changed")
+      return setProblem("There is a board of this name.");
     go(boardPath(name.trim(), { edit: "1" }));
   };
-  const submit = (notebook: boolean) => void make(notebook).catch((e: unknown) => setProblem(e instanceof Error ? e.message : String(e)));
+  const submit = (notebook: boolean) =>
+    void make(notebook).catch((e: unknown) => setProblem(e instanceof Error ? e.message : String(e)));
   return (
     <form
       class="board-new"
@@ -31,11 +42,28 @@ function NewBoard() {
         submit(false);
       }}
     >
-      <input type="text" value={name} maxLength={100} placeholder="Name of a new board" aria-label="Name of a new board" onInput={(e) => setName(e.currentTarget.value)} />
-      <Button type="submit" class="button primary" disabled={name.trim() === ""} label="Charts, tables and values side by side">
+      <input
+        type="text"
+        value={name}
+        maxLength={100}
+        placeholder="Name of a new board"
+        aria-label="Name of a new board"
+        onInput={(e) => setName(e.currentTarget.value)}
+      />
+      <Button
+        type="submit"
+        class="button primary"
+        disabled={name.trim() === ""}
+        label="Charts, tables and values side by side"
+      >
         New dashboard
       </Button>
-      <Button class="button" disabled={name.trim() === ""} label="Text and statements, one below the other" onClick={() => submit(true)}>
+      <Button
+        class="button"
+        disabled={name.trim() === ""}
+        label="Text and statements, one below the other"
+        onClick={() => submit(true)}
+      >
         New notebook
       </Button>
       {problem !== null && (
@@ -57,8 +85,17 @@ function BoardList() {
           {problem}
         </p>
       )}
-      {readonly ? <p class="side-note">Boards of this server are not to be changed (http.settings.readonly).</p> : <NewBoard />}
-      {loaded && list.length === 0 && problem === null && <p class="board-hint">No boards yet. A board has charts, tables, values and text side by side (a dashboard) or below each other (a notebook), for all who use this server. A chart of a result can be put on one, too: the button beside it.</p>}
+      {readonly ? (
+        <p class="side-note">Boards of this server are not to be changed (http.settings.readonly).</p>
+      ) : (
+        <NewBoard />
+      )}
+      {loaded && list.length === 0 && problem === null && (
+        <p class="board-hint">
+          No boards yet. A board has charts, tables, values and text side by side (a dashboard) or below each other (a
+          notebook), for all who use this server. A chart of a result can be put on one, too: the button beside it.
+        </p>
+      )}
       <ul class="board-list">
         {list.map((b) => {
           const board = boardOf(b.json);
@@ -66,7 +103,12 @@ function BoardList() {
             <li key={b.name}>
               <a href={`#${boardPath(b.name)}`}>
                 <strong>{b.name}</strong>
-                <span>{board === null ? "not to be read by this version" : plural(board.cells.length, "cell") + (board.refresh > 0 ? `, refreshed every ${board.refresh} s` : "")}</span>
+                <span>
+                  {board === null
+                    ? "not to be read by this version"
+                    : plural(board.cells.length, "cell") +
+                      (board.refresh > 0 ? `, refreshed every ${board.refresh} s` : "")}
+                </span>
               </a>
             </li>
           );
@@ -92,7 +134,12 @@ export function BoardsPage() {
     return (
       <div class="boards">
         <h2>{name}</h2>
-        <p role="alert">{problem ?? (json === null ? "There is no board of this name: it was deleted or renamed." : "This board was made by another version of the console.")}</p>
+        <p role="alert">
+          {problem ??
+            (json === null
+              ? "There is no board of this name: it was deleted or renamed."
+              : "This board was made by another version of the console.")}
+        </p>
         <p>
           <a href="#/boards">All boards</a>
         </p>

@@ -27,10 +27,12 @@ function ChartPart({ cell, asked, set }: { cell: Cell; asked: Asked; set: (part:
     );
   if (result === null) return null;
   const spec = specFor(cell.spec, result.columns) ?? guess(result.columns, result.timestamp);
-  if (spec === null) return <p class="side-note">A chart needs a column of numbers and another column to set it against.</p>;
+  if (spec === null)
+    return <p class="side-note">A chart needs a column of numbers and another column to set it against.</p>;
   const change = (part: Partial<ChartSpec>) => {
     const next = { ...spec, ...part };
-    if (next.ys.length === 0) next.ys = result.columns.flatMap((c, i) => (isNumber(c) && i !== next.x ? [i] : [])).slice(0, 1);
+    if (next.ys.length === 0)
+      next.ys = result.columns.flatMap((c, i) => (isNumber(c) && i !== next.x ? [i] : [])).slice(0, 1);
     if (next.ys.length > 0) set({ spec: savedFor(next, result.columns) });
   };
   return (
@@ -38,7 +40,15 @@ function ChartPart({ cell, asked, set }: { cell: Cell; asked: Asked; set: (part:
       <div class="chart-bar">
         <Tools result={result} spec={spec} picture={state.picture} set={change} />
       </div>
-      <ChartCanvas result={result} spec={spec} range={null} hidden={NOT_HIDDEN} onZoom={nothing} onCursor={nothing} onState={(part) => setState((now) => ({ ...now, ...part }))} />
+      <ChartCanvas
+        result={result}
+        spec={spec}
+        range={null}
+        hidden={NOT_HIDDEN}
+        onZoom={nothing}
+        onCursor={nothing}
+        onState={(part) => setState((now) => ({ ...now, ...part }))}
+      />
     </div>
   );
 }
@@ -61,9 +71,25 @@ export function CellDialog({ cell: before, ask, onKeep, onClose }: Props) {
         <div class="form-row">
           <label class="wide-field">
             Title
-            <input type="text" value={cell.title} maxLength={200} onInput={(e) => set({ title: e.currentTarget.value })} />
+            <input
+              type="text"
+              value={cell.title}
+              maxLength={200}
+              onInput={(e) => set({ title: e.currentTarget.value })}
+            />
           </label>
-          {cell.kind === "sql" && <Choice label="Show it as" value={cell.show} options={[["chart", "a chart"], ["table", "a table"], ["value", "one value"]]} onChange={(v) => set({ show: v as Show })} />}
+          {cell.kind === "sql" && (
+            <Choice
+              label="Show it as"
+              value={cell.show}
+              options={[
+                ["chart", "a chart"],
+                ["table", "a table"],
+                ["value", "one value"],
+              ]}
+              onChange={(v) => set({ show: v as Show })}
+            />
+          )}
         </div>
         {cell.kind === "text" ? (
           <label>
@@ -72,18 +98,30 @@ export function CellDialog({ cell: before, ask, onKeep, onClose }: Props) {
           </label>
         ) : (
           <>
-            <SqlField label="SQL of the cell" value={cell.text} onChange={(text) => set({ text })} onRun={() => setLooked(cell.text)} />
+            <SqlField
+              label="SQL of the cell"
+              value={cell.text}
+              onChange={(text) => set({ text })}
+              onRun={() => setLooked(cell.text)}
+            />
             <div class="form-row">
               <Button class="button" icon="play" onClick={() => setLooked(cell.text)}>
                 Run
               </Button>
               <label class="check">
-                <input type="checkbox" checked={cell.sql} onChange={(e) => set({ sql: e.currentTarget.checked })} /> Show the statement, too
+                <input type="checkbox" checked={cell.sql} onChange={(e) => set({ sql: e.currentTarget.checked })} />{" "}
+                Show the statement, too
               </label>
             </div>
           </>
         )}
-        <div class="board-look">{cell.kind === "sql" && cell.show === "chart" && asked !== null ? <ChartPart cell={cell} asked={asked} set={set} /> : <CellBody cell={{ ...cell, sql: false }} asked={asked} tick={0} marks={[]} />}</div>
+        <div class="board-look">
+          {cell.kind === "sql" && cell.show === "chart" && asked !== null ? (
+            <ChartPart cell={cell} asked={asked} set={set} />
+          ) : (
+            <CellBody cell={{ ...cell, sql: false }} asked={asked} tick={0} marks={[]} />
+          )}
+        </div>
         <div class="form-buttons">
           <Button onClick={onClose}>Close</Button>
           <Button class="button primary" onClick={() => onKeep(cell)}>

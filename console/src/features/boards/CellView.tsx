@@ -19,7 +19,9 @@ const NOT_HIDDEN: ReadonlySet<string> = new Set();
 
 function Rows({ result }: { result: ResultSet }) {
   const utc = useStore(prefs, (p) => p.utc);
-  const rows = Array.from({ length: Math.min(result.count, ROWS_MAX) }, (_, i) => result.row(i, false)).filter((r) => r !== undefined);
+  const rows = Array.from({ length: Math.min(result.count, ROWS_MAX) }, (_, i) => result.row(i, false)).filter(
+    (r) => r !== undefined,
+  );
   return (
     <div class="board-rows" tabIndex={0} role="region" aria-label="Rows">
       <table>
@@ -44,7 +46,11 @@ function Rows({ result }: { result: ResultSet }) {
           ))}
         </tbody>
       </table>
-      {result.count > rows.length && <p class="side-note">The first {rows.length} of {plural(result.count, "row")}.</p>}
+      {result.count > rows.length && (
+        <p class="side-note">
+          The first {rows.length} of {plural(result.count, "row")}.
+        </p>
+      )}
     </div>
   );
 }
@@ -58,7 +64,12 @@ function OneValue({ result }: { result: ResultSet }) {
   const column = result.columns[at];
   if (row === undefined || column === undefined) return null;
   const value = row[at] ?? null;
-  const shown = typeof value === "number" ? Number(value.toPrecision(8)).toLocaleString("en-US", { maximumFractionDigits: 6 }) : /^(INT|LONG|SHORT|BYTE)$/.test(column.type) && typeof value === "string" ? value.replace(/\B(?=(\d{3})+$)/g, ",") : cellShown(value, column, utc);
+  const shown =
+    typeof value === "number"
+      ? Number(value.toPrecision(8)).toLocaleString("en-US", { maximumFractionDigits: 6 })
+      : /^(INT|LONG|SHORT|BYTE)$/.test(column.type) && typeof value === "string"
+        ? value.replace(/\B(?=(\d{3})+$)/g, ",")
+        : cellShown(value, column, utc);
   return (
     <div class="board-value">
       <strong>{shown}</strong>
@@ -73,8 +84,16 @@ function Drawn({ cell, result, marks }: { cell: Cell; result: ResultSet; marks: 
   const [hidden, setHidden] = useState<ReadonlySet<string>>(NOT_HIDDEN);
   const [at, setAt] = useState<number | null>(null);
   const columns = JSON.stringify(result.columns);
-  const spec = useMemo(() => specFor(cell.spec, result.columns) ?? guess(result.columns, result.timestamp), [cell.spec, columns]);
-  if (spec === null) return <p class="side-note">A chart needs a column of numbers and another column to set it against. Show it as a table or as a value.</p>;
+  const spec = useMemo(
+    () => specFor(cell.spec, result.columns) ?? guess(result.columns, result.timestamp),
+    [cell.spec, columns],
+  );
+  if (spec === null)
+    return (
+      <p class="side-note">
+        A chart needs a column of numbers and another column to set it against. Show it as a table or as a value.
+      </p>
+    );
   const flip = (label: string) => {
     const next = new Set(hidden);
     if (!next.delete(label)) next.add(label);
@@ -92,15 +111,41 @@ function Drawn({ cell, result, marks }: { cell: Cell; result: ResultSet; marks: 
           Zoom out
         </Button>
       )}
-      {state.picture !== null && (state.lines.length > 1 || spec.type === "candle") && <Legend lines={state.lines} picture={state.picture} hidden={hidden} at={at} onToggle={flip} />}
-      <ChartCanvas result={result} spec={spec} range={ranges[ranges.length - 1] ?? null} hidden={hidden} {...(xKind(result.columns[spec.x]) === "time" ? { marks } : {})} onZoom={(r) => setRanges((list) => [...list, r])} onCursor={setAt} onState={(part) => setState((now) => ({ ...now, ...part }))} />
+      {state.picture !== null && (state.lines.length > 1 || spec.type === "candle") && (
+        <Legend lines={state.lines} picture={state.picture} hidden={hidden} at={at} onToggle={flip} />
+      )}
+      <ChartCanvas
+        result={result}
+        spec={spec}
+        range={ranges[ranges.length - 1] ?? null}
+        hidden={hidden}
+        {...(xKind(result.columns[spec.x]) === "time" ? { marks } : {})}
+        onZoom={(r) => setRanges((list) => [...list, r])}
+        onCursor={setAt}
+        onState={(part) => setState((now) => ({ ...now, ...part }))}
+      />
     </div>
   );
 }
 
-export function CellBody({ cell, asked, tick, marks }: { cell: Cell; asked: Asked | null; tick: number; marks: Mark[] }) {
+export function CellBody({
+  cell,
+  asked,
+  tick,
+  marks,
+}: {
+  cell: Cell;
+  asked: Asked | null;
+  tick: number;
+  marks: Mark[];
+}) {
   const now = useAsked(cell.kind === "sql" ? asked : null, tick);
-  if (cell.kind === "text") return cell.text.trim() === "" ? <p class="side-note">Nothing is written here yet.</p> : <Markdown text={cell.text} />;
+  if (cell.kind === "text")
+    return cell.text.trim() === "" ? (
+      <p class="side-note">Nothing is written here yet.</p>
+    ) : (
+      <Markdown text={cell.text} />
+    );
   const { result } = now;
   return (
     <div class="board-answer" data-busy={now.busy || (!now.done && now.problem === null && asked !== null)}>
@@ -112,7 +157,16 @@ export function CellBody({ cell, asked, tick, marks }: { cell: Cell; asked: Aske
       )}
       {asked === null && <p class="side-note">This cell has no statement yet.</p>}
       {result === null && now.done && <p class="side-note">The statement ran; it has no rows.</p>}
-      {result !== null && (result.count === 0 ? <p class="side-note">No rows.</p> : cell.show === "table" ? <Rows result={result} /> : cell.show === "value" ? <OneValue result={result} /> : <Drawn cell={cell} result={result} marks={marks} />)}
+      {result !== null &&
+        (result.count === 0 ? (
+          <p class="side-note">No rows.</p>
+        ) : cell.show === "table" ? (
+          <Rows result={result} />
+        ) : cell.show === "value" ? (
+          <OneValue result={result} />
+        ) : (
+          <Drawn cell={cell} result={result} marks={marks} />
+        ))}
     </div>
   );
 }

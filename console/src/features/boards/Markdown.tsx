@@ -18,7 +18,11 @@ function block(b: Block, at: number): ComponentChild {
     case "heading":
       return h(`h${Math.min(6, b.level + 3)}`, { key: at, class: `md-${b.level}` }, b.text.map(part));
     case "list":
-      return h(b.ordered ? "ol" : "ul", { key: at }, b.items.map((i, n) => <li key={n}>{i.map(part)}</li>));
+      return h(
+        b.ordered ? "ol" : "ul",
+        { key: at },
+        b.items.map((i, n) => <li key={n}>{i.map(part)}</li>),
+      );
     case "code":
       return <pre key={at}>{b.text}</pre>;
     case "quote":

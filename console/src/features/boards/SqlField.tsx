@@ -9,7 +9,17 @@ import { complete } from "../../editor/completion";
 import { dialectOf } from "../../editor/dialect";
 import { editorTheme } from "../../editor/theme";
 
-export function SqlField({ label, value, onChange, onRun }: { label: string; value: string; onChange: (text: string) => void; onRun: () => void }) {
+export function SqlField({
+  label,
+  value,
+  onChange,
+  onRun,
+}: {
+  label: string;
+  value: string;
+  onChange: (text: string) => void;
+  onRun: () => void;
+}) {
   const host = useRef<HTMLDivElement>(null);
   const last = useRef({ onChange, onRun });
   last.current = { onChange, onRun };
@@ -17,7 +27,10 @@ export function SqlField({ label, value, onChange, onRun }: { label: string; val
     const element = host.current;
     if (element === null) return;
     const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
-    const runs = [{ key: "F9", run: () => (last.current.onRun(), true) }, { key: "Mod-Enter", run: () => (last.current.onRun(), true) }];
+    const runs = [
+      { key: "F9", run: () => (last.current.onRun(), true) },
+      { key: "Mod-Enter", run: () => (last.current.onRun(), true) },
+    ];
     const view = new EditorView({
       parent: root,
       root,
@@ -32,7 +45,13 @@ export function SqlField({ label, value, onChange, onRun }: { label: string; val
           dialectOf(catalog.get()),
           EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           EditorView.updateListener.of((u) => u.docChanged && last.current.onChange(u.state.doc.toString())),
-          keymap.of([...runs, ...historyKeymap, ...completionKeymap, { key: "Tab", run: acceptCompletion }, ...defaultKeymap]), /* Tab takes a completion, else it leaves the field */
+          keymap.of([
+            ...runs,
+            ...historyKeymap,
+            ...completionKeymap,
+            { key: "Tab", run: acceptCompletion },
+            ...defaultKeymap,
+          ]) /* Tab takes a completion, else it leaves the field */,
           editorTheme,
         ],
       }),

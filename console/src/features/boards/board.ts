@@ -48,30 +48,72 @@ export interface Board {
 }
 
 export const WIDTHS = [3, 4, 6, 8, 12];
-export const HEIGHTS: Array<[title: string, pixels: number]> = [["low", 140], ["middle", 280], ["high", 440]];
-export const REFRESHES: Array<[title: string, seconds: number]> = [["by hand", 0], ["every 5 s", 5], ["every 10 s", 10], ["every 30 s", 30], ["every minute", 60], ["every 5 min", 300]];
+export const HEIGHTS: Array<[title: string, pixels: number]> = [
+  ["low", 140],
+  ["middle", 280],
+  ["high", 440],
+];
+export const REFRESHES: Array<[title: string, seconds: number]> = [
+  ["by hand", 0],
+  ["every 5 s", 5],
+  ["every 10 s", 10],
+  ["every 30 s", 30],
+  ["every minute", 60],
+  ["every 5 min", 300],
+];
 const CELLS_MAX = 100;
 
 export const newBoard = (): Board => ({ cells: [], variables: [], range: "", refresh: 0, events: "" });
-const newId = (): string => [...crypto.getRandomValues(new Uint8Array(6))].map((b) => b.toString(16).padStart(2, "0")).join("");
-export const newCell = (part: Partial<Cell>): Cell => ({ id: newId(), kind: "sql", title: "", text: "", show: "chart", spec: null, sql: false, width: 6, height: 280, ...part });
+const newId = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(6))].map((b) => b.toString(16).padStart(2, "0")).join("");
+export const newCell = (part: Partial<Cell>): Cell => ({
+  id: newId(),
+  kind: "sql",
+  title: "",
+  text: "",
+  show: "chart",
+  spec: null,
+  sql: false,
+  width: 6,
+  height: 280,
+  ...part,
+});
 
 type Loose = Record<string, unknown>;
 const object = (v: unknown): Loose => (typeof v === "object" && v !== null && !Array.isArray(v) ? (v as Loose) : {});
 const text = (v: unknown): string => (typeof v === "string" ? v : "");
 const list = (v: unknown): unknown[] => (Array.isArray(v) ? v : []);
-const number = (v: unknown, lo: number, hi: number, or: number): number => (typeof v === "number" && Number.isFinite(v) ? Math.max(lo, Math.min(hi, Math.round(v))) : or);
+const number = (v: unknown, lo: number, hi: number, or: number): number =>
+  typeof v === "number" && Number.isFinite(v) ? Math.max(lo, Math.min(hi, Math.round(v))) : or;
 
 function specOf(v: unknown): SavedSpec | null {
   const s = object(v);
   if (!TYPES.includes(s.type as ChartType)) return null;
-  const axes = Object.entries(object(s.axes)).filter(([, a]) => a === "left" || a === "right" || a === "own") as Array<[string, AxisOf]>;
-  return { type: s.type as ChartType, x: text(s.x), ys: list(s.ys).filter((y) => typeof y === "string"), series: typeof s.series === "string" ? s.series : null, axes: Object.fromEntries(axes), candle: typeof s.candle === "string" ? s.candle : null };
+  const axes = Object.entries(object(s.axes)).filter(([, a]) => a === "left" || a === "right" || a === "own") as Array<
+    [string, AxisOf]
+  >;
+  return {
+    type: s.type as ChartType,
+    x: text(s.x),
+    ys: list(s.ys).filter((y) => typeof y === "string"),
+    series: typeof s.series === "string" ? s.series : null,
+    axes: Object.fromEntries(axes),
+    candle: typeof s.candle === "string" ? s.candle : null,
+  };
 }
 
 function cellOf(v: unknown): Cell {
   const c = object(v);
-  return newCell({ kind: c.kind === "text" ? "text" : "sql", title: text(c.title), text: text(c.text), show: SHOWS.includes(c.show as Show) ? (c.show as Show) : "chart", spec: specOf(c.spec), sql: c.sql === true, width: number(c.width, 1, 12, 6), height: number(c.height, 60, 2000, 280) });
+  return newCell({
+    kind: c.kind === "text" ? "text" : "sql",
+    title: text(c.title),
+    text: text(c.text),
+    show: SHOWS.includes(c.show as Show) ? (c.show as Show) : "chart",
+    spec: specOf(c.spec),
+    sql: c.sql === true,
+    width: number(c.width, 1, 12, 6),
+    height: number(c.height, 60, 2000, 280),
+  });
 }
 
 /* Of what is kept, whoever wrote it; null: it is no board. */
@@ -84,14 +126,31 @@ export function boardOf(json: string): Board | null {
   }
   const b = object(found);
   if (b.almanacBoard !== 1) return null;
-  const variables = list(b.variables).map((v) => ({ name: text(object(v).name), value: text(object(v).value), choices: text(object(v).choices) }));
-  return { cells: list(b.cells).slice(0, CELLS_MAX).map(cellOf), variables: variables.filter((v) => /^@\w+$/.test(v.name)), range: text(b.range), refresh: number(b.refresh, 0, 86400, 0), events: text(b.events) };
+  const variables = list(b.variables).map((v) => ({
+    name: text(object(v).name),
+    value: text(object(v).value),
+    choices: text(object(v).choices),
+  }));
+  return {
+    cells: list(b.cells).slice(0, CELLS_MAX).map(cellOf),
+    variables: variables.filter((v) => /^@\w+$/.test(v.name)),
+    range: text(b.range),
+    refresh: number(b.refresh, 0, 86400, 0),
+    events: text(b.events),
+  };
 }
 
 /* Without what is at its default and without names of cells, so that two that say the same are the same text. */
 export function boardText(b: Board): string {
   const cells = b.cells.map(({ id: _, ...c }) => ({ ...c, spec: c.spec ?? undefined, sql: c.sql || undefined }));
-  return JSON.stringify({ almanacBoard: 1, cells, variables: b.variables, range: b.range, refresh: b.refresh, events: b.events });
+  return JSON.stringify({
+    almanacBoard: 1,
+    cells,
+    variables: b.variables,
+    range: b.range,
+    refresh: b.refresh,
+    events: b.events,
+  });
 }
 
 type Columns = Array<{ name: string }>;
@@ -104,22 +163,47 @@ export function specFor(saved: SavedSpec | null, columns: Columns): ChartSpec | 
   const x = at(saved.x);
   const series = saved.series === null ? -1 : at(saved.series);
   if (x < 0 || ys.length === 0 || (saved.series !== null && series < 0)) return null;
-  return { type: saved.type, x, ys, series, candle: saved.candle, axes: Object.fromEntries(Object.entries(saved.axes).flatMap(([name, a]) => (at(name) < 0 ? [] : [[at(name), a]]))) };
+  return {
+    type: saved.type,
+    x,
+    ys,
+    series,
+    candle: saved.candle,
+    axes: Object.fromEntries(Object.entries(saved.axes).flatMap(([name, a]) => (at(name) < 0 ? [] : [[at(name), a]]))),
+  };
 }
 
 export function savedFor(spec: ChartSpec, columns: Columns): SavedSpec {
   const name = (i: number): string => columns[i]?.name ?? "";
-  return { type: spec.type, x: name(spec.x), ys: spec.ys.map(name), series: spec.series < 0 ? null : name(spec.series), candle: spec.candle, axes: Object.fromEntries(Object.entries(spec.axes).map(([i, a]) => [name(Number(i)), a])) };
+  return {
+    type: spec.type,
+    x: name(spec.x),
+    ys: spec.ys.map(name),
+    series: spec.series < 0 ? null : name(spec.series),
+    candle: spec.candle,
+    axes: Object.fromEntries(Object.entries(spec.axes).map(([i, a]) => [name(Number(i)), a])),
+  };
 }
 
 /* Names of the parameters of all statements, as they come. */
 export function namesOf(b: Board): string[] {
-  const texts = [...b.cells.filter((c) => c.kind === "sql").map((c) => c.text), ...b.variables.map((v) => v.choices), b.events];
-  return [...new Set(texts.flatMap((t) => statements(t).flatMap((s) => parametersOf(s.text))).filter((n) => n.startsWith("@")))];
+  const texts = [
+    ...b.cells.filter((c) => c.kind === "sql").map((c) => c.text),
+    ...b.variables.map((v) => v.choices),
+    b.events,
+  ];
+  return [
+    ...new Set(
+      texts.flatMap((t) => statements(t).flatMap((s) => parametersOf(s.text))).filter((n) => n.startsWith("@")),
+    ),
+  ];
 }
 
 /* With a definition for each parameter that a statement has, and for no other. */
-export const withVariables = (b: Board): Board => ({ ...b, variables: namesOf(b).map((name) => b.variables.find((v) => v.name === name) ?? { name, value: "", choices: "" }) });
+export const withVariables = (b: Board): Board => ({
+  ...b,
+  variables: namesOf(b).map((name) => b.variables.find((v) => v.name === name) ?? { name, value: "", choices: "" }),
+});
 
 export interface Asked {
   text: string;
@@ -127,7 +211,12 @@ export interface Asked {
 }
 
 /* The first statement of a text as it is sent: in the time range, with the values of its parameters. null: there is none. */
-export function askedOf(sql: string, columns: (sql: string) => Array<{ name: string }>, range: string, values: Record<string, string>): Asked | null {
+export function askedOf(
+  sql: string,
+  columns: (sql: string) => Array<{ name: string }>,
+  range: string,
+  values: Record<string, string>,
+): Asked | null {
   const statement = statements(sql)[0]?.text;
   if (statement === undefined) return null;
   let inside = statement;
@@ -137,5 +226,8 @@ export function askedOf(sql: string, columns: (sql: string) => Array<{ name: str
     inside = withCondition(statement, name, `${name} IN ${quoteText(range)}`) ?? statement;
   }
   const bound = bind(inside);
-  return { text: bound.text, params: bound.values.map((n) => ((values[n] ?? "") === "" ? null : (values[n] as string))) };
+  return {
+    text: bound.text,
+    params: bound.values.map((n) => ((values[n] ?? "") === "" ? null : (values[n] as string))),
+  };
 }

@@ -2,7 +2,9 @@ import { expect, test } from "vitest";
 import { blocks, inlines } from "./markdown";
 
 test("blocks", () => {
-  expect(blocks("# A *b*\n\none\ntwo\n- x\n- `y`\n\n1. z\n```\n<b>\n```\n> q\n> r\n\n---\n| a | b |\n|---|--:|\n| 1 | 2 |")).toEqual([
+  expect(
+    blocks("# A *b*\n\none\ntwo\n- x\n- `y`\n\n1. z\n```\n<b>\n```\n> q\n> r\n\n---\n| a | b |\n|---|--:|\n| 1 | 2 |"),
+  ).toEqual([
     { kind: "heading", level: 1, text: ["A ", { kind: "em", text: ["b"] }] },
     { kind: "paragraph", text: ["one two"] },
     { kind: "list", ordered: false, items: [["x"], [{ kind: "code", text: "y" }]] },
@@ -15,7 +17,15 @@ test("blocks", () => {
 });
 
 test("links of the web alone, and nothing is lost", () => {
-  expect(inlines("see [it](https://a.b/c) or [x](javascript:alert(1)) **b** 2 * 3 * 4")).toEqual(["see ", { kind: "link", to: "https://a.b/c", text: "it" }, " or ", "[x](javascript:alert(1)", ") ", { kind: "strong", text: ["b"] }, " 2 * 3 * 4"]);
+  expect(inlines("see [it](https://a.b/c) or [x](javascript:alert(1)) **b** 2 * 3 * 4")).toEqual([
+    "see ",
+    { kind: "link", to: "https://a.b/c", text: "it" },
+    " or ",
+    "[x](javascript:alert(1)",
+    ") ",
+    { kind: "strong", text: ["b"] },
+    " 2 * 3 * 4",
+  ]);
 });
 
 test("any text is taken, in time", () => {

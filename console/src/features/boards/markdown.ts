@@ -1,5 +1,6 @@
 /* Markdown, as far as notes need it, to a tree of plain values: nothing of it is ever markup of the page. Pure. */
-export type Inline = string | { kind: "strong" | "em" | "code"; text: Inline[] | string } | { kind: "link"; to: string; text: string };
+export type Inline =
+  string | { kind: "strong" | "em" | "code"; text: Inline[] | string } | { kind: "link"; to: string; text: string };
 
 export type Block =
   | { kind: "heading"; level: number; text: Inline[] }
@@ -22,14 +23,20 @@ export function inlines(text: string): Inline[] {
     else if (strong !== undefined) out.push({ kind: "strong", text: inlines(strong) });
     else if (em !== undefined) out.push({ kind: "em", text: inlines(em) });
     /* no other scheme: a link must not run anything */
-    else if (to !== undefined && label !== undefined) out.push(/^(https?:\/\/|#)/i.test(to) ? { kind: "link", to, text: label } : all);
+    else if (to !== undefined && label !== undefined)
+      out.push(/^(https?:\/\/|#)/i.test(to) ? { kind: "link", to, text: label } : all);
     rest = rest.slice(found.index + all.length);
   }
   if (rest !== "") out.push(rest);
   return out;
 }
 
-const cells = (line: string): Inline[][] => line.trim().replace(/^\||\|$/g, "").split("|").map((c) => inlines(c.trim()));
+const cells = (line: string): Inline[][] =>
+  line
+    .trim()
+    .replace(/^\||\|$/g, "")
+    .split("|")
+    .map((c) => inlines(c.trim()));
 const ITEM = /^\s*(?:[-*+]|(\d+)[.)])\s+(.*)$/;
 const STARTS = /^(#{1,6}\s|```|>|\s*([-*+]|\d+[.)])\s+|\||(-{3,}|\*{3,})\s*$)/;
 
@@ -37,7 +44,7 @@ export function blocks(text: string): Block[] {
   const lines = text.replaceAll("\r", "").split("\n");
   const out: Block[] = [];
   const line = (i: number): string => lines[i] ?? "";
-  for (let i = 0; i < lines.length; ) {
+  for (let i = 0; i < lines.length;) {
     const now = line(i);
     const heading = /^(#{1,6})\s+(.*)$/.exec(now);
     if (now.trim() === "") i++;
@@ -66,8 +73,17 @@ export function blocks(text: string): Block[] {
     } else {
       const quote = now.startsWith(">");
       const part: string[] = [now];
-      for (i++; i < lines.length && line(i).trim() !== "" && (quote ? line(i).startsWith(">") : !STARTS.test(line(i))); i++) part.push(line(i));
-      out.push(quote ? { kind: "quote", text: inlines(part.map((l) => l.replace(/^>\s?/, "")).join(" ")) } : { kind: "paragraph", text: inlines(part.join(" ")) });
+      for (
+        i++;
+        i < lines.length && line(i).trim() !== "" && (quote ? line(i).startsWith(">") : !STARTS.test(line(i)));
+        i++
+      )
+        part.push(line(i));
+      out.push(
+        quote
+          ? { kind: "quote", text: inlines(part.map((l) => l.replace(/^>\s?/, "")).join(" ")) }
+          : { kind: "paragraph", text: inlines(part.join(" ")) },
+      );
     }
   }
   return out;

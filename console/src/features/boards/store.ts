@@ -13,18 +13,32 @@ export interface Kept {
 const PREFIX = "board.";
 const TRIES = 3;
 
-export const boards = createUserStore<{ list: Kept[]; version: number; loaded: boolean; readonly: boolean; problem: string | null }>({ list: [], version: 0, loaded: false, readonly: false, problem: null });
+export const boards = createUserStore<{
+  list: Kept[];
+  version: number;
+  loaded: boolean;
+  readonly: boolean;
+  problem: string | null;
+}>({ list: [], version: 0, loaded: false, readonly: false, problem: null });
 
 export function keptOf(preferences: Record<string, unknown>): Kept[] {
   return Object.entries(preferences)
-    .flatMap(([key, value]) => (key.startsWith(PREFIX) && typeof value === "string" ? [{ name: key.slice(PREFIX.length), json: value }] : []))
+    .flatMap(([key, value]) =>
+      key.startsWith(PREFIX) && typeof value === "string" ? [{ name: key.slice(PREFIX.length), json: value }] : [],
+    )
     .sort((a, b) => a.name.localeCompare(b.name));
 }
 
 export async function loadBoards(): Promise<void> {
   try {
     const found = await settings();
-    boards.set({ list: keptOf(found.preferences), version: found["preferences.version"], loaded: true, readonly: found.config["http.settings.readonly"] === true, problem: null });
+    boards.set({
+      list: keptOf(found.preferences),
+      version: found["preferences.version"],
+      loaded: true,
+      readonly: found.config["http.settings.readonly"] === true,
+      problem: null,
+    });
   } catch (e) {
     boards.set({ loaded: true, problem: e instanceof Error ? e.message : String(e) });
   }
@@ -36,7 +50,12 @@ export const keptNow = (name: string): string | null => boards.get().list.find((
  * before: what was there when the change began; null: nothing. json null: it goes. from: under which name it was.
  * "changed": somebody else was quicker, and nothing is done.
  */
-export async function putBoard(name: string, json: string | null, before: string | null, from = name): Promise<"kept" | "changed"> {
+export async function putBoard(
+  name: string,
+  json: string | null,
+  before: string | null,
+  from = name,
+): Promise<"kept" | "changed"> {
   for (let i = 1; ; i++) {
     await loadBoards();
     const { problem, version } = boards.get();

@@ -19,7 +19,9 @@ const AFTER_MS = 250; /* a value that is being typed */
 /* Whoever opens a board runs what others wrote: it reads, and changes nothing. */
 function problemOf(e: unknown): string {
   const text = e instanceof Error ? e.message : String(e);
-  return text.includes("only statements that read") ? "A board only reads. Statements that change something are run in the editor." : text;
+  return text.includes("only statements that read")
+    ? "A board only reads. Statements that change something are run in the editor."
+    : text;
 }
 
 export function useAsked(asked: Asked | null, tick: number): Answered {
@@ -37,13 +39,27 @@ export function useAsked(asked: Asked | null, tick: number): Answered {
   };
   const ask = async () => {
     if (asked === null) return setNow(NOTHING);
-    const mine = { abort: new AbortController(), tag: `board-${[...crypto.getRandomValues(new Uint8Array(10))].map((b) => b.toString(16).padStart(2, "0")).join("")}` };
+    const mine = {
+      abort: new AbortController(),
+      tag: `board-${[...crypto.getRandomValues(new Uint8Array(10))].map((b) => b.toString(16).padStart(2, "0")).join("")}`,
+    };
     running.current = mine;
     setNow((n) => ({ ...n, busy: true }));
     const { pageRows, timeoutSeconds } = prefs.get();
     try {
-      const { answer, totalMs } = await exec(asked.text, { limit: [1, pageRows], hold: true, params: asked.params, readonly: true, timeoutSeconds, signal: mine.abort.signal, tag: mine.tag });
-      const result = answer.kind === "rows" ? new ResultSet(asked.text, answer, pageRows, asked.params.length === 0 ? "" : JSON.stringify(asked.params)) : null;
+      const { answer, totalMs } = await exec(asked.text, {
+        limit: [1, pageRows],
+        hold: true,
+        params: asked.params,
+        readonly: true,
+        timeoutSeconds,
+        signal: mine.abort.signal,
+        tag: mine.tag,
+      });
+      const result =
+        answer.kind === "rows"
+          ? new ResultSet(asked.text, answer, pageRows, asked.params.length === 0 ? "" : JSON.stringify(asked.params))
+          : null;
       if (running.current !== mine) return result?.drop();
       shown.current?.drop();
       shown.current = result;

@@ -42,7 +42,11 @@ export function ChartCanvas({ result, spec, range, hidden, marks = NO_MARKS, onZ
   const [systemDark, flip] = useReducer((n: number) => n + 1, 0);
   const host = useRef<HTMLDivElement>(null);
   const source = useRef<Source | null>(null);
-  const specKey = JSON.stringify({ ...spec, axes: 0, type: spec.type === "candle" ? "candle" : spec.type === "bar" ? "bar" : "line" });
+  const specKey = JSON.stringify({
+    ...spec,
+    axes: 0,
+    type: spec.type === "candle" ? "candle" : spec.type === "bar" ? "bar" : "line",
+  });
   const pixels = Math.max(50, Math.round(size.width - 80));
   const wide = Math.round(pixels / 100); /* asked again when it is another by 100 pixels */
   useEffect(() => {
@@ -79,16 +83,38 @@ export function ChartCanvas({ result, spec, range, hidden, marks = NO_MARKS, onZ
       live = false;
     };
   }, [specKey, result, rangeKey, wide, size.width > 0]);
-  const drawKey = useMemo(() => ({}), [picture, utc, theme, systemDark, hidden, marks, JSON.stringify(spec.axes), spec.type, size.width, size.height]);
+  const drawKey = useMemo(
+    () => ({}),
+    [picture, utc, theme, systemDark, hidden, marks, JSON.stringify(spec.axes), spec.type, size.width, size.height],
+  );
   useEffect(() => {
     const el = host.current;
     if (el === null || picture === null || size.width === 0) return;
-    const now = plot({ host: el, picture: picture.now, columns: picture.of.columns, spec, hidden, marks, utc, width: size.width, height: Math.max(80, size.height), onZoom, onCursor: (_, i) => onCursor(i) });
+    const now = plot({
+      host: el,
+      picture: picture.now,
+      columns: picture.of.columns,
+      spec,
+      hidden,
+      marks,
+      utc,
+      width: size.width,
+      height: Math.max(80, size.height),
+      onZoom,
+      onCursor: (_, i) => onCursor(i),
+    });
     onState({ chart: now.chart, lines: now.lines });
     return () => {
       now.chart.destroy();
       onState({ chart: null });
     };
   }, [drawKey]);
-  return <div class="chart-host" ref={host} role="img" aria-label={`Chart: ${spec.type} of ${spec.ys.map((y) => result.columns[y]?.name).join(", ")} over ${result.columns[spec.x]?.name ?? ""}`} />;
+  return (
+    <div
+      class="chart-host"
+      ref={host}
+      role="img"
+      aria-label={`Chart: ${spec.type} of ${spec.ys.map((y) => result.columns[y]?.name).join(", ")} over ${result.columns[spec.x]?.name ?? ""}`}
+    />
+  );
 }

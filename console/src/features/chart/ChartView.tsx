@@ -34,7 +34,14 @@ async function writeInterval(run: Run, result: ResultSet, spec: ChartSpec, range
   const [lo, hi] = [xText(column.type, range.lo), xText(column.type, range.hi)];
   const around = `SELECT * FROM (\n${run.sql}\n) WHERE ${name} BETWEEN ${lo} AND ${hi}`;
   const inside = withInterval(run.sql, name, lo, hi);
-  const text = inside !== null && (await exec(`EXPLAIN ${inside}`).then(() => true, () => false)) ? inside : around;
+  const text =
+    inside !== null &&
+    (await exec(`EXPLAIN ${inside}`).then(
+      () => true,
+      () => false,
+    ))
+      ? inside
+      : around;
   const view = currentView();
   const tabId = tabs.get().active;
   let from = 0;
@@ -45,7 +52,14 @@ async function writeInterval(run: Run, result: ResultSet, spec: ChartSpec, range
     from = 0;
   } else view.dispatch({ changes: { from, to: from + run.sql.length, insert: text } });
   const active = tabs.get().active;
-  void runJobs(active, [{ sql: text, from, to: from + text.length, params: result.params === "" ? [] : (JSON.parse(result.params) as string[]) }]);
+  void runJobs(active, [
+    {
+      sql: text,
+      from,
+      to: from + text.length,
+      params: result.params === "" ? [] : (JSON.parse(result.params) as string[]),
+    },
+  ]);
 }
 
 interface ToolsProps {
@@ -63,7 +77,13 @@ const AXES: Array<[AxisOf, string]> = [
 
 export function Tools({ result, spec, picture, set }: ToolsProps) {
   const columns = result.columns;
-  const select = (label: string, name: string, value: string, options: Array<[string, string]>, onChange: (v: string) => void) => (
+  const select = (
+    label: string,
+    name: string,
+    value: string,
+    options: Array<[string, string]>,
+    onChange: (v: string) => void,
+  ) => (
     <label class="chart-choice">
       {label}
       <select aria-label={name} value={value} onChange={(e) => onChange(e.currentTarget.value)}>
@@ -83,19 +103,56 @@ export function Tools({ result, spec, picture, set }: ToolsProps) {
   const label = (i: number) => columns[i]?.name ?? "";
   return (
     <>
-      {select("Type", "Chart type", spec.type, TYPES.map((t) => [t, t]), (v) => set({ type: v as ChartType }))}
-      {select("x", "Column of the x axis", String(spec.x), columns.map((c, i) => [String(i), c.name]), (v) => set({ x: Number(v), ys: spec.ys.filter((y) => y !== Number(v)) }))}
+      {select(
+        "Type",
+        "Chart type",
+        spec.type,
+        TYPES.map((t) => [t, t]),
+        (v) => set({ type: v as ChartType }),
+      )}
+      {select(
+        "x",
+        "Column of the x axis",
+        String(spec.x),
+        columns.map((c, i) => [String(i), c.name]),
+        (v) => set({ x: Number(v), ys: spec.ys.filter((y) => y !== Number(v)) }),
+      )}
       <MenuButton
         label="Columns that are drawn"
         items={() => [
           ...ys.map((i) => ({ title: label(i), hint: spec.ys.includes(i) ? "✓" : "", run: () => toggle(i) })),
-          ...(spec.type === "candle" ? [] : spec.ys.flatMap((y) => AXES.filter(([a]) => a !== (spec.axes[y] ?? "left")).map(([a, t]) => ({ title: `${label(y)}: ${t}`, run: () => set({ axes: { ...spec.axes, [y]: a } }) })))),
+          ...(spec.type === "candle"
+            ? []
+            : spec.ys.flatMap((y) =>
+                AXES.filter(([a]) => a !== (spec.axes[y] ?? "left")).map(([a, t]) => ({
+                  title: `${label(y)}: ${t}`,
+                  run: () => set({ axes: { ...spec.axes, [y]: a } }),
+                })),
+              )),
         ]}
       >
         y: {spec.ys.map(label).join(", ")}
       </MenuButton>
-      {select("by", "One line by each value of", String(spec.series), [["-1", "nothing"], ...columns.flatMap((c, i) => (i !== spec.x && !isNumber(c) ? [[String(i), c.name] as [string, string]] : []))], (v) => set({ series: Number(v), candle: null }))}
-      {spec.type === "candle" && picture !== null && picture.names.length > 1 && select("of", "Candles of", spec.candle ?? picture.names[0] ?? "", picture.names.map((n) => [n ?? "null", n ?? "null"]), (candle) => set({ candle }))}
+      {select(
+        "by",
+        "One line by each value of",
+        String(spec.series),
+        [
+          ["-1", "nothing"],
+          ...columns.flatMap((c, i) => (i !== spec.x && !isNumber(c) ? [[String(i), c.name] as [string, string]] : [])),
+        ],
+        (v) => set({ series: Number(v), candle: null }),
+      )}
+      {spec.type === "candle" &&
+        picture !== null &&
+        picture.names.length > 1 &&
+        select(
+          "of",
+          "Candles of",
+          spec.candle ?? picture.names[0] ?? "",
+          picture.names.map((n) => [n ?? "null", n ?? "null"]),
+          (candle) => set({ candle }),
+        )}
     </>
   );
 }
@@ -103,17 +160,33 @@ export function Tools({ result, spec, picture, set }: ToolsProps) {
 function Note({ picture, result }: { picture: Picture; result: ResultSet }) {
   const rows = picture.drawn?.rows ?? picture.candles?.rows ?? 0;
   const parts = [plural(rows, "row")];
-  if (picture.drawn?.reduced === true) parts.push(`reduced to the least and greatest per pixel ${picture.where === "server" ? "by the server" : "in the browser"}`);
+  if (picture.drawn?.reduced === true)
+    parts.push(
+      `reduced to the least and greatest per pixel ${picture.where === "server" ? "by the server" : "in the browser"}`,
+    );
   if (picture.candles !== null) parts.push(`${shownCount(picture.candles.x.length)} candles`);
   if (picture.more > 0) parts.push(`only the ${picture.names.length} most frequent of the series`);
   if (picture.cut) parts.push(`only the first ${shownCount(result.count)} rows`);
   return <span class="chart-note">{parts.join(", ")}</span>;
 }
 
-const shown = (v: number | null | undefined): string => (v === null || v === undefined ? "" : Number(v.toPrecision(8)).toLocaleString("en-US", { maximumFractionDigits: 8 }));
+const shown = (v: number | null | undefined): string =>
+  v === null || v === undefined ? "" : Number(v.toPrecision(8)).toLocaleString("en-US", { maximumFractionDigits: 8 });
 
 /* What stands at the cursor, and lines that can be hidden. */
-export function Legend({ lines, picture, hidden, at, onToggle }: { lines: Line[]; picture: Picture; hidden: ReadonlySet<string>; at: number | null; onToggle: (label: string) => void }) {
+export function Legend({
+  lines,
+  picture,
+  hidden,
+  at,
+  onToggle,
+}: {
+  lines: Line[];
+  picture: Picture;
+  hidden: ReadonlySet<string>;
+  at: number | null;
+  onToggle: (label: string) => void;
+}) {
   const c = picture.candles;
   if (c !== null)
     return (
@@ -128,7 +201,13 @@ export function Legend({ lines, picture, hidden, at, onToggle }: { lines: Line[]
   return (
     <div class="chart-legend" role="group" aria-label="Lines">
       {lines.map((l) => (
-        <button key={l.label} type="button" class="legend-item" aria-pressed={!hidden.has(l.label)} onClick={() => onToggle(l.label)}>
+        <button
+          key={l.label}
+          type="button"
+          class="legend-item"
+          aria-pressed={!hidden.has(l.label)}
+          onClick={() => onToggle(l.label)}
+        >
           <span class="legend-swatch" style={{ background: l.colour }} aria-hidden="true" />
           {l.label} <span class="legend-value">{at === null ? "" : shown(l.values[at])}</span>
         </button>
@@ -139,7 +218,9 @@ export function Legend({ lines, picture, hidden, at, onToggle }: { lines: Line[]
 
 export function ChartView({ run }: { run: Run }) {
   const result = run.result as ResultSet;
-  const [spec, setSpec] = useState<ChartSpec | null>(() => chosen.get(keyOf(result)) ?? guess(result.columns, result.timestamp));
+  const [spec, setSpec] = useState<ChartSpec | null>(
+    () => chosen.get(keyOf(result)) ?? guess(result.columns, result.timestamp),
+  );
   const [ranges, setRanges] = useState<Range[]>([]);
   const [state, setState] = useState<ChartState>(NOT_DRAWN);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
@@ -157,7 +238,8 @@ export function ChartView({ run }: { run: Run }) {
     if (next.x !== spec.x) setRanges([]);
     setSpec(next);
   };
-  if (spec === null) return <p class="side-note">A chart needs a column of numbers and another column to set it against.</p>;
+  if (spec === null)
+    return <p class="side-note">A chart needs a column of numbers and another column to set it against.</p>;
   const canWrite = range !== null && xKind(result.columns[spec.x]) !== "category" && canWrap(run.sql, result.columns);
   const flipLine = (label: string) => {
     const next = new Set(hidden);
@@ -171,16 +253,35 @@ export function ChartView({ run }: { run: Run }) {
         <Button aria-pressed={legend} onClick={() => setLegend(!legend)}>
           Legend
         </Button>
-        <Button icon="download" label="Save as PNG" disabled={chart === null} onClick={() => chart !== null && savePng(chart, lines, picture?.candles != null ? (spec.candle ?? picture.names[0] ?? "") : "", "chart.png")} />
-        <Button icon="board" label="Put on a board" onClick={() => adding.set({ cell: { text: run.sql, spec: savedFor(spec, result.columns) } })} />
+        <Button
+          icon="download"
+          label="Save as PNG"
+          disabled={chart === null}
+          onClick={() =>
+            chart !== null &&
+            savePng(chart, lines, picture?.candles != null ? (spec.candle ?? picture.names[0] ?? "") : "", "chart.png")
+          }
+        />
+        <Button
+          icon="board"
+          label="Put on a board"
+          onClick={() => adding.set({ cell: { text: run.sql, spec: savedFor(spec, result.columns) } })}
+        />
         {range !== null && <Button onClick={() => setRanges(ranges.slice(0, -1))}>Zoom out</Button>}
         {canWrite && (
-          <Button label="The interval goes into the statement, which runs again" onClick={() => void writeInterval(run, result, spec, range).catch((e: unknown) => notify(String(e), "error"))}>
+          <Button
+            label="The interval goes into the statement, which runs again"
+            onClick={() =>
+              void writeInterval(run, result, spec, range).catch((e: unknown) => notify(String(e), "error"))
+            }
+          >
             Write into the query
           </Button>
         )}
         <span class="chart-status" role="status">
-          {state.busy ? `Reading${state.read > 0 ? ` ${plural(state.read, "row")}` : ""} …` : picture !== null && <Note picture={picture} result={result} />}
+          {state.busy
+            ? `Reading${state.read > 0 ? ` ${plural(state.read, "row")}` : ""} …`
+            : picture !== null && <Note picture={picture} result={result} />}
         </span>
       </div>
       {state.problem !== null && (
@@ -188,8 +289,18 @@ export function ChartView({ run }: { run: Run }) {
           {state.problem}
         </p>
       )}
-      {legend && picture !== null && <Legend lines={lines} picture={picture} hidden={hidden} at={at} onToggle={flipLine} />}
-      <ChartCanvas result={result} spec={spec} range={range} hidden={hidden} onZoom={(r) => setRanges((list) => [...list, r])} onCursor={setAt} onState={(part) => setState((now) => ({ ...now, ...part }))} />
+      {legend && picture !== null && (
+        <Legend lines={lines} picture={picture} hidden={hidden} at={at} onToggle={flipLine} />
+      )}
+      <ChartCanvas
+        result={result}
+        spec={spec}
+        range={range}
+        hidden={hidden}
+        onZoom={(r) => setRanges((list) => [...list, r])}
+        onCursor={setAt}
+        onState={(part) => setState((now) => ({ ...now, ...part }))}
+      />
     </div>
   );
 }

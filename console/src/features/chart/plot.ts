@@ -23,7 +23,12 @@ export function linesOf(picture: Picture, columns: Column[], spec: ChartSpec): L
     const column = columns[y]?.name ?? "";
     const value = picture.names[l.series] ?? "null";
     const axis = spec.axes[y] ?? "left";
-    return { label: spec.series < 0 ? column : spec.ys.length > 1 ? `${value} ${column}` : value, colour: colourOf(i), axis: axis === "own" ? `own${y}` : axis, values: l.values };
+    return {
+      label: spec.series < 0 ? column : spec.ys.length > 1 ? `${value} ${column}` : value,
+      colour: colourOf(i),
+      axis: axis === "own" ? `own${y}` : axis,
+      values: l.values,
+    };
   });
 }
 
@@ -32,8 +37,18 @@ function candlePaths(picture: Picture): (u: uPlot) => null {
   return (u) => {
     if (c === null) return null;
     const { ctx } = u;
-    const near = c.x.length > 1 ? Math.min(...c.x.slice(1).map((v, i) => v - (c.x[i] as number)).filter((d) => d > 0)) : 1;
-    const step = Math.abs(u.valToPos((c.x[0] ?? 0) + (c.width || near), "x", true) - u.valToPos(c.x[0] ?? 0, "x", true));
+    const near =
+      c.x.length > 1
+        ? Math.min(
+            ...c.x
+              .slice(1)
+              .map((v, i) => v - (c.x[i] as number))
+              .filter((d) => d > 0),
+          )
+        : 1;
+    const step = Math.abs(
+      u.valToPos((c.x[0] ?? 0) + (c.width || near), "x", true) - u.valToPos(c.x[0] ?? 0, "x", true),
+    );
     const body = Math.max(1, Math.min(step * 0.7, 40));
     ctx.save();
     ctx.beginPath();
@@ -69,7 +84,15 @@ function barPaths(picture: Picture, lines: Line[], at: number): (u: uPlot) => nu
   const line = lines[at] as Line;
   return (u) => {
     const { ctx } = u;
-    const step = x.length > 1 ? Math.min(...x.slice(1, 2000).map((v, i) => u.valToPos(v, "x", true) - u.valToPos(x[i] as number, "x", true)).filter((d) => d > 0)) : u.bbox.width / 2;
+    const step =
+      x.length > 1
+        ? Math.min(
+            ...x
+              .slice(1, 2000)
+              .map((v, i) => u.valToPos(v, "x", true) - u.valToPos(x[i] as number, "x", true))
+              .filter((d) => d > 0),
+          )
+        : u.bbox.width / 2;
     const shown = lines.filter((l) => u.series[lines.indexOf(l) + 1]?.show !== false);
     const width = Math.max(1, Math.min(step * 0.8, 120 * devicePixelRatio) / shown.length);
     ctx.save();
@@ -103,8 +126,17 @@ function seriesOf(lines: Line[], picture: Picture, spec: ChartSpec, hidden: Read
     width: spec.type === "scatter" ? 0 : spec.type === "bar" ? 1 : 1.5,
     spanGaps: spec.series >= 0 || picture.drawn?.reduced === true,
     ...(spec.type === "area" ? { fill: `${l.colour}40` } : {}),
-    ...(spec.type === "bar" ? { paths: barPaths(picture, lines, at) } : spec.type === "scatter" ? { paths: () => null } : {}),
-    points: spec.type === "scatter" ? { show: true, size: 5, fill: l.colour, stroke: l.colour } : spec.type === "bar" ? { show: false } : {},
+    ...(spec.type === "bar"
+      ? { paths: barPaths(picture, lines, at) }
+      : spec.type === "scatter"
+        ? { paths: () => null }
+        : {}),
+    points:
+      spec.type === "scatter"
+        ? { show: true, size: 5, fill: l.colour, stroke: l.colour }
+        : spec.type === "bar"
+          ? { show: false }
+          : {},
   }));
 }
 
@@ -122,7 +154,12 @@ const TIMES: unknown = [
 
 /* Bars and candles have a width: half a step more on both sides. */
 function padded(x: number[]): (u: uPlot, min: number, max: number) => [number, number] {
-  const near = Math.min(...x.slice(1, 2000).map((v, i) => v - (x[i] as number)).filter((d) => d > 0));
+  const near = Math.min(
+    ...x
+      .slice(1, 2000)
+      .map((v, i) => v - (x[i] as number))
+      .filter((d) => d > 0),
+  );
   const half = Number.isFinite(near) ? near / 2 : 0.5;
   return (_, min, max) => [min - half, max + half];
 }
@@ -186,7 +223,12 @@ export function plot(o: PlotOptions): { chart: uPlot; lines: Line[] } {
   const lines = linesOf(o.picture, o.columns, o.spec);
   const kind = xKind(o.columns[o.spec.x]);
   const c = o.picture.candles;
-  const axis = { stroke: css("--text-dim"), font: `12px ${css("--sans")}`, grid: { stroke: css("--border"), width: 1 }, ticks: { stroke: css("--border"), width: 1 } };
+  const axis = {
+    stroke: css("--text-dim"),
+    font: `12px ${css("--sans")}`,
+    grid: { stroke: css("--border"), width: 1 },
+    ticks: { stroke: css("--border"), width: 1 },
+  };
   const scales = c !== null ? ["left"] : [...new Set(lines.map((l) => l.axis))];
   const sided = (scale: string): 1 | 3 => (scale === "left" ? 3 : 1);
   const options: uPlot.Options = {
@@ -195,11 +237,44 @@ export function plot(o: PlotOptions): { chart: uPlot; lines: Line[] } {
     legend: { show: false },
     cursor: { drag: { x: true, y: false, setScale: false } },
     tzDate: (t) => (o.utc ? uPlot.tzDate(new Date(t * 1000), "Etc/UTC") : new Date(t * 1000)),
-    scales: { x: { time: kind === "time", ...(o.spec.type === "bar" || c !== null ? { range: padded(c?.x ?? o.picture.drawn?.x ?? []) } : {}) }, ...Object.fromEntries(scales.map((s) => [s, o.spec.type === "bar" ? { range: (_u: uPlot, min: number, max: number) => uPlot.rangeNum(Math.min(0, min), Math.max(0, max), 0.1, true) } : {}])) },
+    scales: {
+      x: {
+        time: kind === "time",
+        ...(o.spec.type === "bar" || c !== null ? { range: padded(c?.x ?? o.picture.drawn?.x ?? []) } : {}),
+      },
+      ...Object.fromEntries(
+        scales.map((s) => [
+          s,
+          o.spec.type === "bar"
+            ? {
+                range: (_u: uPlot, min: number, max: number) =>
+                  uPlot.rangeNum(Math.min(0, min), Math.max(0, max), 0.1, true),
+              }
+            : {},
+        ]),
+      ),
+    },
     series: [{}, ...seriesOf(lines, o.picture, o.spec, o.hidden)],
     axes: [
-      { ...axis, ...(kind === "time" ? { values: TIMES as uPlot.Axis.Values } : {}), ...(kind === "category" ? { values: (_u: uPlot, splits: number[]) => splits.map((s) => (Number.isInteger(s) ? (o.picture.categories[s] ?? "").slice(0, 14) : "")), incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] } : {}) },
-      ...scales.map((scale, i) => ({ ...axis, scale, side: sided(scale), size: (_u: uPlot, values: string[] | null) => 22 + 7.4 * Math.max(3, ...(values ?? []).map((v) => v.length)), ...(i > 0 ? { grid: { show: false } } : {}), ...(scales.length > 1 ? { stroke: lines.find((l) => l.axis === scale)?.colour ?? axis.stroke } : {}) })),
+      {
+        ...axis,
+        ...(kind === "time" ? { values: TIMES as uPlot.Axis.Values } : {}),
+        ...(kind === "category"
+          ? {
+              values: (_u: uPlot, splits: number[]) =>
+                splits.map((s) => (Number.isInteger(s) ? (o.picture.categories[s] ?? "").slice(0, 14) : "")),
+              incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
+            }
+          : {}),
+      },
+      ...scales.map((scale, i) => ({
+        ...axis,
+        scale,
+        side: sided(scale),
+        size: (_u: uPlot, values: string[] | null) => 22 + 7.4 * Math.max(3, ...(values ?? []).map((v) => v.length)),
+        ...(i > 0 ? { grid: { show: false } } : {}),
+        ...(scales.length > 1 ? { stroke: lines.find((l) => l.axis === scale)?.colour ?? axis.stroke } : {}),
+      })),
     ],
     hooks: {
       setSelect: [
@@ -213,7 +288,8 @@ export function plot(o: PlotOptions): { chart: uPlot; lines: Line[] } {
       setCursor: [(u) => o.onCursor(u, u.cursor.idx ?? null)],
     },
   };
-  const data: uPlot.AlignedData = c !== null ? [c.x, c.low, c.high] : [o.picture.drawn?.x ?? [], ...lines.map((l) => l.values)];
+  const data: uPlot.AlignedData =
+    c !== null ? [c.x, c.low, c.high] : [o.picture.drawn?.x ?? [], ...lines.map((l) => l.values)];
   return { chart: new uPlot(options, data, o.host), lines };
 }
 

@@ -11,7 +11,11 @@ export interface Points {
 
 export interface Drawn {
   x: number[];
-  lines: Array<{ series: number; y: number; values: Array<number | null> }>; /* index into names (0 without), index into ys */
+  lines: Array<{
+    series: number;
+    y: number;
+    values: Array<number | null>;
+  }>; /* index into names (0 without), index into ys */
   reduced: boolean;
   rows: number; /* that it stands for */
 }
@@ -48,7 +52,11 @@ function plain(p: Points, rows: Uint32Array): Drawn {
     const at = p.x[i] as number;
     /* rows of one x share it, unless the line has a value there already */
     const first = code * p.ys.length;
-    if (x.length === 0 || x[x.length - 1] !== at || p.ys.some((_, y) => (lines[first + y]?.values[x.length - 1] ?? null) !== null)) {
+    if (
+      x.length === 0 ||
+      x[x.length - 1] !== at ||
+      p.ys.some((_, y) => (lines[first + y]?.values[x.length - 1] ?? null) !== null)
+    ) {
       x.push(at);
       for (const l of lines) l.values.push(null);
     }
@@ -69,7 +77,9 @@ export function reduce(p: Points, range: { lo: number; hi: number } | null, pixe
   const count = p.codes === null ? 1 : p.names.length;
   const per = keep === "both" ? 2 : 1;
   const lines: Drawn["lines"] = [];
-  for (let s = 0; s < count; s++) for (let y = 0; y < p.ys.length; y++) lines.push({ series: s, y, values: new Array<number | null>(pixels * per).fill(null) });
+  for (let s = 0; s < count; s++)
+    for (let y = 0; y < p.ys.length; y++)
+      lines.push({ series: s, y, values: new Array<number | null>(pixels * per).fill(null) });
   for (const i of rows) {
     const code = p.codes === null ? 0 : (p.codes[i] as number);
     if (code < 0) continue;
@@ -89,7 +99,10 @@ export function reduce(p: Points, range: { lo: number; hi: number } | null, pixe
       if (greatest === null || greatest === undefined || v > greatest) values[bucket * 2 + 1] = v;
     }
   }
-  const x = Array.from({ length: pixels * per }, (_, i) => lo + (keep === "both" ? Math.floor(i / 2) + 0.25 + (i % 2) / 2 : i + 0.5) * width);
+  const x = Array.from(
+    { length: pixels * per },
+    (_, i) => lo + (keep === "both" ? Math.floor(i / 2) + 0.25 + (i % 2) / 2 : i + 0.5) * width,
+  );
   return { x, lines, reduced: true, rows: rows.length };
 }
 
@@ -105,7 +118,9 @@ export interface Candles {
 
 /* ys: open, high, low, close, or the price alone. Rows of other lines than `series` are left out. */
 export function candles(p: Points, range: { lo: number; hi: number } | null, max: number, series: number): Candles {
-  const rows = [...rowsIn(p.x, range)].filter((i) => (p.codes === null || p.codes[i] === series) && p.ys.every((y) => !Number.isNaN(y[i] as number)));
+  const rows = [...rowsIn(p.x, range)].filter(
+    (i) => (p.codes === null || p.codes[i] === series) && p.ys.every((y) => !Number.isNaN(y[i] as number)),
+  );
   const [o, h = o, l = o, c = o] = p.ys;
   const out: Candles = { x: [], open: [], high: [], low: [], close: [], width: 0, rows: rows.length };
   if (o === undefined || h === undefined || l === undefined || c === undefined || rows.length === 0) return out;

@@ -18,7 +18,8 @@ export interface ChartSpec {
 
 export type XKind = "time" | "number" | "category";
 
-export const xKind = (c: Column | undefined): XKind => (c === undefined ? "category" : isTime(c) ? "time" : isNumber(c) ? "number" : "category");
+export const xKind = (c: Column | undefined): XKind =>
+  c === undefined ? "category" : isTime(c) ? "time" : isNumber(c) ? "number" : "category";
 const isSeries = (c: Column): boolean => /^(SYMBOL|VARCHAR|STRING|CHAR|BOOLEAN)$/i.test(c.type);
 
 export interface Ohlc {
@@ -30,7 +31,8 @@ export interface Ohlc {
 
 /* Columns of these names, or that end so (btc_open); null: there are not all four. */
 export function ohlcOf(columns: Column[]): Ohlc | null {
-  const find = (word: string) => columns.findIndex((c) => isNumber(c) && new RegExp(`(^|[_ .])(${word}|${word[0]})$`, "i").test(c.name));
+  const find = (word: string) =>
+    columns.findIndex((c) => isNumber(c) && new RegExp(`(^|[_ .])(${word}|${word[0]})$`, "i").test(c.name));
   const found = { open: find("open"), high: find("high"), low: find("low"), close: find("close") };
   return Object.values(found).every((i) => i >= 0) ? found : null;
 }
@@ -51,5 +53,12 @@ export function guess(columns: Column[], timestamp: number): ChartSpec | null {
   const ohlc = ohlcOf(columns);
   const series = kind === "time" && category >= 0 ? category : -1;
   if (ohlc !== null && kind === "time") return { type: "candle", x, ys: [ohlc.close], series, axes: {}, candle: null };
-  return { type: kind === "category" ? "bar" : "line", x, ys: series >= 0 ? ys.slice(0, 1) : ys.slice(0, YS_MAX), series, axes: {}, candle: null };
+  return {
+    type: kind === "category" ? "bar" : "line",
+    x,
+    ys: series >= 0 ? ys.slice(0, 1) : ys.slice(0, YS_MAX),
+    series,
+    axes: {},
+    candle: null,
+  };
 }

@@ -12,11 +12,13 @@ export function canWrap(sql: string, columns: Column[]): boolean {
 }
 
 /* A number of the x column: how the server counts it. */
-export const unitsPerSecond = (type: string): number => (/^TIMESTAMP_NS/i.test(type) ? 1e9 : /^TIMESTAMP/i.test(type) ? 1e6 : /^DATE/i.test(type) ? 1e3 : 0);
+export const unitsPerSecond = (type: string): number =>
+  /^TIMESTAMP_NS/i.test(type) ? 1e9 : /^TIMESTAMP/i.test(type) ? 1e6 : /^DATE/i.test(type) ? 1e3 : 0;
 
 const name = (columns: Column[], i: number): string => quoteName(columns[i]?.name ?? "", () => true);
 const inner = (sql: string): string => `(\n${sql.replace(/;\s*$/, "")}\n)`;
-const asNumber = (columns: Column[], x: number): string => (unitsPerSecond(columns[x]?.type ?? "") > 0 ? `${name(columns, x)}::long` : name(columns, x));
+const asNumber = (columns: Column[], x: number): string =>
+  unitsPerSecond(columns[x]?.type ?? "") > 0 ? `${name(columns, x)}::long` : name(columns, x);
 
 export interface Range {
   lo: number; /* seconds since 1970, or the number itself */
@@ -30,13 +32,17 @@ export function xText(type: string, value: number): string {
   const micros = Math.round(value * 1e6);
   const whole = Math.floor(micros / 1e6);
   const fraction = String(micros - whole * 1e6).padStart(6, "0");
-  return quoteText(new Date(whole * 1000).toISOString().slice(0, 19) + (per === 1e3 ? `.${fraction.slice(0, 3)}Z` : `.${fraction}Z`));
+  return quoteText(
+    new Date(whole * 1000).toISOString().slice(0, 19) + (per === 1e3 ? `.${fraction.slice(0, 3)}Z` : `.${fraction}Z`),
+  );
 }
 
 function where(columns: Column[], spec: ChartSpec, range: Range | null, only: Array<string | null> | null): string {
   const x = name(columns, spec.x);
   const type = columns[spec.x]?.type ?? "";
-  const parts = [range === null ? `${x} IS NOT NULL` : `${x} BETWEEN ${xText(type, range.lo)} AND ${xText(type, range.hi)}`];
+  const parts = [
+    range === null ? `${x} IS NOT NULL` : `${x} BETWEEN ${xText(type, range.lo)} AND ${xText(type, range.hi)}`,
+  ];
   if (only !== null) {
     const series = name(columns, spec.series);
     const texts = only.filter((v): v is string => v !== null);
@@ -56,16 +62,36 @@ export const seriesSql = (sql: string, columns: Column[], spec: ChartSpec, max: 
   `SELECT ${name(columns, spec.series)}::varchar s, count() n FROM ${inner(sql)} GROUP BY s ORDER BY n DESC, s LIMIT ${max}`;
 
 /* lo, width: as the server counts. Rows: bucket, series (if any), least and greatest of each y. */
-export function bucketSql(sql: string, columns: Column[], spec: ChartSpec, lo: string, width: string, range: Range | null, only: Array<string | null> | null): string {
+export function bucketSql(
+  sql: string,
+  columns: Column[],
+  spec: ChartSpec,
+  lo: string,
+  width: string,
+  range: Range | null,
+  only: Array<string | null> | null,
+): string {
   const x = asNumber(columns, spec.x);
-  const bucket = unitsPerSecond(columns[spec.x]?.type ?? "") > 0 ? `(${x} - ${lo}) / ${width}` : `((${x} - (${lo})) / ${width})::long`;
+  const bucket =
+    unitsPerSecond(columns[spec.x]?.type ?? "") > 0
+      ? `(${x} - ${lo}) / ${width}`
+      : `((${x} - (${lo})) / ${width})::long`;
   const series = spec.series >= 0 ? `, ${name(columns, spec.series)}::varchar s` : "";
   const ys = spec.ys.map((y, i) => `min(${name(columns, y)}::double) lo${i}, max(${name(columns, y)}::double) hi${i}`);
   return `SELECT ${bucket} b${series}, ${ys.join(", ")} FROM ${inner(sql)} ${where(columns, spec, range, only)} GROUP BY b${series === "" ? "" : ", s"} ORDER BY b`;
 }
 
 /* Rows: bucket, open, high, low, close. The rows of the query must come in order of x. */
-export function candleSql(sql: string, columns: Column[], spec: ChartSpec, ohlc: Ohlc | null, lo: string, width: string, range: Range | null, only: Array<string | null> | null): string {
+export function candleSql(
+  sql: string,
+  columns: Column[],
+  spec: ChartSpec,
+  ohlc: Ohlc | null,
+  lo: string,
+  width: string,
+  range: Range | null,
+  only: Array<string | null> | null,
+): string {
   const of = (i: number | undefined) => `${name(columns, i ?? spec.ys[0] ?? 0)}::double`;
   return `SELECT (${asNumber(columns, spec.x)} - ${lo}) / ${width} b, first(${of(ohlc?.open)}) o, max(${of(ohlc?.high)}) h, min(${of(ohlc?.low)}) l, last(${of(ohlc?.close)}) c FROM ${inner(sql)} ${where(columns, spec, range, only)} GROUP BY b ORDER BY b`;
 }

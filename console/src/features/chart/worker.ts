@@ -22,7 +22,10 @@ const number = (v: Cell | undefined): number => (v === null || v === undefined |
 
 async function page(m: LoadMessage, from: number): Promise<Cell[][]> {
   const params = new URLSearchParams({ limit: `${from + 1},${from + PAGE_ROWS}` });
-  const init: RequestInit = { credentials: "same-origin", headers: { "X-Requested-With": "XMLHttpRequest", ...m.headers } };
+  const init: RequestInit = {
+    credentials: "same-origin",
+    headers: { "X-Requested-With": "XMLHttpRequest", ...m.headers },
+  };
   let address = m.url;
   if (m.held) address += `?${params.toString()}&nm=true`;
   else {
@@ -57,11 +60,19 @@ class Names {
 const text = (v: Cell | undefined): string | null => (v === null || v === undefined ? null : String(v));
 
 /* The most frequent lines, by number; the others are not drawn. */
-function shown(names: Names, codes: Int32Array, max: number): { names: Array<string | null>; codes: Int32Array; more: number } {
+function shown(
+  names: Names,
+  codes: Int32Array,
+  max: number,
+): { names: Array<string | null>; codes: Int32Array; more: number } {
   const order = names.list.map((_, i) => i).sort((a, b) => (names.counts[b] as number) - (names.counts[a] as number));
   const place = new Int32Array(names.list.length).fill(-1);
   order.slice(0, max).forEach((code, i) => (place[code] = i));
-  return { names: order.slice(0, max).map((c) => names.list[c] ?? null), codes: codes.map((c) => place[c] as number), more: Math.max(0, order.length - max) };
+  return {
+    names: order.slice(0, max).map((c) => names.list[c] ?? null),
+    codes: codes.map((c) => place[c] as number),
+    more: Math.max(0, order.length - max),
+  };
 }
 
 async function load(m: LoadMessage): Promise<void> {
@@ -77,7 +88,14 @@ async function load(m: LoadMessage): Promise<void> {
     for (const row of rows) {
       if (n === m.rows) break;
       const v = row[m.x];
-      x[n] = m.xKind === "time" ? (typeof v === "string" ? seconds(v) : NaN) : m.xKind === "number" ? number(v) : categories.code(text(v));
+      x[n] =
+        m.xKind === "time"
+          ? typeof v === "string"
+            ? seconds(v)
+            : NaN
+          : m.xKind === "number"
+            ? number(v)
+            : categories.code(text(v));
       m.ys.forEach((y, i) => ((ys[i] as Float64Array)[n] = number(row[y])));
       codes[n] = m.series < 0 ? 0 : names.code(text(row[m.series]));
       n++;
@@ -85,15 +103,28 @@ async function load(m: LoadMessage): Promise<void> {
     post({ kind: "progress", id: m.id, rows: n });
   }
   const lines = m.series < 0 ? null : shown(names, codes.subarray(0, n), m.seriesMax);
-  points = { x: x.subarray(0, n), ys: ys.map((v) => v.subarray(0, n)), codes: lines?.codes ?? null, names: lines?.names.map((v) => v ?? "null") ?? [] };
-  post({ kind: "loaded", id: m.id, names: lines?.names ?? [], more: lines?.more ?? 0, categories: categories.list.map((v) => v ?? "null"), rows: n });
+  points = {
+    x: x.subarray(0, n),
+    ys: ys.map((v) => v.subarray(0, n)),
+    codes: lines?.codes ?? null,
+    names: lines?.names.map((v) => v ?? "null") ?? [],
+  };
+  post({
+    kind: "loaded",
+    id: m.id,
+    names: lines?.names ?? [],
+    more: lines?.more ?? 0,
+    categories: categories.list.map((v) => v ?? "null"),
+    rows: n,
+  });
 }
 
 async function answer(m: ToWorker): Promise<void> {
   try {
     if (m.kind === "load") await load(m);
     else if (points === null) throw new Error("nothing is loaded");
-    else if (m.candles !== null) post({ kind: "drawn", id: m.id, drawn: null, candles: candles(points, m.range, m.pixels, m.candles.series) });
+    else if (m.candles !== null)
+      post({ kind: "drawn", id: m.id, drawn: null, candles: candles(points, m.range, m.pixels, m.candles.series) });
     else post({ kind: "drawn", id: m.id, drawn: reduce(points, m.range, m.pixels, m.keep), candles: null });
   } catch (e) {
     post({ kind: "failed", id: m.id, message: e instanceof Error ? e.message : String(e) });

@@ -16,7 +16,8 @@ function Entry({ entry }: { entry: HistoryEntry }) {
       <button type="button" class="history-text" title="Open in a new tab" onClick={() => newTab(entry.sql)}>
         <code>{entry.sql.length > 300 ? entry.sql.slice(0, 300) + "…" : entry.sql}</code>
         <span class="history-facts">
-          <span aria-label={entry.state}>{SIGNS[entry.state]}</span> {new Date(entry.at).toLocaleString()} · {shownMs(entry.durationMs)}
+          <span aria-label={entry.state}>{SIGNS[entry.state]}</span> {new Date(entry.at).toLocaleString()} ·{" "}
+          {shownMs(entry.durationMs)}
           {entry.rows !== null && ` · ${plural(entry.rows, "row")}`}
         </span>
         {entry.error !== null && <span class="history-error">{entry.error}</span>}
@@ -33,7 +34,13 @@ export function HistoryPanel() {
   return (
     <div class="history">
       <div class="side-tools">
-        <input type="search" placeholder="Search" aria-label="Search the history" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
+        <input
+          type="search"
+          placeholder="Search"
+          aria-label="Search the history"
+          value={search}
+          onInput={(e) => setSearch(e.currentTarget.value)}
+        />
         <Button label="Forget all of the history" onClick={clearHistory} disabled={entries.length === 0}>
           Clear
         </Button>
@@ -44,7 +51,9 @@ export function HistoryPanel() {
           <Entry key={e.id} entry={e} />
         ))}
       </ul>
-      {found.length > SHOWN_MAX && <p class="side-note">{plural(found.length - SHOWN_MAX, "more entry", "more entries")}: search for them.</p>}
+      {found.length > SHOWN_MAX && (
+        <p class="side-note">{plural(found.length - SHOWN_MAX, "more entry", "more entries")}: search for them.</p>
+      )}
     </div>
   );
 }

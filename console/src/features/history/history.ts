@@ -21,7 +21,10 @@ export const history = createUserStore<{ entries: HistoryEntry[]; loaded: boolea
 export async function loadHistory(key: string, adopt: boolean): Promise<void> {
   const found = await whileHere(dbOwn<HistoryEntry>("history", key, adopt));
   const old = found.sort((a, b) => b.id - a.id);
-  history.set((now) => ({ entries: [...now.entries, ...old.filter((o) => !now.entries.some((n) => n.id === o.id))].slice(0, ENTRIES_MAX), loaded: true }));
+  history.set((now) => ({
+    entries: [...now.entries, ...old.filter((o) => !now.entries.some((n) => n.id === o.id))].slice(0, ENTRIES_MAX),
+    loaded: true,
+  }));
   for (const gone of old.slice(ENTRIES_MAX)) void dbDelete("history", gone.id);
 }
 
@@ -56,5 +59,9 @@ export function clearHistory(): void {
 /* Every word of the search somewhere in the text or the error, whatever the case. */
 export function searchHistory(entries: HistoryEntry[], search: string): HistoryEntry[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  return words.length === 0 ? entries : entries.filter((e) => words.every((w) => e.sql.toLowerCase().includes(w) || e.error?.toLowerCase().includes(w) === true));
+  return words.length === 0
+    ? entries
+    : entries.filter((e) =>
+        words.every((w) => e.sql.toLowerCase().includes(w) || e.error?.toLowerCase().includes(w) === true),
+      );
 }

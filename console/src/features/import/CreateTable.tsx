@@ -8,7 +8,19 @@ import { Dialog } from "../../ui/Dialog";
 import { createSql, type NewColumn, type NewTable } from "./ddl";
 import { Check, Choice, isTimestamp, OwnerField, PARTITIONS, TypeField, TypeList } from "./fields";
 
-const START: NewTable = { name: "", columns: [{ name: "ts", type: "TIMESTAMP", key: false }, { name: "", type: "DOUBLE", key: false }], timestamp: "ts", partitionBy: "DAY", ttl: "", dedup: false, ifNotExists: false, owner: "" };
+const START: NewTable = {
+  name: "",
+  columns: [
+    { name: "ts", type: "TIMESTAMP", key: false },
+    { name: "", type: "DOUBLE", key: false },
+  ],
+  timestamp: "ts",
+  partitionBy: "DAY",
+  ttl: "",
+  dedup: false,
+  ifNotExists: false,
+  owner: "",
+};
 
 export function CreateTable({ onClose }: { onClose: () => void }) {
   const [table, setTable] = useState<NewTable>(START);
@@ -47,34 +59,88 @@ export function CreateTable({ onClose }: { onClose: () => void }) {
       >
         <label>
           Name
-          <input value={table.name} maxLength={127} required spellcheck={false} onInput={(e) => set({ name: e.currentTarget.value })} />
+          <input
+            value={table.name}
+            maxLength={127}
+            required
+            spellcheck={false}
+            onInput={(e) => set({ name: e.currentTarget.value })}
+          />
         </label>
         <fieldset class="new-columns">
           <legend>Columns</legend>
           {table.columns.map((c, i) => (
             <div class="new-column" key={i}>
-              <input value={c.name} placeholder="name" aria-label={`Name of column ${i + 1}`} maxLength={127} spellcheck={false} onInput={(e) => setColumn(i, { name: e.currentTarget.value })} />
+              <input
+                value={c.name}
+                placeholder="name"
+                aria-label={`Name of column ${i + 1}`}
+                maxLength={127}
+                spellcheck={false}
+                onInput={(e) => setColumn(i, { name: e.currentTarget.value })}
+              />
               <TypeField label={`Type of column ${i + 1}`} value={c.type} onChange={(type) => setColumn(i, { type })} />
-              {table.dedup && c.name !== table.timestamp && <Check label="key" value={c.key} onChange={(key) => setColumn(i, { key })} />}
-              <Button icon="close" label={`Remove column ${i + 1}`} disabled={table.columns.length === 1} onClick={() => set({ columns: table.columns.filter((_, at) => at !== i), timestamp: c.name === table.timestamp ? "" : table.timestamp })} />
+              {table.dedup && c.name !== table.timestamp && (
+                <Check label="key" value={c.key} onChange={(key) => setColumn(i, { key })} />
+              )}
+              <Button
+                icon="close"
+                label={`Remove column ${i + 1}`}
+                disabled={table.columns.length === 1}
+                onClick={() =>
+                  set({
+                    columns: table.columns.filter((_, at) => at !== i),
+                    timestamp: c.name === table.timestamp ? "" : table.timestamp,
+                  })
+                }
+              />
             </div>
           ))}
-          <Button icon="plus" onClick={() => set({ columns: [...table.columns, { name: "", type: "DOUBLE", key: false }] })}>
+          <Button
+            icon="plus"
+            onClick={() => set({ columns: [...table.columns, { name: "", type: "DOUBLE", key: false }] })}
+          >
             Column
           </Button>
         </fieldset>
         <div class="form-row">
-          <Choice label="Designated timestamp" value={table.timestamp} options={[["", "none"], ...times.map((t) => [t, t] as [string, string])]} onChange={(timestamp) => set({ timestamp, dedup: timestamp !== "" && table.dedup })} />
-          <Choice label="Partition by" value={table.timestamp === "" ? "NONE" : table.partitionBy} disabled={table.timestamp === ""} options={PARTITIONS.map((p) => [p, p])} onChange={(partitionBy) => set({ partitionBy })} />
+          <Choice
+            label="Designated timestamp"
+            value={table.timestamp}
+            options={[["", "none"], ...times.map((t) => [t, t] as [string, string])]}
+            onChange={(timestamp) => set({ timestamp, dedup: timestamp !== "" && table.dedup })}
+          />
+          <Choice
+            label="Partition by"
+            value={table.timestamp === "" ? "NONE" : table.partitionBy}
+            disabled={table.timestamp === ""}
+            options={PARTITIONS.map((p) => [p, p])}
+            onChange={(partitionBy) => set({ partitionBy })}
+          />
           <label>
             TTL
-            <input value={table.ttl} placeholder="none, or 30 DAYS" disabled={table.timestamp === "" || table.partitionBy === "NONE"} onInput={(e) => set({ ttl: e.currentTarget.value })} />
+            <input
+              value={table.ttl}
+              placeholder="none, or 30 DAYS"
+              disabled={table.timestamp === "" || table.partitionBy === "NONE"}
+              onInput={(e) => set({ ttl: e.currentTarget.value })}
+            />
           </label>
           <OwnerField value={table.owner} onChange={(owner) => set({ owner })} />
         </div>
         <div class="form-row">
-          {table.timestamp !== "" && <Check label="One row for equal keys (DEDUP UPSERT KEYS)" value={table.dedup} onChange={(dedup) => set({ dedup })} />}
-          <Check label="Only if it is not there" value={table.ifNotExists} onChange={(ifNotExists) => set({ ifNotExists })} />
+          {table.timestamp !== "" && (
+            <Check
+              label="One row for equal keys (DEDUP UPSERT KEYS)"
+              value={table.dedup}
+              onChange={(dedup) => set({ dedup })}
+            />
+          )}
+          <Check
+            label="Only if it is not there"
+            value={table.ifNotExists}
+            onChange={(ifNotExists) => set({ ifNotExists })}
+          />
         </div>
         <pre class="ddl" tabIndex={0} aria-label="Statement">
           {sql}

@@ -12,4 +12,3 @@ export function ImportDialogs() {
   if (open === "create") return <CreateTable onClose={closeImport} />;
   return open === "import" ? <ImportFile table={table} file={file} onClose={closeImport} /> : null;
 }
-

@@ -17,7 +17,18 @@ import { Check, Choice, isTime, isTimestamp, NameList, OwnerField, PARTITIONS, T
 import { Preview, Report } from "./Preview";
 import { type ImportReport, type ImportSettings, type Sample, sampleOf, type Upload, upload, withRows } from "./upload";
 
-const START: ImportSettings = { name: "", overwrite: false, forceHeader: false, timestamp: "", partitionBy: "DAY", owner: "", delimiter: "", atomicity: "skipRow", skipLev: false, schema: [] };
+const START: ImportSettings = {
+  name: "",
+  overwrite: false,
+  forceHeader: false,
+  timestamp: "",
+  partitionBy: "DAY",
+  owner: "",
+  delimiter: "",
+  atomicity: "skipRow",
+  skipLev: false,
+  schema: [],
+};
 const PREVIEW_MS = 300;
 
 const reason = (e: unknown): string => (e instanceof Error ? e.message : String(e));
@@ -54,13 +65,16 @@ function FileChoice({ onFile }: { onFile: (file: File) => void }) {
   );
 }
 
-type Phase = { kind: "set" } | { kind: "sending"; sent: number; upload: Upload } | { kind: "done"; report: ImportReport };
+type Phase =
+  { kind: "set" } | { kind: "sending"; sent: number; upload: Upload } | { kind: "done"; report: ImportReport };
 
 function Progress({ sent, size, onCancel }: { sent: number; size: number; onCancel: () => void }) {
   const all = sent >= size;
   return (
     <div class="import-progress">
-      <p role="status">{all ? "The file is sent; the server stores it." : `${shownBytes(sent)} of ${shownBytes(size)}`}</p>
+      <p role="status">
+        {all ? "The file is sent; the server stores it." : `${shownBytes(sent)} of ${shownBytes(size)}`}
+      </p>
       <progress aria-label="Sent" {...(all ? {} : { value: sent, max: size })} />
       <Button class="button danger" onClick={onCancel}>
         Cancel
@@ -106,7 +120,11 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
     let asked: Upload | null = null;
     const timer = setTimeout(
       () => {
-        asked = upload({ ...settings, atomicity: settings.atomicity === "abort" ? "skipRow" : settings.atomicity }, sample, "look");
+        asked = upload(
+          { ...settings, atomicity: settings.atomicity === "abort" ? "skipRow" : settings.atomicity },
+          sample,
+          "look",
+        );
         asked.done.then(
           (r) => {
             if (!live) return;
@@ -116,7 +134,8 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
             const more = file === null ? null : withRows(file, sample, r);
             if (more !== null) setSample(more);
             const time = r.columns.find((c) => isTimestamp(c.type)) ?? r.columns.find((c) => isTime(c.type));
-            if (report === null && time !== undefined && settings.timestamp === "" && !fixed) change({ timestamp: time.name });
+            if (report === null && time !== undefined && settings.timestamp === "" && !fixed)
+              change({ timestamp: time.name });
           },
           (e: unknown) => {
             if (!live) return;
@@ -149,13 +168,19 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
     if (report === null || column === undefined) return;
     setSettings((now) => {
       const isIt = now.timestamp === column.name;
-      const timestamp = !isIt ? now.timestamp : part.type !== undefined && !isTime(part.type) ? "" : (part.name ?? now.timestamp);
+      const timestamp = !isIt
+        ? now.timestamp
+        : part.type !== undefined && !isTime(part.type)
+          ? ""
+          : (part.name ?? now.timestamp);
       return { ...now, schema: withColumn(now.schema, report, at, part), timestamp };
     });
   };
   const start = async () => {
     if (file === null || sample === null) return;
-    const sending = upload(settings, { ...sample, data: file }, "store", (sent) => setPhase((now) => (now.kind === "sending" ? { ...now, sent } : now)));
+    const sending = upload(settings, { ...sample, data: file }, "store", (sent) =>
+      setPhase((now) => (now.kind === "sending" ? { ...now, sent } : now)),
+    );
     running.current = sending;
     setPhase({ kind: "sending", sent: 0, upload: sending });
     setProblem(null);
@@ -228,7 +253,13 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
           <div class="form-row">
             <label>
               Table
-              <input value={settings.name} maxLength={127} required spellcheck={false} onInput={(e) => change({ name: e.currentTarget.value })} />
+              <input
+                value={settings.name}
+                maxLength={127}
+                required
+                spellcheck={false}
+                onInput={(e) => change({ name: e.currentTarget.value })}
+              />
             </label>
             <Choice
               label="If it is there"
@@ -239,8 +270,27 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
               ]}
               onChange={(v) => change({ overwrite: v === "overwrite" })}
             />
-            <Choice label="Designated timestamp" value={fixed ? (report?.timestamp ?? "") : settings.timestamp} disabled={fixed} options={[["", "none"], ...(fixed && report?.timestamp !== undefined ? [report.timestamp] : times).map((t) => [t, t] as [string, string])]} onChange={(timestamp) => change({ timestamp })} />
-            <Choice label="Partition by" value={fixed ? (report?.partitionBy ?? "NONE") : settings.timestamp === "" ? "NONE" : settings.partitionBy} disabled={fixed || settings.timestamp === ""} options={PARTITIONS.map((p) => [p, p])} onChange={(partitionBy) => change({ partitionBy })} />
+            <Choice
+              label="Designated timestamp"
+              value={fixed ? (report?.timestamp ?? "") : settings.timestamp}
+              disabled={fixed}
+              options={[
+                ["", "none"],
+                ...(fixed && report?.timestamp !== undefined ? [report.timestamp] : times).map(
+                  (t) => [t, t] as [string, string],
+                ),
+              ]}
+              onChange={(timestamp) => change({ timestamp })}
+            />
+            <Choice
+              label="Partition by"
+              value={
+                fixed ? (report?.partitionBy ?? "NONE") : settings.timestamp === "" ? "NONE" : settings.partitionBy
+              }
+              disabled={fixed || settings.timestamp === ""}
+              options={PARTITIONS.map((p) => [p, p])}
+              onChange={(partitionBy) => change({ partitionBy })}
+            />
             {!fixed && <OwnerField value={settings.owner} onChange={(owner) => change({ owner })} />}
             <Choice
               label="A value that does not fit"
@@ -269,8 +319,16 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
           </div>
           {!named && (
             <div class="form-row">
-              <Check label="The first line is the header, whatever it looks like" value={settings.forceHeader} onChange={(forceHeader) => change({ forceHeader, schema: [] })} />
-              <Check label="Cut values behind the last column off" value={settings.skipLev} onChange={(skipLev) => change({ skipLev })} />
+              <Check
+                label="The first line is the header, whatever it looks like"
+                value={settings.forceHeader}
+                onChange={(forceHeader) => change({ forceHeader, schema: [] })}
+              />
+              <Check
+                label="Cut values behind the last column off"
+                value={settings.skipLev}
+                onChange={(skipLev) => change({ skipLev })}
+              />
             </div>
           )}
           {problem !== null && (
@@ -278,11 +336,18 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
               {problem}
             </p>
           )}
-          {report !== null && sample !== null && <Preview sample={sample} report={report} settings={settings} fixed={fixed} onColumn={onColumn} />}
+          {report !== null && sample !== null && (
+            <Preview sample={sample} report={report} settings={settings} fixed={fixed} onColumn={onColumn} />
+          )}
           {report !== null && <Report report={report} preview />}
           <div class="form-buttons">
             <Button onClick={onClose}>Close</Button>
-            <Button type="submit" icon="upload" class="button primary" disabled={report === null || !(fits || settings.overwrite)}>
+            <Button
+              type="submit"
+              icon="upload"
+              class="button primary"
+              disabled={report === null || !(fits || settings.overwrite)}
+            >
               {settings.overwrite && exists ? "Overwrite" : "Import"}
             </Button>
           </div>

@@ -27,7 +27,8 @@ interface Row {
   values: Array<string | null>;
 }
 
-const isRead = (sample: Sample, report: ImportReport): boolean => sample.parquet || sample.packed || report.format !== undefined;
+const isRead = (sample: Sample, report: ImportReport): boolean =>
+  sample.parquet || sample.packed || report.format !== undefined;
 
 /* The server tells the rows of files that it alone can read; those of a CSV file are read here. */
 function rowsOf(sample: Sample, report: ImportReport, settings: ImportSettings): Row[] {
@@ -39,7 +40,14 @@ function rowsOf(sample: Sample, report: ImportReport, settings: ImportSettings):
     .slice(0, PREVIEW_ROWS);
 }
 
-function ColumnHead({ report, at, settings, fixed, parquet, onColumn }: Omit<PreviewProps, "sample"> & { at: number; parquet: boolean }) {
+function ColumnHead({
+  report,
+  at,
+  settings,
+  fixed,
+  parquet,
+  onColumn,
+}: Omit<PreviewProps, "sample"> & { at: number; parquet: boolean }) {
   const c = report.columns[at];
   if (c === undefined) return null;
   const said = settings.schema.find((s) => s.name === (c.source ?? c.name));
@@ -47,13 +55,34 @@ function ColumnHead({ report, at, settings, fixed, parquet, onColumn }: Omit<Pre
   const unit = said?.unit ?? "";
   return (
     <th scope="col">
-      <Draft label={`Name of column ${at + 1}`} title={c.source === undefined ? undefined : `${c.source} in the file`} value={c.name} list="column-names" onChange={(name) => onColumn(at, { name })} />
-      {fixed ? <span class="tree-type"> {c.type}</span> : <TypeField label={`Type of ${c.name}`} value={c.type} onChange={(type) => onColumn(at, { type })} />}
+      <Draft
+        label={`Name of column ${at + 1}`}
+        title={c.source === undefined ? undefined : `${c.source} in the file`}
+        value={c.name}
+        list="column-names"
+        onChange={(name) => onColumn(at, { name })}
+      />
+      {fixed ? (
+        <span class="tree-type"> {c.type}</span>
+      ) : (
+        <TypeField label={`Type of ${c.name}`} value={c.type} onChange={(type) => onColumn(at, { type })} />
+      )}
       {!fixed && !parquet && /^(TIMESTAMP|DATE)/.test(c.type) && (
-        <Draft placeholder={c.suggestedPattern ?? "pattern"} label={`Pattern of ${c.name}`} title="How times are written: dd/MM/yyyy HH:mm:ss" value={pattern} onChange={(p) => onColumn(at, { type: c.type, pattern: p })} />
+        <Draft
+          placeholder={c.suggestedPattern ?? "pattern"}
+          label={`Pattern of ${c.name}`}
+          title="How times are written: dd/MM/yyyy HH:mm:ss"
+          value={pattern}
+          onChange={(p) => onColumn(at, { type: c.type, pattern: p })}
+        />
       )}
       {(c.suggestedUnit !== undefined || unit !== "") && (
-        <select aria-label={`Unit of the numbers in ${c.name}`} title="What the numbers count since 1970" value={unit} onChange={(e) => onColumn(at, { type: c.type, unit: e.currentTarget.value })}>
+        <select
+          aria-label={`Unit of the numbers in ${c.name}`}
+          title="What the numbers count since 1970"
+          value={unit}
+          onChange={(e) => onColumn(at, { type: c.type, unit: e.currentTarget.value })}
+        >
           {UNITS.map(([value, title]) => (
             <option key={value} value={value}>
               {title}
@@ -78,7 +107,8 @@ function ValueCell({ value, fault }: { value: string | null; fault: string | und
 
 export function Preview({ sample, report, settings, fixed, onColumn }: PreviewProps) {
   const faults = (report.errors ?? []).map(readFault).filter((f) => f !== null);
-  const faultOf = (line: number, column: string) => faults.find((f) => f.line === line && (f.column === column || f.column === null))?.text;
+  const faultOf = (line: number, column: string) =>
+    faults.find((f) => f.line === line && (f.column === column || f.column === null))?.text;
   return (
     <>
       <div class="list import-preview" tabIndex={0} role="region" aria-label="Columns and first rows">
@@ -86,7 +116,15 @@ export function Preview({ sample, report, settings, fixed, onColumn }: PreviewPr
           <thead>
             <tr>
               {report.columns.map((_, i) => (
-                <ColumnHead key={i} report={report} at={i} settings={settings} fixed={fixed} parquet={sample.parquet} onColumn={onColumn} />
+                <ColumnHead
+                  key={i}
+                  report={report}
+                  at={i}
+                  settings={settings}
+                  fixed={fixed}
+                  parquet={sample.parquet}
+                  onColumn={onColumn}
+                />
               ))}
             </tr>
           </thead>
@@ -94,7 +132,11 @@ export function Preview({ sample, report, settings, fixed, onColumn }: PreviewPr
             {rowsOf(sample, report, settings).map((r) => (
               <tr key={r.line}>
                 {report.columns.map((c, i) => (
-                  <ValueCell key={i} value={isRead(sample, report) ? (r.values[i] ?? null) : (r.values[i] ?? "")} fault={faultOf(r.line, c.name)} />
+                  <ValueCell
+                    key={i}
+                    value={isRead(sample, report) ? (r.values[i] ?? null) : (r.values[i] ?? "")}
+                    fault={faultOf(r.line, c.name)}
+                  />
                 ))}
               </tr>
             ))}
@@ -103,7 +145,9 @@ export function Preview({ sample, report, settings, fixed, onColumn }: PreviewPr
       </div>
       {sample.fileSize !== null && report.rows === undefined && (
         <p class="side-note">
-          {report.firstRows !== undefined && withinReach(report.firstRows, sample.fileSize) ? "The first rows come …" : `What is needed for its first rows is larger than ${shownBytes(GROUP_BYTES)}: the schema alone is shown.`}
+          {report.firstRows !== undefined && withinReach(report.firstRows, sample.fileSize)
+            ? "The first rows come …"
+            : `What is needed for its first rows is larger than ${shownBytes(GROUP_BYTES)}: the schema alone is shown.`}
         </p>
       )}
     </>
@@ -122,7 +166,12 @@ export function Report({ report, preview }: { report: ImportReport; preview: boo
         <details open={!preview}>
           <summary>
             {preview ? "In the beginning of the file: " : ""}
-            {plural(report.rowsRejected, "row")} left out, {plural(report.columns.reduce((n, c) => n + c.errors, 0), "value")} not taken
+            {plural(report.rowsRejected, "row")} left out,{" "}
+            {plural(
+              report.columns.reduce((n, c) => n + c.errors, 0),
+              "value",
+            )}{" "}
+            not taken
           </summary>
           <ul class="import-faults" tabIndex={0} aria-label="Faults">
             {report.errors.map((e, i) => (

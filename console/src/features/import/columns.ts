@@ -24,7 +24,10 @@ export function withColumn(schema: Schema, report: ImportReport, at: number, cha
       return;
     }
     const pattern = change.pattern ?? before?.pattern ?? "";
-    const entry: Schema[number] = { name: report.header ? inFile : (change.name ?? before?.name ?? c.name), type: change.type ?? before?.type ?? c.type };
+    const entry: Schema[number] = {
+      name: report.header ? inFile : (change.name ?? before?.name ?? c.name),
+      type: change.type ?? before?.type ?? c.type,
+    };
     if (pattern !== "") entry.pattern = pattern;
     const unit = change.unit ?? before?.unit ?? "";
     if (unit !== "" && pattern === "" && /^(TIMESTAMP|DATE)/i.test(entry.type)) entry.unit = unit;

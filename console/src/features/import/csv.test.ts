@@ -25,7 +25,11 @@ describe("csv", () => {
     expect(tableNameOf("/tmp/Trades 2026-01.csv")).toBe("Trades_2026_01");
     expect(tableNameOf("trades.ndjson.gz")).toBe("trades");
     expect(tableNameOf("...csv")).toBe("imported");
-    expect(readFault('line 3, column a: "x, column y: z" is not a value of type INT')).toEqual({ line: 3, column: "a", text: 'line 3, column a: "x, column y: z" is not a value of type INT' });
+    expect(readFault('line 3, column a: "x, column y: z" is not a value of type INT')).toEqual({
+      line: 3,
+      column: "a",
+      text: 'line 3, column a: "x, column y: z" is not a value of type INT',
+    });
     expect(readFault("and 5 more")).toBeNull();
   });
 });

@@ -57,8 +57,15 @@ export function delimiterOf(text: string, columns: number): string {
 
 /* The table's name from that of the file: "/a/Trades 2026.csv" is Trades_2026. */
 export function tableNameOf(file: string): string {
-  const stem = file.replace(/^.*[\\/]/, "").replace(/(\.csv|\.tsv|\.txt|\.parquet|\.ndjson|\.jsonl|\.json|\.gz|\.zst)+$/i, "");
-  return stem.replace(/[^\p{L}\p{N}_]+/gu, "_").replace(/^_+|_+$/g, "").slice(0, 127) || "imported";
+  const stem = file
+    .replace(/^.*[\\/]/, "")
+    .replace(/(\.csv|\.tsv|\.txt|\.parquet|\.ndjson|\.jsonl|\.json|\.gz|\.zst)+$/i, "");
+  return (
+    stem
+      .replace(/[^\p{L}\p{N}_]+/gu, "_")
+      .replace(/^_+|_+$/g, "")
+      .slice(0, 127) || "imported"
+  );
 }
 
 export interface Fault {

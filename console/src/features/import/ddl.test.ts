@@ -23,7 +23,9 @@ test("a table with everything, names quoted where they must be", () => {
   );
 });
 test("without a timestamp nothing depends on it", () => {
-  expect(createSql({ ...table, timestamp: "", ifNotExists: true })).toMatch(/^CREATE TABLE IF NOT EXISTS "my trades" \([^)]*\n\);$/);
+  expect(createSql({ ...table, timestamp: "", ifNotExists: true })).toMatch(
+    /^CREATE TABLE IF NOT EXISTS "my trades" \([^)]*\n\);$/,
+  );
 });
 test("an owner stands at the end", () => {
   expect(createSql({ ...table, owner: "my group" })).toMatch(/\nOWNED BY "my group";$/);

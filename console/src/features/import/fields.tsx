@@ -46,7 +46,15 @@ export function Draft({ value, label, title, placeholder, list, onChange }: Draf
 }
 
 /* Any type of the server can be typed; those that it names are offered. */
-export const TypeField = ({ value, label, onChange }: { value: string; label: string; onChange: (type: string) => void }) => <Draft value={value} label={label} list="column-types" onChange={(t) => onChange(t.toUpperCase())} />;
+export const TypeField = ({
+  value,
+  label,
+  onChange,
+}: {
+  value: string;
+  label: string;
+  onChange: (type: string) => void;
+}) => <Draft value={value} label={label} list="column-types" onChange={(t) => onChange(t.toUpperCase())} />;
 
 export function TypeList() {
   const types = useStore(catalog, (c) => c.types);
@@ -65,8 +73,7 @@ export function NameList({ table }: { table: string }) {
   useEffect(() => {
     let live = true;
     setNames([]);
-    if (table !== "")
-      void columnsOf(table).then((list) => live && setNames(list.map((c) => c.name)));
+    if (table !== "") void columnsOf(table).then((list) => live && setNames(list.map((c) => c.name)));
     return () => {
       live = false;
     };
@@ -80,7 +87,19 @@ export function NameList({ table }: { table: string }) {
   );
 }
 
-export function Choice({ label, value, options, onChange, disabled = false }: { label: string; value: string; options: Array<[value: string, title: string]>; onChange: (v: string) => void; disabled?: boolean }) {
+export function Choice({
+  label,
+  value,
+  options,
+  onChange,
+  disabled = false,
+}: {
+  label: string;
+  value: string;
+  options: Array<[value: string, title: string]>;
+  onChange: (v: string) => void;
+  disabled?: boolean;
+}) {
   return (
     <label>
       {label}
@@ -101,7 +120,9 @@ export function OwnerField({ value, onChange }: { value: string; onChange: (owne
   const external = isExternal();
   useEffect(() => {
     if (instance.get().config["acl.enabled"] !== true) return;
-    const sql = external ? "SELECT DISTINCT group_name AS name FROM my_external_groups() WHERE group_name IS NOT NULL" : "SHOW GROUPS";
+    const sql = external
+      ? "SELECT DISTINCT group_name AS name FROM my_external_groups() WHERE group_name IS NOT NULL"
+      : "SHOW GROUPS";
     rows<{ name: string }>(sql).then(
       (list) => {
         const names = list.map((g) => g.name).sort();
@@ -112,7 +133,17 @@ export function OwnerField({ value, onChange }: { value: string; onChange: (owne
     );
   }, []);
   if (groups === null || groups.length === 0) return null;
-  return <Choice label="Owner" value={value} options={[...(external ? [] : [["", "you"] as [string, string]]), ...groups.map((g) => [g, g] as [string, string])]} onChange={onChange} />;
+  return (
+    <Choice
+      label="Owner"
+      value={value}
+      options={[
+        ...(external ? [] : [["", "you"] as [string, string]]),
+        ...groups.map((g) => [g, g] as [string, string]),
+      ]}
+      onChange={onChange}
+    />
+  );
 }
 
 export function Check({ label, value, onChange }: { label: string; value: boolean; onChange: (v: boolean) => void }) {

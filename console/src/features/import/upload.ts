@@ -67,11 +67,17 @@ export const WHOLE_BYTES = 8 << 20;
 export const GROUP_BYTES = 48 << 20;
 
 function paramsOf(s: ImportSettings, sample: Sample, preview: boolean): Record<string, string> {
-  const params: Record<string, string> = { fmt: "json", name: s.name, overwrite: String(s.overwrite), atomicity: s.atomicity };
+  const params: Record<string, string> = {
+    fmt: "json",
+    name: s.name,
+    overwrite: String(s.overwrite),
+    atomicity: s.atomicity,
+  };
   if (sample.parquet) params.format = "parquet"; /* others the server knows by their first bytes */
   if (preview) params.preview = "true";
   if (preview && sample.fileSize !== null) params.fileSize = String(sample.fileSize);
-  if (preview && sample.group !== null) Object.assign(params, { groupFrom: String(sample.group.groupFrom), groupBytes: String(sample.group.groupBytes) });
+  if (preview && sample.group !== null)
+    Object.assign(params, { groupFrom: String(sample.group.groupFrom), groupBytes: String(sample.group.groupBytes) });
   if (s.timestamp !== "") {
     params.timestamp = s.timestamp;
     params.partitionBy = s.partitionBy;
@@ -105,7 +111,12 @@ ofUser({
 });
 
 /* look: nothing is stored. onProgress: bytes that are sent, of all. */
-export function upload(settings: ImportSettings, sample: Sample, what: "look" | "store", onProgress?: (sent: number, all: number) => void): Upload {
+export function upload(
+  settings: ImportSettings,
+  sample: Sample,
+  what: "look" | "store",
+  onProgress?: (sent: number, all: number) => void,
+): Upload {
   const xhr = new XMLHttpRequest();
   const here = hereSignal();
   let stopped = false;
@@ -136,7 +147,8 @@ export function upload(settings: ImportSettings, sample: Sample, what: "look" | 
       if (stopped) return;
       token = used;
       xhr.open("POST", url("imp", paramsOf(settings, sample, what === "look")));
-      for (const [name, value] of Object.entries({ "X-Requested-With": "XMLHttpRequest", ...headers })) xhr.setRequestHeader(name, value);
+      for (const [name, value] of Object.entries({ "X-Requested-With": "XMLHttpRequest", ...headers }))
+        xhr.setRequestHeader(name, value);
       xhr.send(bodyOf(settings, sample.data));
     }, reject);
     cancel = () => {
@@ -163,20 +175,42 @@ export async function sampleOf(file: Blob): Promise<Sample> {
   const magic = String.fromCharCode(...bytes.subarray(0, 4));
   if (magic === "PAR1" || magic === "PARE") {
     const whole = file.size <= WHOLE_BYTES;
-    return { text: "", data: whole ? file : await endOf(file), cut: false, parquet: true, packed: false, fileSize: whole ? null : file.size, group: null };
+    return {
+      text: "",
+      data: whole ? file : await endOf(file),
+      cut: false,
+      parquet: true,
+      packed: false,
+      fileSize: whole ? null : file.size,
+      group: null,
+    };
   }
   const cut = file.size > bytes.length;
-  if (/^(\x1f\x8b|\x28\xb5\x2f\xfd)/.test(magic)) return { text: "", data: new Blob([bytes]), cut, parquet: false, packed: true, fileSize: null, group: null };
+  if (/^(\x1f\x8b|\x28\xb5\x2f\xfd)/.test(magic))
+    return { text: "", data: new Blob([bytes]), cut, parquet: false, packed: true, fileSize: null, group: null };
   const end = cut ? bytes.lastIndexOf(10) + 1 || bytes.length : bytes.length;
   const part = bytes.subarray(0, end);
-  return { text: new TextDecoder().decode(part), data: new Blob([part]), cut, parquet: false, packed: false, fileSize: null, group: null };
+  return {
+    text: new TextDecoder().decode(part),
+    data: new Blob([part]),
+    cut,
+    parquet: false,
+    packed: false,
+    fileSize: null,
+    group: null,
+  };
 }
 
-export const withinReach = (at: FirstRows, fileSize: number): boolean => at.groupBytes + fileSize - at.tail <= GROUP_BYTES;
+export const withinReach = (at: FirstRows, fileSize: number): boolean =>
+  at.groupBytes + fileSize - at.tail <= GROUP_BYTES;
 
 /* With the bytes that the report of a look says its first rows are in; null: they are here already, or too many. */
 export function withRows(file: Blob, sample: Sample, report: ImportReport): Sample | null {
   const at = report.firstRows;
   if (at === undefined || sample.group !== null || !withinReach(at, file.size)) return null;
-  return { ...sample, group: at, data: new Blob([file.slice(at.groupFrom, at.groupFrom + at.groupBytes), file.slice(at.tail)]) };
+  return {
+    ...sample,
+    group: at,
+    data: new Blob([file.slice(at.groupFrom, at.groupFrom + at.groupBytes), file.slice(at.tail)]),
+  };
 }

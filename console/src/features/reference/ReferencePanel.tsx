@@ -12,7 +12,8 @@ const SHOWN_MAX = 150;
 /* Those that begin with the text first, then those that have it, then those of whose help it is part. */
 function ranked(list: FunctionInfo[], wanted: string): FunctionInfo[] {
   if (wanted === "") return list;
-  const rank = (f: FunctionInfo) => (f.name.startsWith(wanted) ? 0 : f.name.includes(wanted) ? 1 : f.doc.toLowerCase().includes(wanted) ? 2 : 3);
+  const rank = (f: FunctionInfo) =>
+    f.name.startsWith(wanted) ? 0 : f.name.includes(wanted) ? 1 : f.doc.toLowerCase().includes(wanted) ? 2 : 3;
   return list
     .map((f) => ({ f, r: rank(f) }))
     .filter((x) => x.r < 3)
@@ -31,7 +32,12 @@ function Functions({ wanted }: { wanted: string }) {
       <ul class="history-list">
         {found.slice(0, SHOWN_MAX).map((f) => (
           <li key={f.name} class="reference-entry">
-            <button type="button" class="history-text" title="Insert at the cursor" onClick={() => insertText(`${f.name}(`)}>
+            <button
+              type="button"
+              class="history-text"
+              title="Insert at the cursor"
+              onClick={() => insertText(`${f.name}(`)}
+            >
               <strong>{f.name}</strong>
               {f.doc !== "" && <span>{f.doc}</span>}
               {f.signatures.slice(0, 6).map((s) => (
@@ -43,7 +49,9 @@ function Functions({ wanted }: { wanted: string }) {
           </li>
         ))}
       </ul>
-      {found.length > SHOWN_MAX && <p class="side-note">{plural(found.length - SHOWN_MAX, "more function")}: search for them.</p>}
+      {found.length > SHOWN_MAX && (
+        <p class="side-note">{plural(found.length - SHOWN_MAX, "more function")}: search for them.</p>
+      )}
     </>
   );
 }
@@ -76,7 +84,13 @@ export function ReferencePanel() {
   return (
     <div class="history">
       <div class="side-tools">
-        <input type="search" placeholder="Search" aria-label="Search the reference" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
+        <input
+          type="search"
+          placeholder="Search"
+          aria-label="Search the reference"
+          value={search}
+          onInput={(e) => setSearch(e.currentTarget.value)}
+        />
       </div>
       <div class="side-tools segments" role="group" aria-label="What to look up">
         <Button aria-pressed={part === "functions"} onClick={() => setPart("functions")}>

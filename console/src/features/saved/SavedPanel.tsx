@@ -15,13 +15,24 @@ const fail = (e: unknown) => notify(e instanceof Error ? e.message : String(e), 
 function Entry({ query }: { query: SavedQuery }) {
   return (
     <li class="saved-entry">
-      <button type="button" class="history-text" title="Open in a new tab" onClick={() => newTab(query.sql, query.name)}>
+      <button
+        type="button"
+        class="history-text"
+        title="Open in a new tab"
+        onClick={() => newTab(query.sql, query.name)}
+      >
         <strong>{query.name}</strong>
         <code>{query.sql.slice(0, 300)}</code>
       </button>
-      <MenuButton icon="more" label={`More about ${query.name}`} items={() => [
+      <MenuButton
+        icon="more"
+        label={`More about ${query.name}`}
+        items={() => [
           { title: "Open in a new tab", run: () => newTab(query.sql, query.name) },
-          ...query.versions.map((v) => ({ title: `Open what was replaced at ${shownTime(v.time)}`, run: () => newTab(v.sql, query.name) })),
+          ...query.versions.map((v) => ({
+            title: `Open what was replaced at ${shownTime(v.time)}`,
+            run: () => newTab(v.sql, query.name),
+          })),
           { title: "Delete for everybody", danger: true, run: () => void putSaved(query.name, null).catch(fail) },
         ]}
       />
@@ -48,8 +59,18 @@ function SaveForm({ names }: { names: string[] }) {
         void save().catch(fail);
       }}
     >
-      <input value={wanted} maxLength={100} required aria-label="Name of the query" onInput={(e) => setName(e.currentTarget.value)} />
-      <Button type="submit" label="Save the text of this tab on the server" disabled={text === "" || wanted.trim() === ""}>
+      <input
+        value={wanted}
+        maxLength={100}
+        required
+        aria-label="Name of the query"
+        onInput={(e) => setName(e.currentTarget.value)}
+      />
+      <Button
+        type="submit"
+        label="Save the text of this tab on the server"
+        disabled={text === "" || wanted.trim() === ""}
+      >
         {known ? "Replace" : "Save"}
       </Button>
     </form>
@@ -69,7 +90,13 @@ export function SavedPanel() {
     <div class="history">
       <SaveForm names={list.map((q) => q.name)} />
       <div class="side-tools">
-        <input type="search" placeholder="Search" aria-label="Search saved queries" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
+        <input
+          type="search"
+          placeholder="Search"
+          aria-label="Search saved queries"
+          value={search}
+          onInput={(e) => setSearch(e.currentTarget.value)}
+        />
         <Button icon="refresh" label="Refresh" onClick={() => void loadSaved()} />
       </div>
       {problem !== null && (
@@ -77,7 +104,11 @@ export function SavedPanel() {
           {problem}
         </p>
       )}
-      {loaded && found.length === 0 && <p class="side-note">{list.length === 0 ? "Nothing is saved yet. All who use this server see what you save." : "Nothing fits."}</p>}
+      {loaded && found.length === 0 && (
+        <p class="side-note">
+          {list.length === 0 ? "Nothing is saved yet. All who use this server see what you save." : "Nothing fits."}
+        </p>
+      )}
       <ul class="history-list">
         {found.map((q) => (
           <Entry key={q.name} query={q} />

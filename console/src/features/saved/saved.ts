@@ -22,17 +22,27 @@ const VERSIONS_MAX = 5;
 const KEY = /^version\.(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\.([\s\S]+)$/;
 const oldKey = (name: string, time: string) => `${OLD}${time}.${name}`;
 
-export const saved = createUserStore<{ list: SavedQuery[]; version: number; loaded: boolean; problem: string | null }>({ list: [], version: 0, loaded: false, problem: null });
+export const saved = createUserStore<{ list: SavedQuery[]; version: number; loaded: boolean; problem: string | null }>({
+  list: [],
+  version: 0,
+  loaded: false,
+  problem: null,
+});
 
 export function savedOf(preferences: Record<string, unknown>): SavedQuery[] {
   const versions = new Map<string, Version[]>();
   for (const [key, sql] of Object.entries(preferences)) {
     const parts = KEY.exec(key);
-    if (parts?.[1] !== undefined && parts[2] !== undefined && typeof sql === "string") versions.set(parts[2], [...(versions.get(parts[2]) ?? []), { time: parts[1], sql }]);
+    if (parts?.[1] !== undefined && parts[2] !== undefined && typeof sql === "string")
+      versions.set(parts[2], [...(versions.get(parts[2]) ?? []), { time: parts[1], sql }]);
   }
   const of = (name: string) => (versions.get(name) ?? []).sort((a, b) => (a.time < b.time ? 1 : -1));
   return Object.entries(preferences)
-    .flatMap(([key, value]) => (key.startsWith(PREFIX) && typeof value === "string" ? [{ name: key.slice(PREFIX.length), sql: value, versions: of(key.slice(PREFIX.length)) }] : []))
+    .flatMap(([key, value]) =>
+      key.startsWith(PREFIX) && typeof value === "string"
+        ? [{ name: key.slice(PREFIX.length), sql: value, versions: of(key.slice(PREFIX.length)) }]
+        : [],
+    )
     .sort((a, b) => a.name.localeCompare(b.name));
 }
 
@@ -46,7 +56,12 @@ export async function loadSaved(): Promise<void> {
 }
 
 /* What a new text, or (null) none, changes. Pure. */
-export function changesOf(list: SavedQuery[], name: string, sql: string | null, time: string): Record<string, string | null> {
+export function changesOf(
+  list: SavedQuery[],
+  name: string,
+  sql: string | null,
+  time: string,
+): Record<string, string | null> {
   const old = list.find((q) => q.name === name);
   const changes: Record<string, string | null> = { [PREFIX + name]: sql };
   if (old === undefined) return changes;

@@ -21,10 +21,16 @@ const domId = (index: number) => `schema-row-${index}`;
 function facts(row: TreeRow): string {
   if (row.kind === "group") return shownCount(row.count);
   if (row.kind === "folder") return row.count === null ? "" : shownCount(row.count);
-  if (row.kind === "partition") return shownCount(row.partition.rows) + (row.partition.bytes > 0 ? ` · ${shownBytes(row.partition.bytes)}` : "");
+  if (row.kind === "partition")
+    return shownCount(row.partition.rows) + (row.partition.bytes > 0 ? ` · ${shownBytes(row.partition.bytes)}` : "");
   if (row.kind !== "table") return "";
   const { rows, bytes } = row.table;
-  return [rows === null ? null : shownCount(rows), bytes === null || (bytes === 0 && rows !== 0) ? null : shownBytes(bytes) /* 0: in memory yet */].filter((t) => t !== null).join(" · ");
+  return [
+    rows === null ? null : shownCount(rows),
+    bytes === null || (bytes === 0 && rows !== 0) ? null : shownBytes(bytes) /* 0: in memory yet */,
+  ]
+    .filter((t) => t !== null)
+    .join(" · ");
 }
 
 function title(row: TreeRow): string {
@@ -44,7 +50,8 @@ function title(row: TreeRow): string {
     if (c.indexed) parts.push("indexed");
     return parts.join("\n");
   }
-  if (row.kind === "partition") return `${row.partition.name}: ${row.partition.format}, ${row.partition.state}\n${row.partition.min ?? ""} to ${row.partition.max ?? ""}`;
+  if (row.kind === "partition")
+    return `${row.partition.name}: ${row.partition.format}, ${row.partition.state}\n${row.partition.min ?? ""} to ${row.partition.max ?? ""}`;
   return "";
 }
 
@@ -63,13 +70,19 @@ function Label({ row }: { row: TreeRow }) {
               <span class="visually-hidden">{row.table.problem}</span>
             </span>
           )}
-          {row.hits.length > 0 && <span class="tree-hits">{row.hits.slice(0, 3).join(", ") + (row.hits.length > 3 ? " …" : "")}</span>}
+          {row.hits.length > 0 && (
+            <span class="tree-hits">{row.hits.slice(0, 3).join(", ") + (row.hits.length > 3 ? " …" : "")}</span>
+          )}
         </>
       );
     case "column":
       return (
         <>
-          {row.column.designated ? <Icon name="history" /> : <Icon name={row.column.symbols !== null ? "tag" : "column"} />}
+          {row.column.designated ? (
+            <Icon name="history" />
+          ) : (
+            <Icon name={row.column.symbols !== null ? "tag" : "column"} />
+          )}
           <span class={row.column.designated ? "tree-name designated" : "tree-name"}>{row.column.name}</span>
           <span class="tree-type">
             {row.column.type}
@@ -94,7 +107,8 @@ function Label({ row }: { row: TreeRow }) {
   }
 }
 
-const tableOf = (row: TreeRow): string | null => (row.kind === "table" || row.kind === "folder" ? row.table.name : null);
+const tableOf = (row: TreeRow): string | null =>
+  row.kind === "table" || row.kind === "folder" ? row.table.name : null;
 
 function insert(row: TreeRow): void {
   if (row.kind === "table") insertText(written(row.table.name));
@@ -124,27 +138,35 @@ function Tree({ rows, onMenu }: TreeProps) {
     look();
     return () => watch.disconnect();
   }, []);
-  const at = Math.max(0, rows.findIndex((r) => r.id === active));
+  const at = Math.max(
+    0,
+    rows.findIndex((r) => r.id === active),
+  );
   const goTo = (index: number) => {
     const row = rows[index];
     const el = box.current;
     if (row === undefined || el === null) return;
     setActive(row.id);
     if (index * ROW_PX < el.scrollTop) el.scrollTop = index * ROW_PX;
-    else if ((index + 1) * ROW_PX > el.scrollTop + el.clientHeight) el.scrollTop = (index + 1) * ROW_PX - el.clientHeight;
+    else if ((index + 1) * ROW_PX > el.scrollTop + el.clientHeight)
+      el.scrollTop = (index + 1) * ROW_PX - el.clientHeight;
   };
   const menuAt = (index: number) => {
     const el = box.current?.getBoundingClientRect();
     const row = rows[index];
-    if (el !== undefined && row !== undefined) onMenu(row, { x: el.left + 40, y: el.top + (index + 1) * ROW_PX - (box.current?.scrollTop ?? 0) });
+    if (el !== undefined && row !== undefined)
+      onMenu(row, { x: el.left + 40, y: el.top + (index + 1) * ROW_PX - (box.current?.scrollTop ?? 0) });
   };
   const find = (letter: string) => {
     const now = Date.now();
     typed.current = { text: now - typed.current.at > 800 ? letter : typed.current.text + letter, at: now };
     const wanted = typed.current.text.toLowerCase();
-    const name = (r: TreeRow) => (r.kind === "table" ? r.table.name : r.kind === "column" ? r.column.name : "").toLowerCase();
+    const name = (r: TreeRow) =>
+      (r.kind === "table" ? r.table.name : r.kind === "column" ? r.column.name : "").toLowerCase();
     const from = wanted.length === 1 ? at + 1 : at;
-    const found = [...rows.keys()].map((i) => (i + from) % rows.length).find((i) => name(rows[i] as TreeRow).startsWith(wanted));
+    const found = [...rows.keys()]
+      .map((i) => (i + from) % rows.length)
+      .find((i) => name(rows[i] as TreeRow).startsWith(wanted));
     if (found !== undefined) goTo(found);
   };
   const onKey = (e: KeyboardEvent) => {
@@ -201,8 +223,10 @@ function Tree({ rows, onMenu }: TreeProps) {
           title={title(row)}
           onClick={(e) => {
             setActive(row.id);
-            if (e.target instanceof Element && e.target.closest("[data-do=more]") !== null) onMenu(row, { x: e.clientX, y: e.clientY });
-            else if (e.target instanceof Element && e.target.closest("[data-do=turn]") !== null) toggle(row.id, tableOf(row));
+            if (e.target instanceof Element && e.target.closest("[data-do=more]") !== null)
+              onMenu(row, { x: e.clientX, y: e.clientY });
+            else if (e.target instanceof Element && e.target.closest("[data-do=turn]") !== null)
+              toggle(row.id, tableOf(row));
             else insert(row);
           }}
           onContextMenu={(e) => {
@@ -262,7 +286,13 @@ export function SchemaPanel() {
       }}
     >
       <div class="side-tools">
-        <input type="search" placeholder="Table or column" aria-label="Filter tables and columns" value={now.filter} onInput={(e) => void search(e.currentTarget.value)} />
+        <input
+          type="search"
+          placeholder="Table or column"
+          aria-label="Filter tables and columns"
+          value={now.filter}
+          onInput={(e) => void search(e.currentTarget.value)}
+        />
         <Button icon="plus" label="Create a table" onClick={openCreate} />
         <Button icon="upload" label="Import a file" onClick={() => openImport()} />
         <Button icon="refresh" label="Refresh" disabled={now.loading} onClick={() => void refreshSchema()} />
@@ -286,9 +316,14 @@ export function SchemaPanel() {
           <p>A CSV or Parquet file can be dropped here, too.</p>
         </div>
       ) : (
-        <Tree rows={rows} onMenu={(row, at) => rowMenu(row).length + (row.kind === "partition" ? 1 : 0) > 0 && setMenu({ row, at })} />
+        <Tree
+          rows={rows}
+          onMenu={(row, at) => rowMenu(row).length + (row.kind === "partition" ? 1 : 0) > 0 && setMenu({ row, at })}
+        />
       )}
-      {menu !== null && items.length > 0 && <Menu items={items} at={menu.at} label="What to do with it" onClose={() => setMenu(null)} />}
+      {menu !== null && items.length > 0 && (
+        <Menu items={items} at={menu.at} label="What to do with it" onClose={() => setMenu(null)} />
+      )}
     </div>
   );
 }

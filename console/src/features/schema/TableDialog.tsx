@@ -49,7 +49,13 @@ async function loadFacts(table: TableNode): Promise<Fact[]> {
   if (table.kind !== "view") {
     facts.push(
       { what: "Rows", value: shownCount(table.rows ?? 0) },
-      { what: "On disk", value: table.bytes === 0 && table.rows !== 0 ? "nothing yet: the rows are in the log and in memory" : shownBytes(table.bytes ?? 0) },
+      {
+        what: "On disk",
+        value:
+          table.bytes === 0 && table.rows !== 0
+            ? "nothing yet: the rows are in the log and in memory"
+            : shownBytes(table.bytes ?? 0),
+      },
       { what: "Designated timestamp", value: text(t.designatedTimestamp) },
       { what: "Partitions", value: `${shownCount(table.partitions ?? 0)}, by ${text(t.partitionBy)}` },
       { what: "Newest time", value: text(t.table_max_timestamp) },
@@ -60,10 +66,21 @@ async function loadFacts(table: TableNode): Promise<Fact[]> {
       { what: "maxUncommittedRows", value: text(t.maxUncommittedRows) },
       { what: "o3MaxLag", value: `${text(t.o3MaxLag)} µs` },
     );
-    const w = await one(`SELECT suspended, writerTxn, sequencerTxn, errorTag, errorMessage FROM wal_tables() WHERE name = ${name}`);
+    const w = await one(
+      `SELECT suspended, writerTxn, sequencerTxn, errorTag, errorMessage FROM wal_tables() WHERE name = ${name}`,
+    );
     if (w.suspended !== undefined) {
       const behind = Number(w.sequencerTxn) - Number(w.writerTxn);
-      facts.push({ what: "Write status", value: w.suspended === true ? `suspended: ${text(w.errorMessage)}` : behind > 0 ? `${plural(behind, "change")} behind` : "up to date", bad: w.suspended === true });
+      facts.push({
+        what: "Write status",
+        value:
+          w.suspended === true
+            ? `suspended: ${text(w.errorMessage)}`
+            : behind > 0
+              ? `${plural(behind, "change")} behind`
+              : "up to date",
+        bad: w.suspended === true,
+      });
     }
   }
   if (table.kind === "materialized view") {
@@ -72,10 +89,15 @@ async function loadFacts(table: TableNode): Promise<Fact[]> {
       { what: "Base table", value: text(m.base_table_name) },
       { what: "Refresh", value: text(m.refresh_type) },
       { what: "Last refresh", value: text(m.last_refresh_finish_timestamp) },
-      { what: "State", value: `${text(m.view_status)}${m.invalidation_reason === null ? "" : `: ${text(m.invalidation_reason)}`}`, bad: m.view_status !== "valid" },
+      {
+        what: "State",
+        value: `${text(m.view_status)}${m.invalidation_reason === null ? "" : `: ${text(m.invalidation_reason)}`}`,
+        bad: m.view_status !== "valid",
+      },
       { what: "Query", value: text(m.view_sql) },
     );
-    if (m.view_status === "invalid") facts.push({ what: "Cure", value: `REFRESH MATERIALIZED VIEW ${written(table.name)} FULL` });
+    if (m.view_status === "invalid")
+      facts.push({ what: "Cure", value: `REFRESH MATERIALIZED VIEW ${written(table.name)} FULL` });
   }
   return facts;
 }
@@ -103,7 +125,17 @@ interface ListColumn<T> {
 
 const LIST_MAX = 500;
 
-export function List<T>({ label, columns, list, problem }: { label: string; columns: Array<ListColumn<T>>; list: T[] | null; problem: string | null }) {
+export function List<T>({
+  label,
+  columns,
+  list,
+  problem,
+}: {
+  label: string;
+  columns: Array<ListColumn<T>>;
+  list: T[] | null;
+  problem: string | null;
+}) {
   const [all, setAll] = useState(false);
   if (problem !== null) return <p class="form-error">{problem}</p>;
   if (list === null) return <p>Loading …</p>;
@@ -131,7 +163,9 @@ export function List<T>({ label, columns, list, problem }: { label: string; colu
           ))}
         </tbody>
       </table>
-      {!all && list.length > LIST_MAX && <Button onClick={() => setAll(true)}>Show all {shownCount(list.length)}</Button>}
+      {!all && list.length > LIST_MAX && (
+        <Button onClick={() => setAll(true)}>Show all {shownCount(list.length)}</Button>
+      )}
     </div>
   );
 }
@@ -139,7 +173,10 @@ export function List<T>({ label, columns, list, problem }: { label: string; colu
 const COLUMNS: Array<ListColumn<ColumnNode>> = [
   { title: "Column", show: (c) => c.name },
   { title: "Type", show: (c) => c.type },
-  { title: "Marks", show: (c) => [c.designated && "timestamp", c.key && "key", c.indexed && "indexed"].filter(Boolean).join(", ") },
+  {
+    title: "Marks",
+    show: (c) => [c.designated && "timestamp", c.key && "key", c.indexed && "indexed"].filter(Boolean).join(", "),
+  },
   { title: "Symbols", number: true, show: (c) => (c.symbols === null ? "" : shownCount(c.symbols)) },
 ];
 
@@ -247,7 +284,13 @@ function Rename({ table }: { table: TableNode }) {
       >
         <label>
           New name
-          <input value={name} maxLength={127} required spellcheck={false} onInput={(e) => setName(e.currentTarget.value)} />
+          <input
+            value={name}
+            maxLength={127}
+            required
+            spellcheck={false}
+            onInput={(e) => setName(e.currentTarget.value)}
+          />
         </label>
         {problem !== null && (
           <p class="form-error" role="alert">

@@ -62,7 +62,10 @@ export function tableMenu(table: TableNode): MenuItem[] {
   const sample = table.timestamp === null ? `SELECT * FROM ${name} LIMIT 100;` : `SELECT * FROM ${name} LIMIT -100;`;
   const items: MenuItem[] = [
     { title: "Insert the name", run: () => insertText(name) },
-    { title: table.timestamp === null ? "Sample: 100 rows" : "Sample: the newest 100 rows", run: () => runInTab(sample, table.name) },
+    {
+      title: table.timestamp === null ? "Sample: 100 rows" : "Sample: the newest 100 rows",
+      run: () => runInTab(sample, table.name),
+    },
     { title: "Details", run: show("details") },
     { title: "Statement that makes it", run: show("ddl") },
   ];
@@ -83,7 +86,14 @@ export function rowMenu(row: TreeRow): MenuItem[] {
     const table = written(row.table.name);
     return [
       { title: "Insert the name", run: () => insertText(column) },
-      { title: "Most frequent values", run: () => runInTab(`SELECT ${column}, count() AS n FROM ${table} GROUP BY ${column} ORDER BY n DESC LIMIT 100;`, row.column.name) },
+      {
+        title: "Most frequent values",
+        run: () =>
+          runInTab(
+            `SELECT ${column}, count() AS n FROM ${table} GROUP BY ${column} ORDER BY n DESC LIMIT 100;`,
+            row.column.name,
+          ),
+      },
       { title: "Copy the name", run: () => void navigator.clipboard.writeText(row.column.name) },
     ];
   }

@@ -3,7 +3,15 @@ import { catalog, loadTables } from "../../api/catalog";
 import { ApiError, exec, rows } from "../../api/client";
 import { quoteName, quoteText } from "../../sql/lexer";
 import { createUserStore } from "../../state/owner";
-import { type ColumnNode, type Kind, type Loaded, type PartitionNode, type TableNode, tableId, type TreeState } from "./tree";
+import {
+  type ColumnNode,
+  type Kind,
+  type Loaded,
+  type PartitionNode,
+  type TableNode,
+  tableId,
+  type TreeState,
+} from "./tree";
 
 export interface Schema extends TreeState {
   loading: boolean;
@@ -11,7 +19,17 @@ export interface Schema extends TreeState {
   problem: string | null;
 }
 
-export const schema = createUserStore<Schema>({ tables: [], columns: new Map(), partitions: new Map(), open: new Set(), filter: "", columnHits: new Map(), loading: false, loaded: false, problem: null });
+export const schema = createUserStore<Schema>({
+  tables: [],
+  columns: new Map(),
+  partitions: new Map(),
+  open: new Set(),
+  filter: "",
+  columnHits: new Map(),
+  loading: false,
+  loaded: false,
+  problem: null,
+});
 
 const KINDS: Record<string, Kind> = { V: "view", M: "materialized view" };
 const reason = (e: unknown): string => (e instanceof Error ? e.message : String(e));
@@ -28,14 +46,20 @@ interface TableWire {
 
 async function loadTableNodes(): Promise<TableNode[]> {
   const [tables, storage, broken] = await Promise.all([
-    rows<TableWire>("SELECT table_name, table_type, designatedTimestamp, partitionBy, table_row_count, table_suspended FROM tables() ORDER BY table_name"),
-    rows<{ tableName: string; partitionCount: string; rowCount: string; diskSize: string }>("SELECT tableName, partitionCount, rowCount, diskSize FROM table_storage()"),
+    rows<TableWire>(
+      "SELECT table_name, table_type, designatedTimestamp, partitionBy, table_row_count, table_suspended FROM tables() ORDER BY table_name",
+    ),
+    rows<{ tableName: string; partitionCount: string; rowCount: string; diskSize: string }>(
+      "SELECT tableName, partitionCount, rowCount, diskSize FROM table_storage()",
+    ),
     rows<{ view_name: string; invalidation_reason: string | null }>(
       "SELECT view_name, invalidation_reason FROM views() WHERE view_status <> 'valid' UNION ALL SELECT view_name, invalidation_reason FROM materialized_views() WHERE view_status <> 'valid'",
     ),
   ]);
   const sizes = new Map(storage.map((s) => [s.tableName, s]));
-  const problems = new Map(broken.map((b) => [b.view_name, `invalid: ${b.invalidation_reason ?? "for an unknown reason"}`]));
+  const problems = new Map(
+    broken.map((b) => [b.view_name, `invalid: ${b.invalidation_reason ?? "for an unknown reason"}`]),
+  );
   return tables.map((t) => {
     const size = sizes.get(t.table_name);
     const kind = KINDS[t.table_type] ?? "table";
@@ -62,8 +86,17 @@ export async function loadColumns(table: string): Promise<ColumnNode[]> {
     designated: boolean;
     upsertKey: boolean;
   }
-  const found = await rows<Wire>(`SELECT "column", type, indexed, symbolTableSize, designated, upsertKey FROM table_columns(${quoteText(table)})`);
-  return found.map((c) => ({ name: c.column, type: c.type, designated: c.designated, key: c.upsertKey, indexed: c.indexed, symbols: c.type === "SYMBOL" ? Number(c.symbolTableSize) : null }));
+  const found = await rows<Wire>(
+    `SELECT "column", type, indexed, symbolTableSize, designated, upsertKey FROM table_columns(${quoteText(table)})`,
+  );
+  return found.map((c) => ({
+    name: c.column,
+    type: c.type,
+    designated: c.designated,
+    key: c.upsertKey,
+    indexed: c.indexed,
+    symbols: c.type === "SYMBOL" ? Number(c.symbolTableSize) : null,
+  }));
 }
 
 export async function loadPartitions(table: string): Promise<PartitionNode[]> {
@@ -77,7 +110,9 @@ export async function loadPartitions(table: string): Promise<PartitionNode[]> {
     attached: boolean;
     isParquet: boolean;
   }
-  const found = await rows<Wire>(`SELECT name, minTimestamp, maxTimestamp, numRows, diskSize, active, attached, isParquet FROM table_partitions(${quoteText(table)})`);
+  const found = await rows<Wire>(
+    `SELECT name, minTimestamp, maxTimestamp, numRows, diskSize, active, attached, isParquet FROM table_partitions(${quoteText(table)})`,
+  );
   return found.map((p) => ({
     name: p.name,
     rows: Number(p.numRows),
@@ -93,7 +128,11 @@ function keep<T>(which: "columns" | "partitions", table: string, value: Loaded<T
   schema.set((now) => ({ [which]: new Map(now[which] as Map<string, Loaded<T>>).set(table, value) }));
 }
 
-async function fetchPart<T>(which: "columns" | "partitions", table: string, load: (table: string) => Promise<T[]>): Promise<void> {
+async function fetchPart<T>(
+  which: "columns" | "partitions",
+  table: string,
+  load: (table: string) => Promise<T[]>,
+): Promise<void> {
   if (!Array.isArray(schema.get()[which].get(table))) keep(which, table, "loading");
   keep<T>(which, table, await load(table).catch((e: unknown) => ({ problem: reason(e) })));
 }
@@ -105,8 +144,16 @@ export async function refreshSchema(): Promise<void> {
     const tables = await loadTableNodes();
     const { open, columns, partitions } = schema.get();
     const names = new Set(tables.map((t) => t.name));
-    const still = <T>(map: ReadonlyMap<string, T>, prefix: string) => new Map([...map].filter(([name]) => names.has(name) && open.has(prefix + name)));
-    schema.set({ tables, columns: still(columns, "table:"), partitions: still(partitions, "partitions:"), problem: null, loading: false, loaded: true });
+    const still = <T>(map: ReadonlyMap<string, T>, prefix: string) =>
+      new Map([...map].filter(([name]) => names.has(name) && open.has(prefix + name)));
+    schema.set({
+      tables,
+      columns: still(columns, "table:"),
+      partitions: still(partitions, "partitions:"),
+      problem: null,
+      loading: false,
+      loaded: true,
+    });
     await Promise.all([
       ...[...schema.get().columns.keys()].map((t) => fetchPart("columns", t, loadColumns)),
       ...[...schema.get().partitions.keys()].map((t) => fetchPart("partitions", t, loadPartitions)),

@@ -76,26 +76,73 @@ export const partitionsId = (name: string): string => `partitions:${name}`;
 function pushNotes<T>(out: TreeRow[], id: string, level: number, found: Loaded<T>): T[] {
   if (Array.isArray(found)) return found;
   const bad = typeof found === "object";
-  out.push({ id: `${id}:note`, kind: "note", level, position: 1, brothers: 1, text: bad ? found.problem : "Loading …", bad });
+  out.push({
+    id: `${id}:note`,
+    kind: "note",
+    level,
+    position: 1,
+    brothers: 1,
+    text: bad ? found.problem : "Loading …",
+    bad,
+  });
   return [];
 }
 
 function pushTable(out: TreeRow[], state: TreeState, table: TableNode, position: number, brothers: number): void {
   const id = tableId(table.name);
   const open = state.open.has(id);
-  out.push({ id, kind: "table", level: 2, open, position, brothers, table, hits: state.columnHits.get(table.name) ?? [] });
+  out.push({
+    id,
+    kind: "table",
+    level: 2,
+    open,
+    position,
+    brothers,
+    table,
+    hits: state.columnHits.get(table.name) ?? [],
+  });
   if (!open) return;
   const columns = pushNotes(out, id, 3, state.columns.get(table.name));
   const parted = table.partitions !== null && table.kind !== "view";
   const all = columns.length + (parted ? 1 : 0);
-  columns.forEach((column, i) => out.push({ id: `column:${table.name}:${column.name}`, kind: "column", level: 3, position: i + 1, brothers: all, table, column }));
+  columns.forEach((column, i) =>
+    out.push({
+      id: `column:${table.name}:${column.name}`,
+      kind: "column",
+      level: 3,
+      position: i + 1,
+      brothers: all,
+      table,
+      column,
+    }),
+  );
   if (!parted || columns.length === 0) return;
   const folder = partitionsId(table.name);
   const folderOpen = state.open.has(folder);
-  out.push({ id: folder, kind: "folder", level: 3, open: folderOpen, position: all, brothers: all, table, title: "Partitions", count: table.partitions });
+  out.push({
+    id: folder,
+    kind: "folder",
+    level: 3,
+    open: folderOpen,
+    position: all,
+    brothers: all,
+    table,
+    title: "Partitions",
+    count: table.partitions,
+  });
   if (!folderOpen) return;
   const list = pushNotes(out, folder, 4, state.partitions.get(table.name));
-  list.forEach((partition, i) => out.push({ id: `partition:${table.name}:${partition.name}`, kind: "partition", level: 4, position: i + 1, brothers: list.length, table, partition }));
+  list.forEach((partition, i) =>
+    out.push({
+      id: `partition:${table.name}:${partition.name}`,
+      kind: "partition",
+      level: 4,
+      position: i + 1,
+      brothers: list.length,
+      table,
+      partition,
+    }),
+  );
 }
 
 /* A table is there when its name has the text of the filter, or one of its columns has. */
@@ -103,11 +150,22 @@ export function treeRows(state: TreeState): TreeRow[] {
   const out: TreeRow[] = [];
   const wanted = state.filter.trim().toLowerCase();
   const fits = (t: TableNode) => wanted === "" || t.name.toLowerCase().includes(wanted) || state.columnHits.has(t.name);
-  const groups = GROUPS.map((g) => ({ ...g, list: state.tables.filter((t) => t.kind === g.kind && fits(t)) })).filter((g) => g.kind === "table" || g.list.length > 0);
+  const groups = GROUPS.map((g) => ({ ...g, list: state.tables.filter((t) => t.kind === g.kind && fits(t)) })).filter(
+    (g) => g.kind === "table" || g.list.length > 0,
+  );
   groups.forEach((g, at) => {
     const id = groupId(g.kind);
     const open = wanted !== "" || !state.open.has(id); /* groups stand open unless they were closed */
-    out.push({ id, kind: "group", level: 1, open, position: at + 1, brothers: groups.length, title: g.title, count: g.list.length });
+    out.push({
+      id,
+      kind: "group",
+      level: 1,
+      open,
+      position: at + 1,
+      brothers: groups.length,
+      title: g.title,
+      count: g.list.length,
+    });
     if (open) g.list.forEach((t, i) => pushTable(out, state, t, i + 1, g.list.length));
   });
   return out;
@@ -126,5 +184,8 @@ const BEYOND = 8; /* rows drawn beyond what is seen */
 /* The rows to draw. The list may have become shorter than where it was scrolled to: then its end is seen. */
 export function windowOf(top: number, height: number, count: number): { first: number; last: number } {
   const at = Math.max(0, Math.min(top, count * ROW_PX - height));
-  return { first: Math.max(0, Math.floor(at / ROW_PX) - BEYOND), last: Math.min(count, Math.ceil((at + height) / ROW_PX) + BEYOND) };
+  return {
+    first: Math.max(0, Math.floor(at / ROW_PX) - BEYOND),
+    last: Math.min(count, Math.ceil((at + height) / ROW_PX) + BEYOND),
+  };
 }

@@ -46,7 +46,8 @@ function Small({ chart }: { chart: Chart }) {
           const last = l.points[l.points.length - 1];
           return (
             <li key={l.label}>
-              <span class={`swatch line-${i + 1}`} aria-hidden="true" /> {l.label} <strong>{last === undefined ? "…" : shown(last.value, chart.unit)}</strong>
+              <span class={`swatch line-${i + 1}`} aria-hidden="true" /> {l.label}{" "}
+              <strong>{last === undefined ? "…" : shown(last.value, chart.unit)}</strong>
             </li>
           );
         })}
@@ -77,7 +78,12 @@ function Running({ query }: { query: Query }) {
         <code>{query.query.slice(0, 500)}</code>
       </td>
       <td>
-        <Button class="button danger" aria-label={`Cancel statement ${query.query_id}`} disabled={ending || query.state !== "active"} onClick={() => void end()}>
+        <Button
+          class="button danger"
+          aria-label={`Cancel statement ${query.query_id}`}
+          disabled={ending || query.state !== "active"}
+          onClick={() => void end()}
+        >
           Cancel
         </Button>
       </td>
@@ -119,7 +125,10 @@ function Problems() {
   const { problem, history } = useStore(serverState, (s) => s);
   const warnings = useStore(instance, (i) => i.warnings);
   const readOnly = (total(history[history.length - 1]?.samples ?? [], "almanac_storage_read_only") ?? 0) > 0;
-  const all = [...(problem === null ? [] : [problem]), ...(readOnly ? ["The disk failed: writes are refused until the server is restarted."] : [])];
+  const all = [
+    ...(problem === null ? [] : [problem]),
+    ...(readOnly ? ["The disk failed: writes are refused until the server is restarted."] : []),
+  ];
   return (
     <>
       {all.map((text) => (

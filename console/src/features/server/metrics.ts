@@ -18,7 +18,10 @@ export interface Chart {
   lines: LineOf[];
 }
 
-const now = (label: string, name: string, labels?: Record<string, string>): LineOf => ({ label, of: (s) => total(s, name, labels) });
+const now = (label: string, name: string, labels?: Record<string, string>): LineOf => ({
+  label,
+  of: (s) => total(s, name, labels),
+});
 const perSecond = (label: string, name: string): LineOf => ({ ...now(label, name), rate: true });
 /* Records of the log that are newer than what a gauge names. */
 const behind = (label: string, name: string): LineOf => ({
@@ -30,15 +33,62 @@ const behind = (label: string, name: string): LineOf => ({
 });
 
 export const CHARTS: Chart[] = [
-  { title: "Rows stored", unit: "rate", lines: [perSecond("stored", "questdb_committed_rows_total"), perSecond("written to files", "questdb_physically_written_rows_total")] },
-  { title: "Statements", unit: "rate", lines: [perSecond("HTTP", "questdb_json_queries_total"), perSecond("PostgreSQL", "questdb_pg_wire_queries_total"), perSecond("errors", "almanac_statement_failures_total")] },
-  { title: "Connections", unit: "count", lines: [now("HTTP", "questdb_http_connections"), now("PostgreSQL", "questdb_pg_wire_connections"), now("line protocol", "questdb_line_tcp_connections")] },
-  { title: "Memory", unit: "bytes", lines: [now("in RAM", "process_resident_memory_bytes"), now("statements", "almanac_memory_used_bytes", { account: "statements" }), now("rows not in files", "almanac_memory_used_bytes", { account: "head" })] },
+  {
+    title: "Rows stored",
+    unit: "rate",
+    lines: [
+      perSecond("stored", "questdb_committed_rows_total"),
+      perSecond("written to files", "questdb_physically_written_rows_total"),
+    ],
+  },
+  {
+    title: "Statements",
+    unit: "rate",
+    lines: [
+      perSecond("HTTP", "questdb_json_queries_total"),
+      perSecond("PostgreSQL", "questdb_pg_wire_queries_total"),
+      perSecond("errors", "almanac_statement_failures_total"),
+    ],
+  },
+  {
+    title: "Connections",
+    unit: "count",
+    lines: [
+      now("HTTP", "questdb_http_connections"),
+      now("PostgreSQL", "questdb_pg_wire_connections"),
+      now("line protocol", "questdb_line_tcp_connections"),
+    ],
+  },
+  {
+    title: "Memory",
+    unit: "bytes",
+    lines: [
+      now("in RAM", "process_resident_memory_bytes"),
+      now("statements", "almanac_memory_used_bytes", { account: "statements" }),
+      now("rows not in files", "almanac_memory_used_bytes", { account: "head" }),
+    ],
+  },
   { title: "Processor", unit: "percent", lines: [perSecond("of one processor", "process_cpu_seconds_total")] },
-  { title: "Network", unit: "byterate", lines: [perSecond("received", "almanac_received_bytes_total"), perSecond("sent", "almanac_sent_bytes_total")] },
-  { title: "Write lag: records of the log", unit: "count", lines: [behind("not on disk", "almanac_wal_synced_record"), behind("not seen by queries", "questdb_wal_writer_txn"), behind("since the checkpoint", "almanac_checkpoint_record")] },
+  {
+    title: "Network",
+    unit: "byterate",
+    lines: [perSecond("received", "almanac_received_bytes_total"), perSecond("sent", "almanac_sent_bytes_total")],
+  },
+  {
+    title: "Write lag: records of the log",
+    unit: "count",
+    lines: [
+      behind("not on disk", "almanac_wal_synced_record"),
+      behind("not seen by queries", "questdb_wal_writer_txn"),
+      behind("since the checkpoint", "almanac_checkpoint_record"),
+    ],
+  },
   { title: "Log", unit: "byterate", lines: [perSecond("written", "almanac_wal_bytes_total")] },
-  { title: "Partitions", unit: "count", lines: [now("partitions", "almanac_partitions"), now("files", "almanac_parts")] },
+  {
+    title: "Partitions",
+    unit: "count",
+    lines: [now("partitions", "almanac_partitions"), now("files", "almanac_parts")],
+  },
 ];
 
 export interface Query {
@@ -72,8 +122,17 @@ const OWN = "console: statements that run"; /* so that this list does not list i
 
 export async function look(): Promise<void> {
   try {
-    const [text, queries] = await Promise.all([fetchText("metrics"), rows<Query>(`SELECT query_id, worker_pool, username, query_start, state, query FROM query_activity() ORDER BY query_start /* ${OWN} */`)]);
-    serverState.set((s) => ({ history: [...s.history, { at: Date.now() / 1000, samples: readMetrics(text) }].slice(-KEPT), queries: queries.filter((q) => !q.query.includes(OWN)), problem: null }));
+    const [text, queries] = await Promise.all([
+      fetchText("metrics"),
+      rows<Query>(
+        `SELECT query_id, worker_pool, username, query_start, state, query FROM query_activity() ORDER BY query_start /* ${OWN} */`,
+      ),
+    ]);
+    serverState.set((s) => ({
+      history: [...s.history, { at: Date.now() / 1000, samples: readMetrics(text) }].slice(-KEPT),
+      queries: queries.filter((q) => !q.query.includes(OWN)),
+      problem: null,
+    }));
   } catch (e) {
     serverState.set({ problem: e instanceof Error ? e.message : String(e) });
   }

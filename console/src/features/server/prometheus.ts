@@ -11,7 +11,8 @@ export function readMetrics(text: string): Sample[] {
     const found = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line);
     if (found === null) continue;
     const labels: Record<string, string> = {};
-    for (const m of (found[2] ?? "").matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)) labels[m[1] ?? ""] = (m[2] ?? "").replace(/\\(.)/g, (_, c: string) => (c === "n" ? "\n" : c));
+    for (const m of (found[2] ?? "").matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g))
+      labels[m[1] ?? ""] = (m[2] ?? "").replace(/\\(.)/g, (_, c: string) => (c === "n" ? "\n" : c));
     out.push({ name: found[1] ?? "", labels, value: Number(found[3]) });
   }
   return out;

@@ -30,7 +30,9 @@ async function histogram(sql: string, c: Column, buckets: number, ask: Ask): Pro
   if (extent === undefined || extent.lo === null || extent.hi === null) return [];
   const time = shapeOf(c) === "time";
   const [lo, hi] = [Number(extent.lo), Number(extent.hi)];
-  const width = time ? String((BigInt(text(extent.hi)) - BigInt(text(extent.lo))) / BigInt(buckets) + 1n) : String((hi - lo) / buckets || 1);
+  const width = time
+    ? String((BigInt(text(extent.hi)) - BigInt(text(extent.lo))) / BigInt(buckets) + 1n)
+    : String((hi - lo) / buckets || 1);
   const found = await ask(histogramSql(sql, c, text(extent.lo), width));
   const counts = new Array<number>(buckets).fill(0);
   for (const r of found) {
@@ -56,9 +58,12 @@ async function load(sql: string, c: Column, ask: Ask): Promise<Found> {
     ["Least", text(s.lo).slice(0, 200)],
     ["Greatest", text(s.hi).slice(0, 200)],
   ];
-  if ("mean" in s) facts.push(["Mean", text(s.mean)], ["Standard deviation", text(s.deviation)], ["Sum", text(s.total)]);
+  if ("mean" in s)
+    facts.push(["Mean", text(s.mean)], ["Standard deviation", text(s.deviation)], ["Sum", text(s.total)]);
   const bucketed = shapeOf(c) !== "other";
-  const bars = bucketed ? await histogram(sql, c, Math.max(1, Math.min(BUCKETS, Number(s.d))), ask) : (await ask(topSql(sql, c))).map((r) => ({ label: text(r.v), count: Number(r.n) }));
+  const bars = bucketed
+    ? await histogram(sql, c, Math.max(1, Math.min(BUCKETS, Number(s.d))), ask)
+    : (await ask(topSql(sql, c))).map((r) => ({ label: text(r.v), count: Number(r.n) }));
   return { facts, bars, histogram: bucketed, ends: [text(s.lo), text(s.hi)] };
 }
 
@@ -108,7 +113,8 @@ function Statistics({ result, column }: { result: ResultSet; column: Column }) {
     setNow({ found: null, problem: null });
     load(result.sql, column, (sql) => rows<Record<string, Cell>>(sql, { params, signal: abort.signal })).then(
       (found) => !abort.signal.aborted && setNow({ found, problem: null }),
-      (e: unknown) => !abort.signal.aborted && setNow({ found: null, problem: e instanceof Error ? e.message : String(e) }),
+      (e: unknown) =>
+        !abort.signal.aborted && setNow({ found: null, problem: e instanceof Error ? e.message : String(e) }),
     );
     return () => abort.abort();
   }, [result, column]);
@@ -132,7 +138,11 @@ function Statistics({ result, column }: { result: ResultSet; column: Column }) {
           </div>
         ))}
       </dl>
-      {now.found.histogram ? <Histogram bars={now.found.bars} ends={now.found.ends} /> : <Frequent bars={now.found.bars} />}
+      {now.found.histogram ? (
+        <Histogram bars={now.found.bars} ends={now.found.ends} />
+      ) : (
+        <Frequent bars={now.found.bars} />
+      )}
     </>
   );
 }
@@ -143,12 +153,27 @@ export function StatsView({ run }: { run: Run }) {
   const [search, setSearch] = useState("");
   const column = result.columns[at] ?? result.columns[0];
   if (column === undefined) return null;
-  if (!canWrap(result.sql, result.columns)) return <p class="side-note">Statistics are computed by a query around the statement. They need a SELECT whose columns have different names.</p>;
-  const list = result.columns.map((c, i) => ({ c, i })).filter(({ c }) => c.name.toLowerCase().includes(search.toLowerCase()));
+  if (!canWrap(result.sql, result.columns))
+    return (
+      <p class="side-note">
+        Statistics are computed by a query around the statement. They need a SELECT whose columns have different names.
+      </p>
+    );
+  const list = result.columns
+    .map((c, i) => ({ c, i }))
+    .filter(({ c }) => c.name.toLowerCase().includes(search.toLowerCase()));
   return (
     <div class="stats">
       <div class="stats-columns">
-        {result.columns.length > 12 && <input type="search" placeholder="Column" aria-label="Search columns" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />}
+        {result.columns.length > 12 && (
+          <input
+            type="search"
+            placeholder="Column"
+            aria-label="Search columns"
+            value={search}
+            onInput={(e) => setSearch(e.currentTarget.value)}
+          />
+        )}
         <ul>
           {list.slice(0, 200).map(({ c, i }) => (
             <li key={i}>
