@@ -157,13 +157,11 @@ describe("import and create", () => {
       { length: 50 },
       (_, i) => `2026-01-06T10:00:${String(i).padStart(2, "0")}.000000Z,ABC,${i === 5 ? "oops" : i},"<b>x</b>, ${i}"`,
     );
-    await page
-      .locator("input[type=file]")
-      .setInputFiles({
-        name: "Some trades.csv",
-        mimeType: "text/csv",
-        buffer: Buffer.from(`when,sym,px,note\n${lines.join("\n")}\n`),
-      });
+    await page.locator("input[type=file]").setInputFiles({
+      name: "Some trades.csv",
+      mimeType: "text/csv",
+      buffer: Buffer.from(`when,sym,px,note\n${lines.join("\n")}\n`),
+    });
     await page.locator(".import-preview td", { hasText: "<b>x</b>, 7" }).waitFor();
     await expect.poll(() => page.getByLabel("Type of when").inputValue()).toBe("TIMESTAMP");
     await expect.poll(() => page.getByLabel("Type of px").inputValue()).toBe("VARCHAR");
@@ -207,13 +205,11 @@ describe("import and create", () => {
     o.allow(/status of 400/);
     await page.getByRole("button", { name: "Tables" }).click();
     await page.getByRole("button", { name: "Import a file" }).click();
-    await page
-      .locator("input[type=file]")
-      .setInputFiles({
-        name: "renamed.csv",
-        mimeType: "text/csv",
-        buffer: Buffer.from("at,s,price\n2026-01-06T10:00:00.000000Z,ABC,1.5\n2026-01-06T10:00:01.000000Z,DEF,2.5\n"),
-      });
+    await page.locator("input[type=file]").setInputFiles({
+      name: "renamed.csv",
+      mimeType: "text/csv",
+      buffer: Buffer.from("at,s,price\n2026-01-06T10:00:00.000000Z,ABC,1.5\n2026-01-06T10:00:01.000000Z,DEF,2.5\n"),
+    });
     await page.locator(".form-error", { hasText: "has no column 's'" }).waitFor();
     const send = page.getByRole("button", { name: "Import", exact: true });
     expect(await send.isDisabled()).toBe(true);
@@ -248,28 +244,24 @@ describe("import and create", () => {
       (_, i) =>
         `2026-01-06T10:${String(Math.floor(i / 60) % 60).padStart(2, "0")}:${String(i % 60).padStart(2, "0")}.000000Z,${i},${Math.sin(i)}`,
     );
-    await page
-      .locator("input[type=file]")
-      .setInputFiles({
-        name: "packed.csv.gz",
-        mimeType: "application/gzip",
-        buffer: gzipSync(`at,n,x\n${lines.join("\n")}\n`),
-      });
+    await page.locator("input[type=file]").setInputFiles({
+      name: "packed.csv.gz",
+      mimeType: "application/gzip",
+      buffer: gzipSync(`at,n,x\n${lines.join("\n")}\n`),
+    });
     await page.getByText("packed by gzip").waitFor();
     await page.locator(".import-preview td", { hasText: "2026-01-06T10:00:19.000000Z" }).waitFor();
     await expect.poll(() => page.getByLabel("Type of x").inputValue()).toBe("DOUBLE");
     await page.getByRole("button", { name: "Import", exact: true }).click();
     await page.getByText("60,000 rows are in packed").waitFor();
     await page.getByRole("button", { name: "Import another file" }).click();
-    await page
-      .locator("input[type=file]")
-      .setInputFiles({
-        name: "things.ndjson",
-        mimeType: "application/x-ndjson",
-        buffer: Buffer.from(
-          '{"at":"2026-01-06T10:00:00Z","name":"<b>one</b>"}\n{"at":"2026-01-06T10:00:01Z","name":null,"n":2}\n',
-        ),
-      });
+    await page.locator("input[type=file]").setInputFiles({
+      name: "things.ndjson",
+      mimeType: "application/x-ndjson",
+      buffer: Buffer.from(
+        '{"at":"2026-01-06T10:00:00Z","name":"<b>one</b>"}\n{"at":"2026-01-06T10:00:01Z","name":null,"n":2}\n',
+      ),
+    });
     await page.getByText("NDJSON", { exact: false }).first().waitFor();
     await page.locator(".import-preview td", { hasText: "<b>one</b>" }).waitFor();
     await page.getByLabel("Name of column 2").fill("title");
@@ -283,13 +275,11 @@ describe("import and create", () => {
     ]);
     o.allow(/status of 400/);
     await page.getByRole("button", { name: "Import another file" }).click();
-    await page
-      .locator("input[type=file]")
-      .setInputFiles({
-        name: "picture.csv",
-        mimeType: "text/csv",
-        buffer: Buffer.from("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "latin1"),
-      });
+    await page.locator("input[type=file]").setInputFiles({
+      name: "picture.csv",
+      mimeType: "text/csv",
+      buffer: Buffer.from("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "latin1"),
+    });
     await page.locator(".form-error", { hasText: "the file is a PNG picture" }).waitFor();
     expect(await page.getByRole("button", { name: "Import", exact: true }).isDisabled()).toBe(true);
     await close(o);
@@ -300,13 +290,11 @@ describe("import and create", () => {
     const { page } = o;
     await page.getByRole("button", { name: "Tables" }).click();
     await page.getByRole("button", { name: "Import a file" }).click();
-    await page
-      .locator("input[type=file]")
-      .setInputFiles({
-        name: "counted.csv",
-        mimeType: "text/csv",
-        buffer: Buffer.from("t,v\n1700000000000,1\n1700000001000,2\n"),
-      });
+    await page.locator("input[type=file]").setInputFiles({
+      name: "counted.csv",
+      mimeType: "text/csv",
+      buffer: Buffer.from("t,v\n1700000000000,1\n1700000001000,2\n"),
+    });
     await page.getByLabel("Type of t").fill("TIMESTAMP");
     await page.keyboard.press("Tab");
     await page.locator(".import-warning", { hasText: "look like milliseconds since 1970" }).waitFor();

@@ -3,7 +3,7 @@ import { render } from "preact";
 import { ApiError, publicSettings } from "./api/client";
 import { beat, connection, onBack } from "./api/connection";
 import { App } from "./app/App";
-import { instance, loadInstance } from "./app/Instance";
+import { instance, loadInstance } from "./api/instance";
 import { listen } from "./ui/keys";
 import { notify } from "./ui/notice";
 import "./app/register";

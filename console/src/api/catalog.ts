@@ -5,7 +5,7 @@
  */
 import { createUserStore, userMap } from "../state/owner";
 import { quoteName } from "../sql/lexer";
-import { rows } from "./client";
+import { ApiError, exec, rows } from "./client";
 
 export interface FunctionInfo {
   name: string;
@@ -165,3 +165,18 @@ export async function loadCatalog(): Promise<void> {
 /* Did a statement change what tables there are, or their columns? */
 export const changesCatalog = (sql: string): boolean =>
   /^\s*(create|drop|alter|rename|truncate|copy|restore)\b/i.test(sql);
+
+export const reserved = (word: string): boolean => catalog.get().keywords.includes(word);
+
+/* A name as it must be written in a statement: in quotes where it is a keyword. */
+export const writtenName = (name: string): string => quoteName(name, reserved);
+
+/* A statement of the page itself that changes tables; then the lists are asked for again. */
+export async function changeTables(sql: string): Promise<void> {
+  try {
+    await exec(sql);
+  } catch (e) {
+    throw e instanceof ApiError ? new Error(e.message) : e;
+  }
+  await loadTables();
+}

@@ -4,7 +4,7 @@
  */
 import { reportFound, reportLost, url } from "./connection";
 import { hereSignal, ofUser, whileHere } from "../state/owner";
-import { authorization, cookieForDownload, lookAtDenial, NobodyError, refused, reportAway } from "../login/signon";
+import { credentials, NobodyError } from "./credentials";
 import type { Answer, Cell, Column, Exchange, Row, RowsAnswer, ServerSettings, ServerWarning, Timings } from "./types";
 
 export class ApiError extends Error {
@@ -32,7 +32,7 @@ const NOBODY = { headers: {}, used: null };
 
 function noHeader(e: unknown): never {
   if (e instanceof NobodyError) throw new ApiError(401, e.message);
-  throw new ApiError(503, reportAway(e) ?? String(e));
+  throw new ApiError(503, credentials().reportAway(e) ?? String(e));
 }
 
 /* A log-in or log-out: it makes the user that others belong to. */
@@ -54,7 +54,7 @@ async function answered(
   const open =
     (FREE.includes(path) && init.method === undefined) ||
     (init.headers !== undefined && "Authorization" in init.headers);
-  const { headers, used } = open ? NOBODY : await authorization().catch(noHeader);
+  const { headers, used } = open ? NOBODY : await credentials().authorization().catch(noHeader);
   try {
     response = await fetch(url(path, params), {
       credentials: "same-origin",
@@ -71,10 +71,10 @@ async function answered(
   if (here?.aborted === true)
     throw new ApiError(-1, "cancelled"); /* what it says of who was here is not said of who is */
   if (response.status === 401) {
-    if (await refused(used)) if (again) return answered(path, params, init, false);
+    if (await credentials().refused(used)) if (again) return answered(path, params, init, false);
     throw new ApiError(401, "Log in first.");
   }
-  if (response.status === 403) lookAtDenial(await response.clone().text());
+  if (response.status === 403) credentials().lookAtDenial(await response.clone().text());
   return response;
 }
 const request = (path: string, params: Record<string, string> | undefined, init: RequestInit): Promise<Response> => {
@@ -302,7 +302,7 @@ export const publicSettings = () => json<ServerSettings>("settings");
 /* With all preferences, which need a login where there is one. */
 export async function settings(): Promise<ServerSettings> {
   const found = await json<ServerSettings>("settings", undefined, {
-    headers: (await authorization().catch(noHeader)).headers,
+    headers: (await credentials().authorization().catch(noHeader)).headers,
   });
   if (found["preferences.public"] === true) throw new ApiError(401, "Log in first.");
   return found;
@@ -328,7 +328,7 @@ export async function logout(): Promise<void> {
 
 /* Before the browser fetches something itself. */
 export const readyForDownload = () =>
-  cookieForDownload(async () => void (await request("exec", { query: "select 2", session: "true" }, {})));
+  credentials().cookieForDownload(async () => void (await request("exec", { query: "select 2", session: "true" }, {})));
 
 /* params: JSON of the values of $1 ..., "" for none. */
 export const exportUrl = (sql: string, fmt: string, filename: string, params: string) =>

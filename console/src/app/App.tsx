@@ -5,7 +5,7 @@ import { Editor } from "../editor/Editor";
 import { ParamBar } from "../editor/ParamBar";
 import { TabBar } from "../editor/TabBar";
 import { Toolbar } from "../editor/Toolbar";
-import { tabs } from "../editor/tabs";
+import { activeTab, tabs } from "../editor/tabs";
 import { currentView } from "../editor/view";
 import { Results } from "../results/Results";
 import { auth } from "../login/auth";
@@ -141,6 +141,7 @@ function Side() {
 function Work() {
   const area = useRef<HTMLDivElement>(null);
   const height = useStore(prefs, (p) => p.resultHeight);
+  const tabId = useStore(tabs, (t) => activeTab(t)?.id);
   return (
     <div class="work" ref={area}>
       <div class="upper" style={{ flexBasis: `${100 - height}%` }}>
@@ -162,7 +163,7 @@ function Work() {
         onChange={(v) => prefs.set({ resultHeight: v })}
       />
       <div class="lower" style={{ flexBasis: `${height}%` }}>
-        <Results />
+        <Results tabId={tabId} />
       </div>
     </div>
   );

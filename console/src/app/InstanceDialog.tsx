@@ -3,7 +3,8 @@ import { useState } from "preact/hooks";
 import { ApiError, putPreferences } from "../api/client";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
-import { type Colour, COLOURS, editing, type Instance, instance, loadInstance } from "./Instance";
+import { type Colour, COLOURS, type Instance, instance, loadInstance } from "../api/instance";
+import { editing } from "./Instance";
 
 const TYPES = ["", "development", "test", "staging", "production"];
 

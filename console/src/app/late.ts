@@ -1,6 +1,6 @@
 /* Parts whose code comes when they are first wanted: they are no part of the first load. */
 import { h } from "preact";
-import { adding } from "../features/boards/adding";
+import { adding } from "../features/chart/adding";
 import { range } from "../editor/rangeOpen";
 import { importing } from "../features/import/open";
 import { editing } from "./Instance";

@@ -4,21 +4,12 @@
  */
 import type { ComponentType } from "preact";
 import type { IconName } from "../ui/Icon";
-import type { Run } from "../results/run";
 
 export interface SidePanel {
   id: string;
   title: string;
   icon: IconName;
   component: ComponentType;
-}
-/* A way to look at the result of a run: the grid, a chart ... */
-export interface ResultView {
-  id: string;
-  title: string;
-  icon: IconName;
-  fits: (run: Run) => boolean; /* greyed where it does not */
-  component: ComponentType<{ run: Run }>;
 }
 /* Another page than the editor, behind #/path. */
 export interface Page {
@@ -39,7 +30,6 @@ export interface Overlay {
 }
 
 export const sidePanels: SidePanel[] = [];
-export const resultViews: ResultView[] = [];
 export const pages: Page[] = [];
 export const headItems: HeadItem[] = [];
 export const overlays: Overlay[] = [];

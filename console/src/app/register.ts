@@ -15,13 +15,19 @@ import {
 } from "./late";
 import { ConfirmDialog } from "../ui/Confirm";
 import { HistoryPanel } from "../features/history/HistoryPanel";
-import { UserMenu } from "../login/Login";
+import { UserMenu } from "./UserMenu";
 import { AskDialog } from "../editor/Ask";
 import { Grid } from "../results/Grid";
-import type { Run } from "../results/run";
 import { isPlan, PlanView } from "../results/PlanView";
+import { enterActions } from "../results/actions";
+import { forgetRuns, type Run } from "../results/run";
+import { resultViews } from "../results/views";
+import { adding } from "../features/chart/adding";
+import { runInTab } from "../editor/runInTab";
+import { tabClosed } from "../editor/tabs";
+import { insertText } from "../editor/view";
 import { InstanceName } from "./Instance";
-import { headItems, overlays, pages, resultViews, sidePanels } from "./places";
+import { headItems, overlays, pages, sidePanels } from "./places";
 
 /* Of all rows, when they are there. */
 const hasAll = (run: Run) => run.state === "done" && (run.result?.count ?? 0) > 0;
@@ -50,3 +56,7 @@ overlays.push(
   { id: "instance", component: InstanceSettings },
   { id: "board", component: AddToBoard },
 );
+
+/* What layers above do for the results, and what becomes of the runs of a tab. */
+enterActions({ insertText, runInTab, putOnBoard: (sql) => adding.set({ cell: { text: sql, show: "table" } }) });
+tabClosed.on(forgetRuns);

@@ -119,12 +119,10 @@ export function TabBar() {
           { title: "Rename", hint: "F2", run: () => setRenaming(active) },
           { title: "Save all tabs as a file", run: () => saveText("almanac-tabs.json", tabsAsJson()) },
           { title: "Add the tabs of a file", run: () => void openFile() },
-          ...closed
-            .slice(0, 10)
-            .map((t, i) => ({
-              title: `Open again: ${t.title}${i > 0 ? ` (${i + 1})` : ""}`,
-              run: () => restoreTab(t.id),
-            })),
+          ...closed.slice(0, 10).map((t, i) => ({
+            title: `Open again: ${t.title}${i > 0 ? ` (${i + 1})` : ""}`,
+            run: () => restoreTab(t.id),
+          })),
         ]}
       />
     </div>

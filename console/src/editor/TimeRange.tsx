@@ -1,9 +1,8 @@
 /* The time range of the statement at the cursor: chosen, and written into its WHERE. */
 import { useEffect, useState } from "preact/hooks";
-import { extentOf, type Extent } from "../api/catalog";
+import { extentOf, type Extent, reserved } from "../api/catalog";
 import { withCondition } from "../sql/interval";
-import { Choice } from "../features/import/fields";
-import { reserved } from "../features/schema/model";
+import { Choice } from "../ui/fields";
 import { quoteName, quoteText, statementAt } from "../sql/lexer";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";

@@ -4,19 +4,15 @@ import { toggleComment } from "@codemirror/commands";
 import { openSearchPanel } from "@codemirror/search";
 import type { KeyBinding } from "@codemirror/view";
 import type { Shortcut } from "../ui/keys";
-import { changesCatalog, loadTables } from "../api/catalog";
-import { cancel, type Job, runJobs, type Run, runs } from "../results/run";
+import { cancel, type Job, runJobs, runs } from "../results/run";
 import { statementAt, statements } from "../sql/lexer";
 import { format } from "../sql/format";
 import { bind } from "../sql/params";
 import { ask } from "./Ask";
 import { range } from "./rangeOpen";
+import { afterRun } from "./runInTab";
 import { activeTab, newTab, restoreTab, stepTab, tabs } from "./tabs";
 import { currentView } from "./view";
-
-function afterRun(run: Run): void {
-  if (run.state === "done" && changesCatalog(run.sql)) void loadTables().catch(() => undefined);
-}
 
 async function start(jobs: Job[], all = false): Promise<void> {
   const view = currentView();

@@ -1,7 +1,8 @@
 /* The tabs of the editor: texts with titles, in order. Kept in IndexedDB as they are typed, of each user apart. */
 import { dbDelete, dbOwn, dbPut, storage } from "../state/db";
 import { createUserStore, ofUser, owner, ownName, whileHere } from "../state/owner";
-import { forgetRuns } from "../results/run";
+import { createSignal } from "../state/signal";
+import { leaving } from "../login/signon";
 
 export interface Tab {
   id: string;
@@ -25,6 +26,9 @@ const ACTIVE_KEY = "almanac.tab";
 /* Before they are forgotten, what was typed a moment ago is saved: so this stands before the store. */
 ofUser({ leave: () => void saveAll() });
 export const tabs = createUserStore<Tabs>({ list: [], active: "", closed: [], loaded: false });
+
+/* The id of a tab that has been closed: what others keep for it can go. */
+export const tabClosed = createSignal<string>();
 
 export const activeTab = (now: Tabs): Tab | undefined => now.list.find((t) => t.id === now.active);
 
@@ -93,6 +97,7 @@ export async function loadTabs(key: string, adopt: boolean): Promise<void> {
 }
 
 ofUser({ enter: loadTabs, quit: saveAll });
+leaving.on(saveAll);
 
 /* ----------------------------------------------------------------- changes */
 
@@ -135,7 +140,7 @@ export function closeTab(id: string): void {
   if (tab === undefined) return;
   clearTimeout(pending.get(id));
   pending.delete(id);
-  forgetRuns(id);
+  tabClosed.emit(id);
   const left = list.filter((t) => t.id !== id);
   void dbDelete("tabs", id);
   const kept = tab.text.trim() === "" ? closed : [tab, ...closed];

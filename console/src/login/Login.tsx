@@ -1,24 +1,18 @@
 /* The page before the page: user and password, or the identity provider, when the server asks who is there; and for whom it does not let in. */
 import { useState } from "preact/hooks";
 import { loadCatalog } from "../api/catalog";
-import { quit, setOwner } from "../state/owner";
-import { ApiError, login, logout, publicSettings, rows } from "../api/client";
-import { instance, loadInstance } from "../app/Instance";
-import { announceLeaving } from "./others";
-import { runInTab } from "../features/schema/actions";
-import { quoteName } from "../sql/lexer";
-import { notify } from "../ui/notice";
+import { setOwner } from "../state/owner";
+import { ApiError, login, publicSettings, rows } from "../api/client";
+import { loadInstance } from "../api/instance";
 import { useStore } from "../state/store";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
-import { MenuButton } from "../ui/Menu";
 import { auth } from "./auth";
 import {
   hadPassword,
   isExternal,
   leaveForProviderLogout,
   LOGGED_OUT,
-  logOutOfProvider,
   PROVIDER_AWAY,
   rememberPassword,
   taken,
@@ -172,46 +166,9 @@ export function LoginDialog() {
   );
 }
 
-/* Groups at the provider with what they are here, null where nothing is; then what may be done. */
-function myRights(user: string): void {
-  if (isExternal()) runInTab("SELECT * FROM my_external_groups();", "My groups");
-  runInTab(`SHOW PERMISSIONS ${quoteName(user, () => true)};`, "My permissions");
-}
-
 /* The session of the form has ended, here or in another tab. */
 export function loggedOut(reason: string | null): void {
   rememberPassword(false);
   void setOwner(null);
   auth.set({ needed: true, reason, user: null, canLogOut: false });
-}
-
-export function UserMenu() {
-  const { user, canLogOut, provider } = useStore(auth, (a) => a);
-  if (user === null) return null;
-  const end = async () => {
-    announceLeaving();
-    if (provider && !hadPassword()) return logOutOfProvider(logout);
-    await quit();
-    try {
-      await logout();
-    } catch {
-      /* it was over already */
-    }
-    loggedOut(null);
-    notify("Logged out.");
-  };
-  const access = instance.get().config["release.type"] === "EE";
-  if (!canLogOut) return <span class="user-name">{user}</span>;
-  return (
-    <MenuButton
-      icon="user"
-      label={`Signed in as ${user}`}
-      items={() => [
-        ...(access ? [{ title: "My groups and permissions", run: () => myRights(user) }] : []),
-        { title: "Log out", run: () => void end() },
-      ]}
-    >
-      <span class="user-name">{user}</span>
-    </MenuButton>
-  );
 }

@@ -3,8 +3,9 @@
  * itself is in oidc.ts, whose code comes when it is needed; tokens are in tokens.ts. Of a sign-on the browser keeps that there was
  * one and the name, for the next visit.
  */
+import { enterCredentials, NobodyError } from "../api/credentials";
+import { createSignal } from "../state/signal";
 import { notify } from "../ui/notice";
-import { saveAll } from "../editor/tabs";
 import { quit, setOwner } from "../state/owner";
 import { auth } from "./auth";
 import { hasProvider, providerOf } from "./config";
@@ -97,12 +98,15 @@ export function takeReturned(): URLSearchParams | null {
 
 /* --------------------------------------------------------------------- begin, end */
 
+/* The page is about to go to the provider: followers keep what would be lost, and the page waits for them. */
+export const leaving = createSignal<void, Promise<unknown>>();
+
 export async function toProvider(prompt: "none" | "login" | null): Promise<boolean> {
   if (config === null) return false;
   try {
     const { begin } = await import("./oidc");
     const address = await begin(config, prompt ?? (force ? "login" : null));
-    await saveAll();
+    await Promise.all(leaving.emit());
     location.assign(address);
     return true;
   } catch (e) {
@@ -220,8 +224,6 @@ export const wasHere = (user: string | null): boolean => user !== null && nameBe
 /* A user of the provider, who can own nothing. */
 export const isExternal = (): boolean => keeper?.get() != null;
 
-export class NobodyError extends Error {}
-
 /* The header of a request, and the token in it; nothing without a sign-on. Before there is one, nothing is asked that wants to know. */
 export async function authorization(): Promise<{ headers: Record<string, string>; used: string | null }> {
   await settled;
@@ -296,3 +298,5 @@ export function leaveForProviderLogout(): void {
   if (to !== null) location.assign(to);
   else notify("The identity provider has no page to log out at.");
 }
+
+enterCredentials({ authorization, refused, lookAtDenial, cookieForDownload, reportAway });

@@ -3,10 +3,10 @@
  * scroller holds an empty canvas of the right size, and a view of its own size in which rows stand where it says.
  */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { insertText } from "../editor/view";
 import { notify } from "../ui/notice";
 import { quoteName } from "../sql/lexer";
 import { Menu, type MenuAt, type MenuItem } from "../ui/Menu";
+import { resultActions } from "./actions";
 import { COPY_FORMATS, copyText, type CopyFormat, tableOf, toClipboard } from "./copy";
 import { cellShown, isNumber, plural, shownCount } from "./format";
 import { GridBar } from "./GridBar";
@@ -146,7 +146,7 @@ function Table({ result, sql }: { result: ResultSet; sql: string }) {
       { title: "Fit the width", run: () => layout.autoSize(index) },
       { title: "Hide", disabled: layout.order.length < 2, run: () => void layout.hide(position) },
       { title: "Columns as they came", run: layout.reset },
-      { title: "Insert the name into the editor", run: () => insertText(quoteName(name)) },
+      { title: "Insert the name into the editor", run: () => resultActions().insertText(quoteName(name)) },
       {
         title: "Select the column",
         run: () => selection.select({ row: 0, column: position }, { row: rows.count - 1, column: position }),

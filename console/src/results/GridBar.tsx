@@ -1,6 +1,5 @@
 /* Above the grid: filter, row to go to, copy, download, and what is to be known about what is seen. */
 import { exportUrl, readyForDownload } from "../api/client";
-import { adding } from "../features/boards/adding";
 import { notify } from "../ui/notice";
 import { prefs } from "../state/prefs";
 import { whileHere } from "../state/owner";
@@ -10,7 +9,7 @@ import { Icon } from "../ui/Icon";
 import { MenuButton } from "../ui/Menu";
 import { COPY_FORMATS, type CopyFormat, tableOf } from "./copy";
 import { isTime, plural, shownCount } from "./format";
-import { runInTab } from "../features/schema/actions";
+import { resultActions } from "./actions";
 import { allRowsSql } from "./wrap";
 import type { ResultSet } from "./resultset";
 import type { Rows, useSelection } from "./useGrid";
@@ -103,7 +102,7 @@ export function GridBar({ result, sql, rows, selection, onGo, onCopy, onPanel, p
           }))
         }
       />
-      <Button icon="board" label="Put on a board" onClick={() => adding.set({ cell: { text: sql, show: "table" } })} />
+      <Button icon="board" label="Put on a board" onClick={() => resultActions().putOnBoard(sql)} />
       {result.columns.some(isTime) && (
         <Button
           label="Times as the server has them (UTC), or of this computer's zone"
@@ -123,7 +122,7 @@ export function GridBar({ result, sql, rows, selection, onGo, onCopy, onPanel, p
             type="button"
             class="link-button"
             title="The server does it: a query around the query, in a tab of its own"
-            onClick={() => runInTab(all, "All rows")}
+            onClick={() => resultActions().runInTab(all, "All rows")}
           >
             Of all rows
           </button>

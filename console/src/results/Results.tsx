@@ -1,12 +1,11 @@
 /* What became of the statements of the tab in front: one run at a time, in one of the views. */
 import { useEffect, useReducer, useState } from "preact/hooks";
-import { resultViews } from "../app/places";
-import { activeTab, tabs } from "../editor/tabs";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { useStore } from "../state/store";
 import { plural, shownBytes, shownMs } from "./format";
 import { type Run, runs, selectedRun, selectRun } from "./run";
+import { resultViews } from "./views";
 
 const ICONS = { running: "▸", done: "✓", failed: "✗", cancelled: "■" } as const;
 
@@ -69,13 +68,13 @@ function RunList({ tabId, list, selected }: { tabId: string; list: Run[]; select
   );
 }
 
-export function Results() {
-  const tab = useStore(tabs, activeTab);
+/* tabId: of the tab in front; undefined: there is none. */
+export function Results({ tabId }: { tabId: string | undefined }) {
   const now = useStore(runs, (r) => r);
   const [viewId, setView] = useState<string | null>(null);
-  if (tab === undefined) return null;
-  const list = now.byTab[tab.id] ?? [];
-  const run = selectedRun(now, tab.id);
+  if (tabId === undefined) return null;
+  const list = now.byTab[tabId] ?? [];
+  const run = selectedRun(now, tabId);
   if (run === null)
     return (
       <section class="results empty" aria-label="Results" tabIndex={-1} data-pane="results">
@@ -94,10 +93,10 @@ export function Results() {
       tabIndex={-1}
       data-pane="results"
       data-run={run.id}
-      data-busy={now.busy[tab.id] === true}
+      data-busy={now.busy[tabId] === true}
     >
       <div class="result-bar">
-        {list.length > 1 && <RunList tabId={tab.id} list={list} selected={run} />}
+        {list.length > 1 && <RunList tabId={tabId} list={list} selected={run} />}
         {run.result !== null && (
           <div class="segments" role="group" aria-label="View">
             {resultViews.map((v) => (

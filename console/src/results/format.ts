@@ -56,3 +56,7 @@ export function cellShown(value: Cell, column: Column, utc: boolean): string {
   if (text.length > SHOWN_MAX) text = text.slice(0, SHOWN_MAX) + "…";
   return text.replace(/[\r\n\t]+/g, " ↵ ");
 }
+
+/* How many units of a column of times are a second, as the server counts them; 0: it has no times. */
+export const unitsPerSecond = (type: string): number =>
+  /^TIMESTAMP_NS/i.test(type) ? 1e9 : /^TIMESTAMP/i.test(type) ? 1e6 : /^DATE/i.test(type) ? 1e3 : 0;

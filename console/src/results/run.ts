@@ -4,9 +4,9 @@
  */
 import { ApiError, cancelQuery, exec, progress } from "../api/client";
 import type { Cell, Exchange } from "../api/types";
-import { addHistory } from "../features/history/history";
 import { prefs } from "../state/prefs";
 import { createUserStore, ofUser, userMap } from "../state/owner";
+import { createSignal } from "../state/signal";
 import { ResultSet } from "./resultset";
 
 export interface Run {
@@ -32,6 +32,9 @@ export interface Runs {
 }
 
 export const runs = createUserStore<Runs>({ byTab: {}, selected: {}, busy: {} });
+
+/* A statement has ended: done, failed or cancelled. */
+export const runEnded = createSignal<Run>();
 
 export interface Job {
   sql: string;
@@ -179,7 +182,7 @@ export async function runJobs(tabId: string, jobs: Job[], onEnd?: (run: Run) => 
       const good = await runOne(tabId, run, job, control);
       const ended = runs.get().byTab[tabId]?.find((r) => r.id === run.id);
       if (ended !== undefined) {
-        addHistory(ended);
+        runEnded.emit(ended);
         onEnd?.(ended);
       }
       if (!good || control.stop) break;

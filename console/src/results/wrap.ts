@@ -1,6 +1,6 @@
 /* Sort and filter of all rows of a result: a query around its query. Pure. */
 import type { Column } from "../api/types";
-import { canWrap } from "../features/chart/sql";
+import { canWrap } from "../sql/wrap";
 import { quoteName, quoteText } from "../sql/lexer";
 import type { Sort } from "./arrange";
 

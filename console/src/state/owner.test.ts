@@ -20,7 +20,7 @@ vi.stubGlobal("window", {
 
 const { createUserStore, hereSignal, ofUser, owner, quit, setOwner, userMap, whileHere } = await import("./owner");
 const { dbAll, dbPut } = await import("./db");
-const { closeTab, newTab, selectTab, setText, tabs } = await import("../editor/tabs");
+const { closeTab, newTab, selectTab, setText, tabClosed, tabs } = await import("../editor/tabs");
 const { addHistory, clearHistory, history } = await import("../features/history/history");
 const { prefs } = await import("./prefs");
 const { startWithout } = await import("../login/signon");
@@ -144,6 +144,18 @@ describe("late answers", () => {
   });
 });
 
+test("a closed tab is told of once, by its id", async () => {
+  await setOwner("user:carl");
+  const told: string[] = [];
+  const end = tabClosed.on((id) => void told.push(id));
+  const { id } = newTab("select 1");
+  closeTab(id);
+  closeTab(id);
+  end();
+  closeTab(newTab("select 2").id);
+  expect(told).toEqual([id]);
+});
+
 describe("what the browser keeps is each user's own", () => {
   test("tabs, closed ones, the one in front, history and choices come back to whom they belong, and to nobody else", async () => {
     await setOwner("user:ann");
@@ -208,6 +220,8 @@ describe("what the browser keeps is each user's own", () => {
 const OF_THE_PAGE: Record<string, string> = {
   "api/connection.ts connection": "whether the server is there",
   "api/connection.ts timer": "asks whether it is",
+  "api/credentials.ts entered": "functions, entered once",
+  "results/actions.ts entered": "functions, entered once",
   "app/Help.tsx help": "whether the list of keys is open",
   "ui/keys.ts table": "commands of what is on the page",
   "ui/notice.ts last": "a count",

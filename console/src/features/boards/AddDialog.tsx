@@ -5,16 +5,15 @@ import { go } from "../../state/route";
 import { useStore } from "../../state/store";
 import { Button } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
-import { boardOf, boardText, newBoard, newCell } from "./board";
-import { boardPath } from "./BoardsPage";
-import { adding } from "./adding";
+import { adding } from "../chart/adding";
+import { boardOf, boardPath, boardText, newBoard, newCell } from "./board";
 import { boards, keptNow, loadBoards, putBoard } from "./store";
 
 export function AddDialog() {
   const cell = useStore(adding, (a) => a.cell);
   const { list, readonly } = useStore(boards, (b) => b);
   const [name, setName] = useState("");
-  const [title, setTitle] = useState(cell?.title ?? "");
+  const [title, setTitle] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => void loadBoards(), []);
   const close = () => adding.set({ cell: null });

@@ -30,8 +30,8 @@ import {
   type Variable,
   WIDTHS,
   withVariables,
+  boardPath,
 } from "./board";
-import { boardPath } from "./BoardsPage";
 import { CellDialog } from "./CellDialog";
 import { CellBody } from "./CellView";
 import { boards, loadBoards, putBoard } from "./store";

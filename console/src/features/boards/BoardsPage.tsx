@@ -6,12 +6,9 @@ import { plural } from "../../results/format";
 import { useStore } from "../../state/store";
 import { Button } from "../../ui/Button";
 import { BoardPage } from "./BoardPage";
-import { boardOf, boardText, newBoard, newCell } from "./board";
+import { boardOf, boardText, newBoard, newCell, boardPath } from "./board";
 import "./boards.css";
 import { boards, keptNow, loadBoards, putBoard } from "./store";
-
-export const boardPath = (name: string, more: Record<string, string> = {}): string =>
-  `/boards?${new URLSearchParams({ name, ...more })}`;
 
 const FIRST_TEXT = "# A note\n\nText in **Markdown**, and cells of SQL below it.";
 

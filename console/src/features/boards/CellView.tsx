@@ -10,7 +10,8 @@ import type { ResultSet } from "../../results/resultset";
 import { prefs } from "../../state/prefs";
 import { useStore } from "../../state/store";
 import { Button } from "../../ui/Button";
-import { type Asked, type Cell, specFor } from "./board";
+import { specFor } from "../chart/saved";
+import type { Asked, Cell } from "./board";
 import { Markdown } from "./Markdown";
 import { useAsked } from "./useAsked";
 

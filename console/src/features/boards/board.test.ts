@@ -1,6 +1,7 @@
 /* Goal: a board survives being kept, whatever is in there; its statements are asked as they are meant. */
 import { expect, test } from "vitest";
-import { askedOf, boardOf, boardText, namesOf, newBoard, newCell, savedFor, specFor, withVariables } from "./board";
+import { savedFor, specFor } from "../chart/saved";
+import { askedOf, boardOf, boardText, namesOf, newBoard, newCell, withVariables } from "./board";
 
 test("what is kept is what was kept; what is broken is mended, or no board", () => {
   const board = {

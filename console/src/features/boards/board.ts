@@ -2,24 +2,14 @@
  * A board: cells of SQL (drawn as a chart, a table or one value) and of text, on a grid of twelve columns, with values for
  * the parameters of their statements, a time range and a time between two refreshes. As it is kept on the server. Pure.
  */
-import type { AxisOf, ChartSpec, ChartType } from "../chart/spec";
-import { TYPES } from "../chart/spec";
+import type { SavedSpec } from "../chart/saved";
+import { type AxisOf, type ChartType, TYPES } from "../chart/spec";
 import { withCondition } from "../../sql/interval";
 import { quoteName, quoteText, statements } from "../../sql/lexer";
 import { bind, parametersOf } from "../../sql/params";
 
 export type Show = "chart" | "table" | "value";
 export const SHOWS: Show[] = ["chart", "table", "value"];
-
-/* What a chart draws, by names of columns: a statement that is changed may have them elsewhere. */
-export interface SavedSpec {
-  type: ChartType;
-  x: string;
-  ys: string[];
-  series: string | null;
-  axes: Record<string, AxisOf>;
-  candle: string | null;
-}
 
 export interface Cell {
   id: string;
@@ -78,6 +68,10 @@ export const newCell = (part: Partial<Cell>): Cell => ({
   height: 280,
   ...part,
 });
+
+/* Where a board is, in the part of the address behind #. */
+export const boardPath = (name: string, more: Record<string, string> = {}): string =>
+  `/boards?${new URLSearchParams({ name, ...more })}`;
 
 type Loose = Record<string, unknown>;
 const object = (v: unknown): Loose => (typeof v === "object" && v !== null && !Array.isArray(v) ? (v as Loose) : {});
@@ -151,38 +145,6 @@ export function boardText(b: Board): string {
     refresh: b.refresh,
     events: b.events,
   });
-}
-
-type Columns = Array<{ name: string }>;
-
-/* null: the columns it speaks of are not there any more. */
-export function specFor(saved: SavedSpec | null, columns: Columns): ChartSpec | null {
-  if (saved === null) return null;
-  const at = (name: string): number => columns.findIndex((c) => c.name === name);
-  const ys = saved.ys.map(at).filter((i) => i >= 0);
-  const x = at(saved.x);
-  const series = saved.series === null ? -1 : at(saved.series);
-  if (x < 0 || ys.length === 0 || (saved.series !== null && series < 0)) return null;
-  return {
-    type: saved.type,
-    x,
-    ys,
-    series,
-    candle: saved.candle,
-    axes: Object.fromEntries(Object.entries(saved.axes).flatMap(([name, a]) => (at(name) < 0 ? [] : [[at(name), a]]))),
-  };
-}
-
-export function savedFor(spec: ChartSpec, columns: Columns): SavedSpec {
-  const name = (i: number): string => columns[i]?.name ?? "";
-  return {
-    type: spec.type,
-    x: name(spec.x),
-    ys: spec.ys.map(name),
-    series: spec.series < 0 ? null : name(spec.series),
-    candle: spec.candle,
-    axes: Object.fromEntries(Object.entries(spec.axes).map(([i, a]) => [name(Number(i)), a])),
-  };
 }
 
 /* Names of the parameters of all statements, as they come. */

@@ -1,8 +1,8 @@
 /* A result as a chart. */
 import { useState } from "preact/hooks";
 import { exec } from "../../api/client";
-import { adding } from "../boards/adding";
-import { savedFor } from "../boards/board";
+import { adding } from "./adding";
+import { savedFor } from "./saved";
 import { notify } from "../../ui/notice";
 import { newTab, tabs } from "../../editor/tabs";
 import { currentView } from "../../editor/view";
@@ -18,7 +18,8 @@ import "./chart.css";
 import { withInterval } from "../../sql/interval";
 import { type Line, savePng } from "./plot";
 import type { Picture } from "./source";
-import { canWrap, type Range, xText } from "./sql";
+import { canWrap } from "../../sql/wrap";
+import { type Range, xText } from "./sql";
 import { type AxisOf, type ChartSpec, type ChartType, guess, TYPES, xKind } from "./spec";
 import { isNumber } from "../../results/format";
 

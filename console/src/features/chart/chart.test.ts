@@ -3,7 +3,8 @@ import type { Column } from "../../api/types";
 import { withCondition, withInterval } from "../../sql/interval";
 import { candles, reduce } from "./reduce";
 import { guess, ohlcOf } from "./spec";
-import { bucketSql, canWrap, xText } from "./sql";
+import { canWrap } from "../../sql/wrap";
+import { bucketSql, xText } from "./sql";
 
 const columns = (text: string): Column[] =>
   text.split(" ").map((t) => ({ name: t.split(":")[0] ?? "", type: t.split(":")[1] ?? "" }));

@@ -11,7 +11,9 @@ import { authorization } from "../../login/signon";
 import address from "./worker.ts?worker&url";
 import type { FromWorker, ToWorker } from "./messages";
 import type { Candles, Drawn } from "./reduce";
-import { bucketSql, candleSql, canWrap, type Range, rangeSql, seriesSql, unitsPerSecond } from "./sql";
+import { unitsPerSecond } from "../../results/format";
+import { canWrap } from "../../sql/wrap";
+import { bucketSql, candleSql, type Range, rangeSql, seriesSql } from "./sql";
 import { type ChartSpec, ohlcOf, xKind } from "./spec";
 
 export const WHOLE_MAX = 50_000; /* rows that are read whole where the server could reduce them */

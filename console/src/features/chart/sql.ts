@@ -1,19 +1,8 @@
 /* Queries around a query, so that the server sends two points per pixel instead of all of them. Pure. */
 import type { Column } from "../../api/types";
-import { quoteName, quoteText, tokenize } from "../../sql/lexer";
+import { unitsPerSecond } from "../../results/format";
+import { quoteName, quoteText } from "../../sql/lexer";
 import type { ChartSpec, Ohlc } from "./spec";
-
-/* Can it stand in brackets in a FROM? Names that come twice cannot be told apart there. */
-export function canWrap(sql: string, columns: Column[]): boolean {
-  const first = tokenize(sql).find((t) => t.kind !== "comment" && !(t.kind === "sign" && sql[t.from] === "("));
-  const word = first === undefined ? "" : sql.slice(first.from, first.to).toLowerCase();
-  const names = new Set(columns.map((c) => c.name.toLowerCase()));
-  return (word === "select" || word === "with" || word === "declare") && names.size === columns.length;
-}
-
-/* A number of the x column: how the server counts it. */
-export const unitsPerSecond = (type: string): number =>
-  /^TIMESTAMP_NS/i.test(type) ? 1e9 : /^TIMESTAMP/i.test(type) ? 1e6 : /^DATE/i.test(type) ? 1e3 : 0;
 
 const name = (columns: Column[], i: number): string => quoteName(columns[i]?.name ?? "", () => true);
 const inner = (sql: string): string => `(\n${sql.replace(/;\s*$/, "")}\n)`;

@@ -1,7 +1,7 @@
 /* What was run, by any tab of this browser: in IndexedDB, of each user the newest 2,000. */
 import { dbDelete, dbOwn, dbPut } from "../../state/db";
 import { createUserStore, ofUser, owner, whileHere } from "../../state/owner";
-import type { Run } from "../../results/run";
+import { type Run, runEnded } from "../../results/run";
 
 export interface HistoryEntry {
   id: number;
@@ -49,6 +49,8 @@ export function addHistory(run: Run): void {
   void dbPut("history", { ...entry, user: owner.get().key });
   for (const gone of dropped) void dbDelete("history", gone.id);
 }
+
+runEnded.on(addHistory);
 
 export function clearHistory(): void {
   const { entries } = history.get();

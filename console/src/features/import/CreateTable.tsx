@@ -2,11 +2,12 @@
 import { useState } from "preact/hooks";
 import { notify } from "../../ui/notice";
 import { newTab } from "../../editor/tabs";
-import { change, reserved } from "../schema/model";
+import { changeTables, reserved } from "../../api/catalog";
 import { Button } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
 import { createSql, type NewColumn, type NewTable } from "./ddl";
-import { Check, Choice, isTimestamp, OwnerField, PARTITIONS, TypeField, TypeList } from "./fields";
+import { Check, Choice } from "../../ui/fields";
+import { isTimestamp, OwnerField, PARTITIONS, TypeField, TypeList } from "./fields";
 
 const START: NewTable = {
   name: "",
@@ -39,7 +40,7 @@ export function CreateTable({ onClose }: { onClose: () => void }) {
   const create = async () => {
     setBusy(true);
     try {
-      await change(sql);
+      await changeTables(sql);
       notify(`${table.name} is made.`);
       onClose();
     } catch (e) {

@@ -3,9 +3,9 @@
  * preview=true stores nothing), can be corrected, and then the file is sent.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { catalog, loadTables } from "../../api/catalog";
+import { catalog, loadTables, writtenName } from "../../api/catalog";
 import { shownBytes, shownCount } from "../../results/format";
-import { runInTab, written } from "../schema/actions";
+import { runInTab } from "../../editor/runInTab";
 import { useStore } from "../../state/store";
 import { Button } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
@@ -13,7 +13,8 @@ import { Icon } from "../../ui/Icon";
 import { isExternal } from "../../login/signon";
 import { type ColumnChange, withColumn } from "./columns";
 import { tableNameOf } from "./csv";
-import { Check, Choice, isTime, isTimestamp, NameList, OwnerField, PARTITIONS, TypeList } from "./fields";
+import { Check, Choice } from "../../ui/fields";
+import { isTime, isTimestamp, NameList, OwnerField, PARTITIONS, TypeList } from "./fields";
 import { Preview, Report } from "./Preview";
 import { type ImportReport, type ImportSettings, type Sample, sampleOf, type Upload, upload, withRows } from "./upload";
 
@@ -224,7 +225,7 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
               class="button primary"
               onClick={() => {
                 onClose();
-                runInTab(`SELECT * FROM ${written(phase.report.location)} LIMIT 100;`, phase.report.location);
+                runInTab(`SELECT * FROM ${writtenName(phase.report.location)} LIMIT 100;`, phase.report.location);
               }}
             >
               Look at it

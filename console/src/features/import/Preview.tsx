@@ -2,7 +2,8 @@
 import { plural, shownBytes } from "../../results/format";
 import type { ColumnChange } from "./columns";
 import { delimiterOf, readFault, readRecords } from "./csv";
-import { Draft, TypeField } from "./fields";
+import { Draft } from "../../ui/fields";
+import { TypeField } from "./fields";
 import { GROUP_BYTES, type ImportReport, type ImportSettings, type Sample, withinReach } from "./upload";
 
 const PREVIEW_ROWS = 20;

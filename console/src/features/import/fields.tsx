@@ -1,49 +1,13 @@
-/* Fields that both dialogs have. */
+/* Fields that both dialogs of the import have. */
 import { useEffect, useState } from "preact/hooks";
 import { catalog, columnsOf } from "../../api/catalog";
 import { rows } from "../../api/client";
-import { instance } from "../../app/Instance";
+import { instance } from "../../api/instance";
 import { isExternal } from "../../login/signon";
 import { useStore } from "../../state/store";
+import { Choice, Draft } from "../../ui/fields";
 
 export const PARTITIONS = ["NONE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR"];
-
-interface DraftProps {
-  value: string;
-  label: string;
-  title?: string | undefined;
-  placeholder?: string;
-  list?: string;
-  onChange: (text: string) => void;
-}
-/* A text that counts when it is finished. What is typed stays until then, and until `value` follows, however often the page is drawn meanwhile. */
-export function Draft({ value, label, title, placeholder, list, onChange }: DraftProps) {
-  const [draft, setDraft] = useState<string | null>(null);
-  useEffect(() => setDraft(null), [value]);
-  return (
-    <input
-      type="text"
-      title={title}
-      placeholder={placeholder}
-      list={list}
-      class="type-field"
-      value={draft ?? value}
-      aria-label={label}
-      spellcheck={false}
-      onInput={(e) => setDraft(e.currentTarget.value)}
-      onKeyDown={(e) => {
-        if (e.key !== "Enter") return;
-        e.preventDefault(); /* it ends the field, and not the dialog */
-        e.currentTarget.dispatchEvent(new Event("change", { bubbles: true }));
-      }}
-      onChange={(e) => {
-        const text = e.currentTarget.value.trim();
-        if (text === "" || text === value) setDraft(null);
-        if (text !== value) onChange(text);
-      }}
-    />
-  );
-}
 
 /* Any type of the server can be typed; those that it names are offered. */
 export const TypeField = ({
@@ -87,33 +51,6 @@ export function NameList({ table }: { table: string }) {
   );
 }
 
-export function Choice({
-  label,
-  value,
-  options,
-  onChange,
-  disabled = false,
-}: {
-  label: string;
-  value: string;
-  options: Array<[value: string, title: string]>;
-  onChange: (v: string) => void;
-  disabled?: boolean;
-}) {
-  return (
-    <label>
-      {label}
-      <select value={value} disabled={disabled} onChange={(e) => onChange(e.currentTarget.value)}>
-        {options.map(([v, title]) => (
-          <option key={v} value={v}>
-            {title}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
 /* Who can own a new table, where there is access control: the user, or a group of theirs. Users of the identity provider own nothing themselves. */
 export function OwnerField({ value, onChange }: { value: string; onChange: (owner: string) => void }) {
   const [groups, setGroups] = useState<string[] | null>(null);
@@ -143,14 +80,6 @@ export function OwnerField({ value, onChange }: { value: string; onChange: (owne
       ]}
       onChange={onChange}
     />
-  );
-}
-
-export function Check({ label, value, onChange }: { label: string; value: boolean; onChange: (v: boolean) => void }) {
-  return (
-    <label class="check">
-      <input type="checkbox" checked={value} onChange={(e) => onChange(e.currentTarget.checked)} /> {label}
-    </label>
   );
 }
 

@@ -3,7 +3,7 @@
  * no more than ten. The tree itself has the focus; aria-activedescendant says which row is meant.
  */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { catalog } from "../../api/catalog";
+import { catalog, writtenName } from "../../api/catalog";
 import { insertText } from "../../editor/view";
 import { openCreate, openImport } from "../import/open";
 import { plural, shownBytes, shownCount } from "../../results/format";
@@ -11,7 +11,7 @@ import { useStore } from "../../state/store";
 import { Button } from "../../ui/Button";
 import { Icon } from "../../ui/Icon";
 import { Menu, type MenuAt } from "../../ui/Menu";
-import { rowMenu, tableMenu, written } from "./actions";
+import { rowMenu, tableMenu } from "./actions";
 import { refreshSchema, schema, search, toggle } from "./model";
 import "./schema.css";
 import { parentOf, ROW_PX, treeRows, type TreeRow, windowOf } from "./tree";
@@ -111,8 +111,8 @@ const tableOf = (row: TreeRow): string | null =>
   row.kind === "table" || row.kind === "folder" ? row.table.name : null;
 
 function insert(row: TreeRow): void {
-  if (row.kind === "table") insertText(written(row.table.name));
-  else if (row.kind === "column") insertText(written(row.column.name));
+  if (row.kind === "table") insertText(writtenName(row.table.name));
+  else if (row.kind === "column") insertText(writtenName(row.column.name));
   else if (row.open !== undefined) toggle(row.id, tableOf(row));
 }
 

@@ -1,5 +1,6 @@
 /* What there is to know of a table: facts, columns, partitions, the statement that makes it; and its new name. */
 import { useEffect, useState } from "preact/hooks";
+import { changeTables, writtenName } from "../../api/catalog";
 import { rows } from "../../api/client";
 import { notify } from "../../ui/notice";
 import { newTab } from "../../editor/tabs";
@@ -8,8 +9,8 @@ import { quoteText } from "../../sql/lexer";
 import { useStore } from "../../state/store";
 import { Button } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
-import { shownTable, written } from "./actions";
-import { change, ddlOf, loadColumns, loadPartitions } from "./model";
+import { shownTable } from "./actions";
+import { ddlOf, loadColumns, loadPartitions } from "./model";
 import "./schema.css";
 import type { ColumnNode, PartitionNode, TableNode } from "./tree";
 
@@ -97,7 +98,7 @@ async function loadFacts(table: TableNode): Promise<Fact[]> {
       { what: "Query", value: text(m.view_sql) },
     );
     if (m.view_status === "invalid")
-      facts.push({ what: "Cure", value: `REFRESH MATERIALIZED VIEW ${written(table.name)} FULL` });
+      facts.push({ what: "Cure", value: `REFRESH MATERIALIZED VIEW ${writtenName(table.name)} FULL` });
   }
   return facts;
 }
@@ -266,7 +267,7 @@ function Rename({ table }: { table: TableNode }) {
   const [problem, setProblem] = useState<string | null>(null);
   const run = async () => {
     try {
-      await change(`RENAME TABLE ${written(table.name)} TO ${written(name)}`);
+      await changeTables(`RENAME TABLE ${writtenName(table.name)} TO ${writtenName(name)}`);
       notify(`${table.name} is ${name} now.`);
       close();
     } catch (e) {

@@ -1,31 +1,17 @@
 /* What can be done with a table of the explorer. */
-import { changesCatalog, loadTables } from "../../api/catalog";
+import { changeTables, writtenName } from "../../api/catalog";
 import { notify } from "../../ui/notice";
-import { newTab } from "../../editor/tabs";
+import { runInTab } from "../../editor/runInTab";
 import { insertText } from "../../editor/view";
 import { plural } from "../../results/format";
-import { type Run, runJobs } from "../../results/run";
-import { quoteName } from "../../sql/lexer";
 import { createUserStore } from "../../state/owner";
 import { confirm } from "../../ui/Confirm";
 import type { MenuItem } from "../../ui/Menu";
 import { openImport } from "../import/open";
-import { change, reserved } from "./model";
 import type { TableNode, TreeRow } from "./tree";
 
 export type Panel = "details" | "ddl" | "rename";
 export const shownTable = createUserStore<{ table: TableNode | null; panel: Panel }>({ table: null, panel: "details" });
-
-export const written = (name: string): string => quoteName(name, reserved);
-
-/* In a tab of its own, and run. */
-export function runInTab(sql: string, title: string): void {
-  const tab = newTab(sql, title);
-  const after = (run: Run) => {
-    if (run.state === "done" && changesCatalog(run.sql)) void loadTables().catch(() => undefined);
-  };
-  void runJobs(tab.id, [{ sql, from: 0, to: sql.length, params: [] }], after);
-}
 
 const KEYWORD = { table: "TABLE", view: "VIEW", "materialized view": "MATERIALIZED VIEW" } as const;
 
@@ -36,7 +22,7 @@ function truncate(table: TableNode): void {
     verb: "Truncate",
     name: table.name,
     run: async () => {
-      await change(`TRUNCATE TABLE ${written(table.name)}`);
+      await changeTables(`TRUNCATE TABLE ${writtenName(table.name)}`);
       notify(`${table.name} is empty.`);
     },
   });
@@ -50,14 +36,14 @@ function drop(table: TableNode): void {
     verb: "Drop",
     name: table.name,
     run: async () => {
-      await change(`DROP ${KEYWORD[table.kind]} ${written(table.name)}`);
+      await changeTables(`DROP ${KEYWORD[table.kind]} ${writtenName(table.name)}`);
       notify(`${table.name} is dropped.`);
     },
   });
 }
 
 export function tableMenu(table: TableNode): MenuItem[] {
-  const name = written(table.name);
+  const name = writtenName(table.name);
   const show = (panel: Panel) => () => shownTable.set({ table, panel });
   const sample = table.timestamp === null ? `SELECT * FROM ${name} LIMIT 100;` : `SELECT * FROM ${name} LIMIT -100;`;
   const items: MenuItem[] = [
@@ -82,8 +68,8 @@ export function tableMenu(table: TableNode): MenuItem[] {
 export function rowMenu(row: TreeRow): MenuItem[] {
   if (row.kind === "table" || row.kind === "folder") return tableMenu(row.table);
   if (row.kind === "column") {
-    const column = written(row.column.name);
-    const table = written(row.table.name);
+    const column = writtenName(row.column.name);
+    const table = writtenName(row.table.name);
     return [
       { title: "Insert the name", run: () => insertText(column) },
       {

@@ -1,7 +1,7 @@
 /* What the schema explorer knows: tables at once, columns and partitions of those that are opened. By SQL. */
-import { catalog, loadTables } from "../../api/catalog";
-import { ApiError, exec, rows } from "../../api/client";
-import { quoteName, quoteText } from "../../sql/lexer";
+import { writtenName } from "../../api/catalog";
+import { rows } from "../../api/client";
+import { quoteText } from "../../sql/lexer";
 import { createUserStore } from "../../state/owner";
 import {
   type ColumnNode,
@@ -196,18 +196,6 @@ export async function search(filter: string): Promise<void> {
 /* The statement that makes it. */
 export async function ddlOf(table: TableNode): Promise<string> {
   const what = { table: "TABLE", view: "VIEW", "materialized view": "MATERIALIZED VIEW" }[table.kind];
-  const found = await rows<{ ddl: string }>(`SHOW CREATE ${what} ${quoteName(table.name, reserved)}`);
+  const found = await rows<{ ddl: string }>(`SHOW CREATE ${what} ${writtenName(table.name)}`);
   return found[0]?.ddl ?? "";
-}
-
-export const reserved = (word: string): boolean => catalog.get().keywords.includes(word);
-
-/* A statement of the explorer itself; then the lists are asked for again. */
-export async function change(sql: string): Promise<void> {
-  try {
-    await exec(sql);
-  } catch (e) {
-    throw e instanceof ApiError ? new Error(e.message) : e;
-  }
-  await loadTables();
 }

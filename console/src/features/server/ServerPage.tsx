@@ -1,7 +1,7 @@
 /* What the server does now: statements that run, warnings, and its metrics as small charts. */
 import { useEffect, useState } from "preact/hooks";
 import { cancelQuery } from "../../api/client";
-import { instance, loadInstance } from "../../app/Instance";
+import { instance, loadInstance } from "../../api/instance";
 import { notify } from "../../ui/notice";
 import { shownBytes, shownMs } from "../../results/format";
 import { useStore } from "../../state/store";

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { rows } from "../../api/client";
 import type { Cell, Column } from "../../api/types";
-import { canWrap } from "../chart/sql";
+import { canWrap } from "../../sql/wrap";
 import { plural, shownCount } from "../../results/format";
 import type { ResultSet } from "../../results/resultset";
 import type { Run } from "../../results/run";

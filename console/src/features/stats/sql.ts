@@ -1,6 +1,6 @@
 /* Queries for the statistics of a column of a query. Pure. */
 import type { Column } from "../../api/types";
-import { unitsPerSecond } from "../chart/sql";
+import { unitsPerSecond } from "../../results/format";
 import { isNumber, isTime } from "../../results/format";
 import { quoteName } from "../../sql/lexer";
 
