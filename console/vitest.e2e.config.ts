@@ -7,7 +7,10 @@ export default defineConfig({
     exclude: process.env.ALM_TEST_ALL ? [] : ["e2e/**/*.long.test.ts"],
     environment: "node",
     fileParallelism: false,
-    /* A browser on a machine that is busy with more has a bad moment now and then. What fails twice is a fault; what needed the second try is named. */
+    /*
+     * A browser on a machine that is busy with more has a bad moment now and then. What fails twice is a fault; what
+     * needed the second try is named.
+     */
     retry: 1,
     expect: { poll: { timeout: 15_000 } },
     testTimeout: 60_000,

@@ -1,4 +1,7 @@
-/* Bad input and bad times: the server goes away, cells and results of every size, statements without end, storage that is full or cleared, logins. */
+/*
+ * Bad input and bad times: the server goes away, cells and results of every size, statements without end, storage
+ * that is full or cleared, logins.
+ */
 import type { Browser } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { around, cell, close, kept, launch, long, open, run, write } from "./browser";
@@ -46,7 +49,8 @@ describe("bad times", () => {
     const active = async () =>
       (
         await server.sql(
-          "select count() from query_activity() where query like '%1000000000000%' and query not like '%query_activity%'",
+          "select count() from query_activity() where query like '%1000000000000%' and query not " +
+            "like '%query_activity%'",
         )
       ).dataset[0]?.[0];
     await expect.poll(active).toBe(1);
@@ -72,7 +76,9 @@ describe("bad input", () => {
     const o = await open(browser, server.url);
     await run(
       o.page,
-      "select rpad('', 1000000, 'z') || rpad('', 1000000, 'y') || rpad('', 1000000, 'x') || rpad('', 1000000, 'w') || rpad('', 1000000, 'v') || rpad('', 1000000, 'u') || rpad('', 1000000, 't') || rpad('', 1000000, 's') || rpad('', 1000000, 'r') || rpad('', 1000000, 'q') t",
+      "select rpad('', 1000000, 'z') || rpad('', 1000000, 'y') || rpad('', 1000000, 'x') || rpad('', " +
+        "1000000, 'w') || rpad('', 1000000, 'v') || rpad('', 1000000, 'u') || rpad('', 1000000, 't') " +
+        "|| rpad('', 1000000, 's') || rpad('', 1000000, 'r') || rpad('', 1000000, 'q') t",
     );
     await expect.poll(async () => (await cell(o.page, 1, 2).textContent())?.length).toBeLessThan(500);
     await o.page.locator("[role=grid]").focus();

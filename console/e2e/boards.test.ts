@@ -13,7 +13,8 @@ around(
     browser = await launch();
     await server.sql("create table trades (ts timestamp, symbol symbol, price double) timestamp(ts) partition by day");
     await server.sql(
-      "insert into trades select timestamp_sequence('2026-01-01', 60000000), case when x % 2 = 0 then 'BTC' else 'ETH' end, x from long_sequence(1440)",
+      "insert into trades select timestamp_sequence('2026-01-01', 60000000), case when x % 2 = 0 " +
+        "then 'BTC' else 'ETH' end, x from long_sequence(1440)",
     );
     await server.sql("create table deployments (ts timestamp, what varchar) timestamp(ts) partition by day");
     await server.sql(
@@ -47,7 +48,7 @@ const sqlField = async (page: Page, text: string) => {
 };
 
 describe("boards", () => {
-  test("made by hand: a value, a chart, a text; parameters with choices, a time range; kept for all, and refreshed by itself", async () => {
+  test("made by hand: a value, a chart, a text; parameters, time range; kept for all, and refreshed", async () => {
     const o = await open(browser, server.url, { path: "/#/boards" });
     const { page } = o;
     await page.getByText("No boards yet.").waitFor();
@@ -104,7 +105,8 @@ describe("boards", () => {
     await page.getByLabel("Time range").selectOption("$today");
     await expect.poll(() => value(page, "Highest")).toBe("null");
     await page.goto(
-      `${server.url}/#/boards?${new URLSearchParams({ name: "My <b> board", only: "1", range: "2026-01-01", "@symbol": "BTC" })}`,
+      `${server.url}/#/boards?` +
+        new URLSearchParams({ name: "My <b> board", only: "1", range: "2026-01-01", "@symbol": "BTC" }).toString(),
     );
     await expect.poll(() => value(page, "Highest")).toBe("1,440");
     expect(await page.locator("header.head").count()).toBe(0);
@@ -113,7 +115,7 @@ describe("boards", () => {
     await close(o);
   });
 
-  test("cells are moved, changed in size, copied, taken away; an error and an empty answer are said; two at once: neither is lost", async () => {
+  test("cells are moved, changed in size, copied, taken away; errors; two at once: neither is lost", async () => {
     await keep("two", {
       cells: [
         { kind: "sql", title: "a", text: "select nope from trades", show: "table" },

@@ -12,7 +12,10 @@ const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 /* Tests for the nightly run alone. */
 export const long = process.env.ALM_TEST_ALL ? test : test.skip;
 
-/* What the tests of a file stand on. For a second try of a test it is made anew: the first one may have left anything. */
+/*
+ * What the tests of a file stand on. For a second try of a test it is made anew: the first one may have left
+ * anything.
+ */
 export function around(setUp: () => Promise<void>, tearDown: () => Promise<void>): void {
   beforeAll(setUp);
   afterAll(tearDown);
@@ -111,7 +114,10 @@ export async function run(page: Page, text?: string, all = false): Promise<void>
   });
 }
 
-/* Does what starts a run, and waits until all of that run has ended: what the page shows of an earlier one does not count. */
+/*
+ * Does what starts a run, and waits until all of that run has ended: what the page shows of an earlier one does not
+ * count.
+ */
 export async function ran(page: Page, start: () => Promise<unknown>): Promise<void> {
   const newest = () =>
     page.evaluate(() => Number(document.querySelector<HTMLElement>("[data-run][data-busy=false]")?.dataset.run ?? 0));

@@ -12,10 +12,12 @@ around(
     server = await new Server().start();
     browser = await launch();
     await server.sql(
-      'create table trades (timestamp timestamp, symbol symbol, price double, "odd name" long) timestamp(timestamp) partition by day',
+      'create table trades (timestamp timestamp, symbol symbol, price double, "odd name" long) ' +
+        "timestamp(timestamp) partition by day",
     );
     await server.sql(
-      "insert into trades select timestamp_sequence('2026-01-01', 1000000), rnd_symbol('BTC', 'ETH'), x * 0.25, x from long_sequence(100)",
+      "insert into trades select timestamp_sequence('2026-01-01', 1000000), rnd_symbol('BTC', " +
+        "'ETH'), x * 0.25, x from long_sequence(100)",
     );
   },
   async () => {
@@ -56,12 +58,13 @@ const watchErrors = (page: Page) =>
 const wrong = (page: Page) => page.locator(".cm-lintRange-error").allTextContents();
 
 describe("errors while typing", () => {
-  test("of all statements, without running them; the word at the caret has time; they go as the text gets right", async () => {
+  test("of all statements, which do not run; the word at the caret has time; gone as the text gets right", async () => {
     const o = await open(browser, server.url);
     const { page } = o;
     await write(
       page,
-      "create table made (a int); select a from made; select 'é😀', nope from trades; update trades set prise = @p where price > @p;\nselect 1",
+      "create table made (a int); select a from made; select 'é😀', nope from trades; update trades " +
+        "set prise = @p where price > @p;\nselect 1",
     );
     await expect.poll(() => wrong(page)).toEqual(["nope", "prise"]);
     await page.locator(".cm-lintRange-error").first().hover();
@@ -107,7 +110,8 @@ describe("time range", () => {
     await expect
       .poll(() => text(page))
       .toBe(
-        "select 1;\nselect count() c from trades where timestamp IN '$now - 24h..$now' AND (price > 1 or price < 0); select 2",
+        "select 1;\nselect count() c from trades where timestamp IN '$now - 24h..$now' AND (price > " +
+          "1 or price < 0); select 2",
       );
     await expect.poll(() => cell(page, 1, 2).textContent()).toBe("0");
     await page.getByRole("button", { name: /^Time range/ }).click();
@@ -169,7 +173,7 @@ describe("completion", () => {
     await close(o);
   });
 
-  test("what the place calls for: periods, ways to fill, spans of time, units, types, columns of the table that is changed; nothing else behind a value", async () => {
+  test("what the place calls for: periods, fills, spans, units, types, columns; nothing behind a value", async () => {
     const o = await open(browser, server.url);
     const { page } = o;
     await expect

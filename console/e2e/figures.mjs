@@ -1,4 +1,7 @@
-/* Figures of docs/console.md: node figures.mjs URL. Sizes on the wire, time until the page can be used, frames while rows scroll. */
+/*
+ * Figures of docs/console.md: node figures.mjs URL. Sizes on the wire, time until the page can be used, frames while
+ * rows scroll.
+ */
 import { chromium } from "playwright-core";
 
 const url = process.argv[2];
@@ -47,13 +50,17 @@ for (let i = 0; i < LOADS; i++) {
 }
 const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
 console.log(
-  `first load: ${loads[0].bytes} bytes on the wire, ${loads[0].files} requests, usable after ${Math.round(median(loads.map((l) => l.ready)))} ms, ${Math.round(median(loads.map((l) => l.busy)))} ms of the main thread's processor time (medians of ${LOADS})`,
+  `first load: ${loads[0].bytes} bytes on the wire, ${loads[0].files} requests, usable after ` +
+    `${Math.round(median(loads.map((l) => l.ready)))} ms, ` +
+    `${Math.round(median(loads.map((l) => l.busy)))} ms of the main thread's processor time (medians ` +
+    `of ${LOADS})`,
 );
 
 const { page } = loads[LOADS - 1];
 await page.locator(".cm-content").click();
 await page.keyboard.insertText(
-  "select x, rnd_double() a, rnd_str(5, 20, 2) b, timestamp_sequence('2026-01-01', 1000000) ts from long_sequence(1000000)",
+  "select x, rnd_double() a, rnd_str(5, 20, 2) b, timestamp_sequence('2026-01-01', 1000000) ts from " +
+    "long_sequence(1000000)",
 );
 const start = Date.now();
 await page.keyboard.press("F9");
@@ -61,7 +68,8 @@ await page.locator('.grid-row[aria-rowindex="2"] [data-column="0"]', { hasText: 
 const first = Date.now() - start;
 await page.locator(".run-summary:not(.running)").waitFor();
 console.log(
-  `1,000,000 rows, 4 columns: first page after ${first} ms, all held after ${Date.now() - start} ms: ${(await page.locator(".run-summary").textContent()) ?? ""}`,
+  `1,000,000 rows, 4 columns: first page after ${first} ms, all held after ${Date.now() - start} ms: ` +
+    `${(await page.locator(".run-summary").textContent()) ?? ""}`,
 );
 const session = await page.context().newCDPSession(page);
 await session.send("Performance.enable", { timeDomain: "threadTicks" });
@@ -84,7 +92,8 @@ const frames = await page.evaluate(
     }),
 );
 console.log(
-  `scrolling: median ${(1000 / median(frames)).toFixed(0)} frames a second, slowest twentieth ${(1000 / [...frames].sort((a, b) => b - a)[Math.floor(frames.length / 20)]).toFixed(0)}`,
+  `scrolling: median ${(1000 / median(frames)).toFixed(0)} frames a second, slowest twentieth ` +
+    `${(1000 / [...frames].sort((a, b) => b - a)[Math.floor(frames.length / 20)]).toFixed(0)}`,
 );
 console.log(
   `main thread: ${((await busy()) - before) / frames.length} ms of processor time a frame, ${frames.length} frames`,

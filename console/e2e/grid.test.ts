@@ -16,7 +16,8 @@ around(
       "create table trades (ts timestamp, symbol symbol, price double, amount long) timestamp(ts) partition by day",
     );
     await server.sql(
-      "insert into trades select timestamp_sequence('2026-01-01', 1000000), rnd_symbol('BTC', 'ETH'), x * 0.25, x from long_sequence(5000)",
+      "insert into trades select timestamp_sequence('2026-01-01', 1000000), rnd_symbol('BTC', " +
+        "'ETH'), x * 0.25, x from long_sequence(5000)",
     );
   },
   async () => {
@@ -107,7 +108,8 @@ describe("grid", () => {
     const html = "<img src=x onerror=alert(1)><b>x</b>";
     await run(
       o.page,
-      `select 9223372036854775807 a, 0.1 b, null::string c, '' d, '${html}' "<i>e</i>", -9223372036854775807 f, 1.0e300 g, 12345678901234567.89m h`,
+      `select 9223372036854775807 a, 0.1 b, null::string c, '' d, '${html}' "<i>e</i>", ` +
+        "-9223372036854775807 f, 1.0e300 g, 12345678901234567.89m h",
     );
     const texts = [];
     for (let c = 2; c <= 9; c++) texts.push(await cell(o.page, 1, c).textContent());

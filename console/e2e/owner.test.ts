@@ -1,6 +1,6 @@
 /*
- * Change of user: a log-out in any tab, or another user's log-in, removes all data of the previous user from the page. A user who logs
- * in again gets their own tabs and history back.
+ * Change of user: a log-out in any tab, or another user's log-in, removes all data of the previous user from the
+ * page. A user who logs in again gets their own tabs and history back.
  */
 import type { Browser, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
@@ -54,7 +54,10 @@ async function logOut(page: Page): Promise<void> {
   await page.getByRole("dialog", { name: "Log in" }).waitFor();
 }
 
-/* All text of the document, hidden elements included: field values, title attributes and the contents of shadow roots. */
+/*
+ * All text of the document, hidden elements included: field values, title attributes and the contents of shadow
+ * roots.
+ */
 const held = (page: Page) =>
   page.evaluate(() => {
     const texts = [document.title, location.href];

@@ -43,7 +43,7 @@ describe("page", () => {
     await close(o);
   });
 
-  test("a server without tables says what to do; the buttons of the panels lead back from another page; no mark is left on no text; lines wrap", async () => {
+  test("a server without tables says what to do; buttons lead back; no mark on no text; lines wrap", async () => {
     const o = await open(browser, server.url, { path: "/#/server" });
     const { page } = o;
     const tables = page.getByRole("button", { name: "Tables", exact: true });

@@ -1,5 +1,6 @@
 /*
- * The pictures of docs/images: `node e2e/pictures.mjs URL [FOLDER]`, against a new server with the demo table and its board (./dev run).
+ * The pictures of docs/images: `node e2e/pictures.mjs URL [FOLDER]`, against a new server with the demo table and its
+ * board (./dev run).
  */
 import { resolve } from "node:path";
 import { chromium } from "playwright-core";
@@ -8,13 +9,16 @@ const [url, folder = resolve(import.meta.dirname, "../../docs/images")] = proces
 if (url === undefined) throw new Error("node e2e/pictures.mjs URL [FOLDER]");
 
 const HOURS =
-  "SELECT timestamp, first(price) open, max(price) high, min(price) low, last(price) close, sum(amount) volume\nFROM trades\nWHERE symbol = 'BTC-USD' AND timestamp IN '2026-01-06'\nSAMPLE BY 1h";
+  "SELECT timestamp, first(price) open, max(price) high, min(price) low, last(price) close, " +
+  "sum(amount) volume\nFROM trades\nWHERE symbol = 'BTC-USD' AND timestamp IN '2026-01-06'\nSAMPLE " +
+  "BY 1h";
 const CSV = [
   "time,station,temperature,humidity,note",
   ...Array.from(
     { length: 12 },
     (_, i) =>
-      `2026-03-0${1 + (i % 3)}T0${i % 10}:00:00Z,S${i % 4},${i === 5 ? "warm" : (12.5 + i / 4).toFixed(2)},${40 + i},${i === 2 ? '"clear, dry"' : ""}`,
+      `2026-03-0${1 + (i % 3)}T0${i % 10}:00:00Z,S${i % 4},` +
+      `${i === 5 ? "warm" : (12.5 + i / 4).toFixed(2)},${40 + i},${i === 2 ? '"clear, dry"' : ""}`,
   ),
 ].join("\n");
 
@@ -66,7 +70,8 @@ await picture("error", { height: 520 }, (page) =>
 await picture("grid", { wait: 1500 }, async (page) => {
   await run(
     page,
-    "SELECT x, x * 0.5 half, rnd_symbol('a', 'b', 'c') s, timestamp_sequence('2026-01-01', 1000000) t FROM long_sequence(1000000)",
+    "SELECT x, x * 0.5 half, rnd_symbol('a', 'b', 'c') s, timestamp_sequence('2026-01-01', 1000000) " +
+      "t FROM long_sequence(1000000)",
   );
   await page.locator(".grid-scroller").focus();
   await page.keyboard.press("Control+End");

@@ -57,7 +57,10 @@ export class Provider {
 
 const ADMIN = ["admin", "for-the-tests"] as const;
 
-/* A server whose users are the provider's, with a table and groups: analysts may read, nohttp may not come in by HTTP. */
+/*
+ * A server whose users are the provider's, with a table and groups: analysts may read, nohttp may not come in by
+ * HTTP.
+ */
 export async function serverBeside(provider: Provider, more: Record<string, string> = {}): Promise<Server> {
   const server = await new Server({
     ALMANAC_ACL_OIDC_ENABLED: "true",

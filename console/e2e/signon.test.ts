@@ -1,6 +1,7 @@
 /*
- * Sign-on by OpenID Connect, the whole way: this page, a real provider (test/idp) and the server. Who comes in and who is told why not;
- * tokens that end, users that are disabled, tabs, the log-out; and answers that nobody asked for.
+ * Sign-on by OpenID Connect, the whole way: this page, a real provider (test/idp) and the server. Who comes in and
+ * who is told why not; tokens that end, users that are disabled, tabs, the log-out; and answers that nobody asked
+ * for.
  */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, describe, expect, test } from "vitest";
@@ -156,7 +157,7 @@ describe("who comes in", () => {
     await close(o);
   });
 
-  test("what all users share is changed with her token, where she may; else she is told so, and stays signed on", async () => {
+  test("what all users share is changed with her token, where she may; else she is told so and stays", async () => {
     const o = await into("alice", { path: "/#/boards", allow: /status of 403/ });
     const { page } = o;
     await expect.poll(() => userName(page).textContent()).toBe("Alice Analyst");
@@ -213,7 +214,7 @@ describe("answers of the provider", () => {
     await close(o);
   });
 
-  test("a state or code that nobody asked for, and one that was used: refused, nothing is sent to the provider", async () => {
+  test("a state or code that nobody asked for, or that was used: refused, nothing sent to the provider", async () => {
     const o = await start();
     const { page } = o;
     const before = await provider.count("token");

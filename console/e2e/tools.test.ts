@@ -1,4 +1,7 @@
-/* What stands around the editor: schema explorer, import, charts, server page and so on. One server and one browser for all of it. */
+/*
+ * What stands around the editor: schema explorer, import, charts, server page and so on. One server and one browser
+ * for all of it.
+ */
 import { gzipSync } from "node:zlib";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,10 +19,15 @@ around(
     server = await new Server().start();
     browser = await launch();
     await server.sql(
-      "CREATE TABLE trades AS (SELECT dateadd('s', (x * 4)::int, '2026-01-05T00:00:00.000000Z'::timestamp) ts, CASE WHEN x % 2 = 0 THEN 'BTC' ELSE 'ETH' END::symbol sym, 100 + sin(x / 1000.0) * 10 price, x::double amount FROM long_sequence(50000)) TIMESTAMP(ts) PARTITION BY DAY",
+      "CREATE TABLE trades AS (SELECT dateadd('s', (x * 4)::int, " +
+        "'2026-01-05T00:00:00.000000Z'::timestamp) ts, CASE WHEN x % 2 = 0 THEN 'BTC' ELSE 'ETH' " +
+        "END::symbol sym, 100 + sin(x / 1000.0) * 10 price, x::double amount FROM " +
+        "long_sequence(50000)) TIMESTAMP(ts) PARTITION BY DAY",
     );
     await server.sql(
-      "CREATE TABLE ticks AS (SELECT dateadd('s', x::int, '2026-01-05T00:00:00.000000Z'::timestamp) ts, CASE WHEN x % 2 = 0 THEN 'a' ELSE '<i>b</i>' END::symbol sym, sin(x / 9000.0) v, x::double w FROM long_sequence(200000)) TIMESTAMP(ts) PARTITION BY DAY",
+      "CREATE TABLE ticks AS (SELECT dateadd('s', x::int, '2026-01-05T00:00:00.000000Z'::timestamp) " +
+        "ts, CASE WHEN x % 2 = 0 THEN 'a' ELSE '<i>b</i>' END::symbol sym, sin(x / 9000.0) v, " +
+        "x::double w FROM long_sequence(200000)) TIMESTAMP(ts) PARTITION BY DAY",
     );
     await server.sql("CREATE VIEW newest AS (SELECT * FROM trades LATEST ON ts PARTITION BY sym)");
     await server.sql(`CREATE TABLE "${EVIL}" ("<b>c<b>" INT)`);
@@ -242,7 +250,8 @@ describe("import and create", () => {
     const lines = Array.from(
       { length: 60_000 },
       (_, i) =>
-        `2026-01-06T10:${String(Math.floor(i / 60) % 60).padStart(2, "0")}:${String(i % 60).padStart(2, "0")}.000000Z,${i},${Math.sin(i)}`,
+        `2026-01-06T10:${String(Math.floor(i / 60) % 60).padStart(2, "0")}:${String(i % 60).padStart(2, "0")}` +
+        `.000000Z,${i},${Math.sin(i)}`,
     );
     await page.locator("input[type=file]").setInputFiles({
       name: "packed.csv.gz",
@@ -324,7 +333,9 @@ describe("import and create", () => {
     await page.getByRole("button", { name: "Tables" }).click();
     await page.getByRole("button", { name: "Import a file" }).click();
     const small = await parquet(
-      "SELECT dateadd('s', x::int, '2026-01-06T10:00:00.000000Z'::timestamp) at, CASE WHEN x = 3 THEN 'oops' ELSE x::varchar END px, CASE WHEN x > 1 THEN '<b>x</b>' END::varchar note FROM long_sequence(50)",
+      "SELECT dateadd('s', x::int, '2026-01-06T10:00:00.000000Z'::timestamp) at, CASE WHEN x = 3 " +
+        "THEN 'oops' ELSE x::varchar END px, CASE WHEN x > 1 THEN '<b>x</b>' END::varchar note FROM " +
+        "long_sequence(50)",
     );
     await page.locator("input[type=file]").setInputFiles({ name: "Some ticks.parquet", mimeType: type, buffer: small });
     await page.getByText("Parquet, 50 rows").waitFor();
@@ -491,7 +502,8 @@ describe("beside the editor", () => {
     const { page } = o;
     await run(
       page,
-      "SELECT x, CASE WHEN x > 90 THEN null ELSE x * 0.5 END h, CASE WHEN x > 10 THEN 'b' ELSE '<a>' END t FROM long_sequence(100)",
+      "SELECT x, CASE WHEN x > 90 THEN null ELSE x * 0.5 END h, CASE WHEN x > 10 THEN 'b' ELSE '<a>' " +
+        "END t FROM long_sequence(100)",
     );
     await page.getByRole("button", { name: "Column statistics" }).click();
     await page.getByRole("button", { name: "h", exact: true }).click();
@@ -546,7 +558,8 @@ describe("beside the editor", () => {
       .toMatch(/^date_trunc.*date_trunc\(/);
     expect(await axe(page)).toEqual([]);
     const long = fetch(
-      `${server.url}/exec?${new URLSearchParams({ query: "SELECT sum(sqrt(x)) FROM long_sequence(100000000000)" }).toString()}`,
+      `${server.url}/exec?` +
+        new URLSearchParams({ query: "SELECT sum(sqrt(x)) FROM long_sequence(100000000000)" }).toString(),
     ).then((r) => r.json() as Promise<{ error: string }>);
     await page.getByRole("button", { name: "Server", exact: true }).click();
     await page.locator(".server-queries tr", { hasText: "long_sequence(100000000000)" }).getByRole("button").click();

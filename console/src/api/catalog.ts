@@ -82,7 +82,9 @@ const ANY_MAX = 50;
 /* Columns of all tables whose name begins so: for a statement that names no table yet. */
 export async function anyColumns(start: string): Promise<Array<{ name: string; where: string }>> {
   const sql =
-    "SELECT column_name name, first(table_name) home, count() n FROM information_schema.columns WHERE table_schema = 'public' AND starts_with(lower(column_name), $1) GROUP BY column_name ORDER BY n DESC, name";
+    "SELECT column_name name, first(table_name) home, count() n FROM information_schema.columns " +
+    "WHERE table_schema = 'public' AND starts_with(lower(column_name), $1) GROUP BY column_name " +
+    "ORDER BY n DESC, name";
   const found = await rows<{ name: string; home: string; n: number }>(`${sql} LIMIT ${ANY_MAX}`, {
     params: [start.toLowerCase()],
     timeoutSeconds: 1,

@@ -1,4 +1,7 @@
-/* Goal: the first page of an answer that is still coming. Method: every beginning of an answer as the server writes it. */
+/*
+ * Goal: the first page of an answer that is still coming. Method: every beginning of an answer as the server writes
+ * it.
+ */
 import { expect, test } from "vitest";
 import { pageOf } from "./client";
 
@@ -16,7 +19,9 @@ const head = JSON.stringify({
   ],
   timestamp: -1,
 }).slice(0, -1);
-const whole = `${head},"dataset":[${rows.map((r, i) => `${i > 0 ? "," : ""}${JSON.stringify(r)}\n`).join("")}],"count":3,"snapshot":"n","complete":true}`;
+const whole =
+  `${head},"dataset":[${rows.map((r, i) => `${i > 0 ? "," : ""}${JSON.stringify(r)}\n`).join("")}],` +
+  `"count":3,"snapshot":"n","complete":true}`;
 
 test("whatever has come, the page is there when its rows are", () => {
   for (const wanted of [1, 2, 3]) {

@@ -1,6 +1,7 @@
 /*
  * The server's REST interface, as the console uses it. Errors are ApiError: with the server's message and the
- * position in the statement (UTF-16 units, as the server counts, too; -1: none); status 0: the server could not be reached.
+ * position in the statement (UTF-16 units, as the server counts, too; -1: none); status 0: the server could not be
+ * reached.
  */
 import { reportFound, reportLost, url } from "./connection";
 import { hereSignal, ofUser, whileHere } from "../state/owner";
@@ -62,7 +63,7 @@ async function answered(
       ...within(here, init.signal),
       headers: { ...MARK, ...headers, ...init.headers },
     });
-  } catch (e) {
+  } catch {
     if (init.signal?.aborted === true || here?.aborted === true) throw new ApiError(-1, "cancelled");
     reportLost();
     throw new ApiError(0, "The server does not answer.");
@@ -115,7 +116,10 @@ interface Wire {
 
 const ROWS = '"dataset":[';
 
-/* The first rows of an answer that is still coming: each ends with a line feed, which stands nowhere else. null: it has no rows. Pure. */
+/*
+ * The first rows of an answer that is still coming: each ends with a line feed, which stands nowhere else. null: it
+ * has no rows. Pure.
+ */
 export function pageOf(sql: string, text: string, rows: number): RowsAnswer | null {
   const begin = text.indexOf(ROWS); /* quotes in texts before it are escaped */
   if (begin < 0) return null;

@@ -32,7 +32,7 @@ export const instance = createUserStore<State>({
 
 export function instanceOf(preferences: Record<string, unknown>): Instance {
   const text = (key: string, max: number) =>
-    typeof preferences[key] === "string" ? (preferences[key] as string).slice(0, max) : "";
+    typeof preferences[key] === "string" ? preferences[key].slice(0, max) : "";
   const colour = text("instance_rgb", 1);
   return {
     name: text("instance_name", 100),

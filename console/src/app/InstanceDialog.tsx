@@ -42,6 +42,7 @@ export function InstanceDialog() {
   const [draft, setDraft] = useState<Instance>(opened);
   const [problem, setProblem] = useState<string | null>(null);
   const change = (part: Partial<Instance>) => setDraft((d) => ({ ...d, ...part }));
+  const paint = (colour: Colour | "") => change({ colour });
   const close = () => editing.set({ open: false });
   const save = async () => {
     try {
@@ -87,7 +88,7 @@ export function InstanceDialog() {
           <legend>Colour</legend>
           {(["", ...Object.keys(COLOURS)] as Array<Colour | "">).map((c) => (
             <label key={c} class="check">
-              <input type="radio" name="colour" checked={draft.colour === c} onChange={() => change({ colour: c })} />{" "}
+              <input type="radio" name="colour" checked={draft.colour === c} onChange={() => paint(c)} />{" "}
               <span class={c === "" ? "" : `instance-swatch tag-${c}`}>{c === "" ? "none" : COLOURS[c]}</span>
             </label>
           ))}

@@ -1,6 +1,7 @@
 /*
- * Before statements run that take much away at once: DROP, TRUNCATE, UPDATE and DELETE without WHERE. And before all statements of a tab
- * do, which is one key away from the one at the cursor; that question can be left out from then on.
+ * Before statements run that take much away at once: DROP, TRUNCATE, UPDATE and DELETE without WHERE. And before all
+ * statements of a tab do, which is one key away from the one at the cursor; that question can be left out from then
+ * on.
  */
 import { prefs } from "../state/prefs";
 import { createUserStore } from "../state/owner";

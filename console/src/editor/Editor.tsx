@@ -1,6 +1,7 @@
 /*
  * The editor of the tab in front: CodeMirror in a shadow root, because there it takes its style sheets as objects and
- * the page needs no inline styles (Content-Security-Policy). Each tab keeps its own history of changes and its selection.
+ * the page needs no inline styles (Content-Security-Policy). Each tab keeps its own history of changes and its
+ * selection.
  */
 import {
   acceptCompletion,

@@ -1,6 +1,6 @@
 /*
- * Errors while one types: the server looks at all statements of the tab without running any, a moment after the last key.
- * A question that the next key makes old is given up. The word that is being typed is not called wrong at once.
+ * Errors while one types: the server looks at all statements of the tab without running any, a moment after the last
+ * key. A question that the next key makes old is given up. The word that is being typed is not called wrong at once.
  */
 import type { EditorState } from "@codemirror/state";
 import { type EditorView, ViewPlugin, type ViewUpdate } from "@codemirror/view";

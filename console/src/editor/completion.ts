@@ -43,12 +43,14 @@ const SNIPPETS: Array<[label: string, text: string, info: string]> = [
   ],
   [
     "candles",
-    "SELECT ${timestamp}, first(${price}) open, max(${price}) high, min(${price}) low, last(${price}) close FROM ${table} SAMPLE BY ${1h}",
+    "SELECT ${timestamp}, first(${price}) open, max(${price}) high, min(${price}) low, " +
+      "last(${price}) close FROM ${table} SAMPLE BY ${1h}",
     "Open, high, low, close",
   ],
   [
     "create table",
-    "CREATE TABLE ${name} (\n  timestamp TIMESTAMP,\n  ${symbol} SYMBOL,\n  ${value} DOUBLE\n) TIMESTAMP(timestamp) PARTITION BY ${DAY}",
+    "CREATE TABLE ${name} (\n  timestamp TIMESTAMP,\n  ${symbol} SYMBOL,\n  ${value} DOUBLE\n) " +
+      "TIMESTAMP(timestamp) PARTITION BY ${DAY}",
     "A table by time",
   ],
   ["insert into", "INSERT INTO ${table} (${columns}) VALUES (${values})", "Rows"],

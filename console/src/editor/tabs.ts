@@ -1,6 +1,7 @@
 /* The tabs of the editor: texts with titles, in order. Kept in IndexedDB as they are typed, of each user apart. */
 import { dbDelete, dbOwn, dbPut, storage } from "../state/db";
 import { createUserStore, ofUser, owner, ownName, whileHere } from "../state/owner";
+import { randomHex } from "../state/random";
 import { createSignal } from "../state/signal";
 import { leaving } from "../login/signon";
 
@@ -32,7 +33,7 @@ export const tabClosed = createSignal<string>();
 
 export const activeTab = (now: Tabs): Tab | undefined => now.list.find((t) => t.id === now.active);
 
-const newId = () => [...crypto.getRandomValues(new Uint8Array(8))].map((b) => b.toString(16).padStart(2, "0")).join("");
+const newId = () => randomHex(8);
 
 function freeTitle(list: Tab[]): string {
   for (let n = 1; ; n++) if (!list.some((t) => t.title === `Query ${n}`)) return `Query ${n}`;

@@ -1,4 +1,7 @@
-/* The page before the page: user and password, or the identity provider, when the server asks who is there; and for whom it does not let in. */
+/*
+ * The page before the page: user and password, or the identity provider, when the server asks who is there; and for
+ * whom it does not let in.
+ */
 import { useState } from "preact/hooks";
 import { loadCatalog } from "../api/catalog";
 import { setOwner } from "../state/owner";
@@ -20,8 +23,8 @@ import {
 } from "./signon";
 
 /*
- * Asks the server for the current user and makes it the owner of the page. adopt: was this user's session active before the page loaded?
- * Only then are records without an owner, written by older versions, assigned to it.
+ * Asks the server for the current user and makes it the owner of the page. adopt: was this user's session active
+ * before the page loaded? Only then are records without an owner, written by older versions, assigned to it.
  */
 export async function loadUser(adopt: (user: string | null) => boolean = () => false): Promise<void> {
   const [found, facts] = await Promise.all([
@@ -43,13 +46,15 @@ export async function loadUser(adopt: (user: string | null) => boolean = () => f
   await Promise.all([loadCatalog(), loadInstance()]);
 }
 
+const textOf = (value: FormDataEntryValue | null): string => (typeof value === "string" ? value : "");
+
 function PasswordForm({ onProblem }: { onProblem: (text: string | null) => void }) {
   const [busy, setBusy] = useState(false);
   const submit = async (form: HTMLFormElement) => {
     const data = new FormData(form);
     setBusy(true);
     try {
-      await login(String(data.get("user")), String(data.get("password")));
+      await login(textOf(data.get("user")), textOf(data.get("password")));
       rememberPassword(true);
       onProblem(null);
       await loadUser();

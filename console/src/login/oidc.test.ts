@@ -1,6 +1,7 @@
 /*
- * Goal: what is sent to the provider is what the rules ask for, and of its answers only the right one counts. Method: a token end point
- * made here, whose ID tokens and errors are wrong in one way after the other; the real provider is for e2e/signon.test.ts.
+ * Goal: what is sent to the provider is what the rules ask for, and of its answers only the right one counts. Method:
+ * a token end point made here, whose ID tokens and errors are wrong in one way after the other; the real provider is
+ * for e2e/signon.test.ts.
  */
 import { beforeEach, expect, test, vi } from "vitest";
 import { address, providerOf } from "./config";

@@ -1,7 +1,7 @@
 /*
- * The exchange with the identity provider: OpenID Connect, authorization code with PKCE (S256), state and nonce. What belongs to one
- * sign-on stands in the session storage of this tab until the answer comes, and goes before that is looked at: no answer
- * counts twice. Nothing of a token is stored.
+ * The exchange with the identity provider: OpenID Connect, authorization code with PKCE (S256), state and nonce. What
+ * belongs to one sign-on stands in the session storage of this tab until the answer comes, and goes before that is
+ * looked at: no answer counts twice. Nothing of a token is stored.
  */
 import * as oauth from "oauth4webapi";
 import type { Renewed, Tokens } from "./tokens";

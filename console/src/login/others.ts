@@ -1,4 +1,7 @@
-/* Pages of one browser tell one another who is here: they share a cookie, so that a log-out or another user in one is one in all. */
+/*
+ * Pages of one browser tell one another who is here: they share a cookie, so that a log-out or another user in one is
+ * one in all.
+ */
 import { owner, type OwnerKey, quit } from "../state/owner";
 
 const CHANNEL = "almanac.user";

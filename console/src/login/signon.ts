@@ -1,7 +1,7 @@
 /*
- * Sign-on by the identity provider, where the server has one: what happens when the page opens, and when the sign-on ends. The exchange
- * itself is in oidc.ts, whose code comes when it is needed; tokens are in tokens.ts. Of a sign-on the browser keeps that there was
- * one and the name, for the next visit.
+ * Sign-on by the identity provider, where the server has one: what happens when the page opens, and when the sign-on
+ * ends. The exchange itself is in oidc.ts, whose code comes when it is needed; tokens are in tokens.ts. Of a sign-on
+ * the browser keeps that there was one and the name, for the next visit.
  */
 import { enterCredentials, NobodyError } from "../api/credentials";
 import { createSignal } from "../state/signal";
@@ -115,7 +115,10 @@ export async function toProvider(prompt: "none" | "login" | null): Promise<boole
   }
 }
 
-/* Who logged out has left. Whose sign-on ran out may be back in a moment: till it is known who comes, the page is hidden (App.tsx). */
+/*
+ * Who logged out has left. Whose sign-on ran out may be back in a moment: till it is known who comes, the page is
+ * hidden (App.tsx).
+ */
 function ended(why: string): void {
   if (why === LOGGED_OUT_ELSEWHERE) void setOwner(null);
   cookieOf = null;
@@ -151,7 +154,10 @@ export async function logOutOfProvider(end: () => Promise<void>): Promise<void> 
 /* The server cannot be asked what it wants: requests find out. */
 export const startWithout = () => settle();
 
-/* settings: config of /settings. True: go on, and ask the server who we are. False: the page waits for a login, or goes away. */
+/*
+ * settings: config of /settings. True: go on, and ask the server who we are. False: the page waits for a login, or
+ * goes away.
+ */
 export async function startSignOn(
   settings: Record<string, unknown>,
   returned: URLSearchParams | null,
@@ -224,7 +230,10 @@ export const wasHere = (user: string | null): boolean => user !== null && nameBe
 /* A user of the provider, who can own nothing. */
 export const isExternal = (): boolean => keeper?.get() != null;
 
-/* The header of a request, and the token in it; nothing without a sign-on. Before there is one, nothing is asked that wants to know. */
+/*
+ * The header of a request, and the token in it; nothing without a sign-on. Before there is one, nothing is asked that
+ * wants to know.
+ */
 export async function authorization(): Promise<{ headers: Record<string, string>; used: string | null }> {
   await settled;
   if (config !== null && keeper?.get() === null && !hadPassword()) throw new NobodyError("Log in first.");
@@ -241,7 +250,8 @@ export async function refused(used: string | null): Promise<boolean> {
       force = fresh; /* what the provider gave at once was not taken: it has to ask */
       ended(
         fresh
-          ? "The server does not take the sign-on of the identity provider. Try another account; else its administrator finds the reason in the log of the server."
+          ? "The server does not take the sign-on of the identity provider. Try another account; else " +
+              "its administrator finds the reason in the log of the server."
           : "The server does not take your sign-on any more.",
       );
     }

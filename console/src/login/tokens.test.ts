@@ -1,4 +1,7 @@
-/* Goal: one tab renews for all, at the right time; an end is an end everywhere, and a provider that is away is none. Method: keepers that share a channel and a lock made here. */
+/*
+ * Goal: one tab renews for all, at the right time; an end is an end everywhere, and a provider that is away is none.
+ * Method: keepers that share a channel and a lock made here.
+ */
 import { afterEach, expect, test } from "vitest";
 import { AwayError, createKeeper, isStale, type Keeper, type Renewed, type Tokens } from "./tokens";
 
@@ -46,7 +49,7 @@ function tab(overs: string[] = []): Keeper {
     return answer(old);
   };
   const keeper = createKeeper({
-    channel: channel as never,
+    channel: channel,
     lock,
     others: async () => mine.length - 1,
     renew,
@@ -113,7 +116,7 @@ test("an end is told in all tabs, once; then there is no header", async () => {
   expect(calls.length).toBe(1);
 });
 
-test("a provider that is away: what is still good is used, then the request fails and nobody is logged out", async () => {
+test("a provider that is away: what is still good is used, then the request fails; nobody is logged out", async () => {
   const a = tab();
   a.set(at(0, 2000));
   time = 1900;

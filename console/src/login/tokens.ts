@@ -1,7 +1,7 @@
 /*
- * The tokens of a sign-on: in memory alone, the same in all tabs of this browser that have the page open. They tell one another over
- * a BroadcastChannel, which pages of this origin hear and nobody else. One tab asks for new ones, before the old ones end; the
- * others wait for it (Web Locks) and get what it got.
+ * The tokens of a sign-on: in memory alone, the same in all tabs of this browser that have the page open. They tell
+ * one another over a BroadcastChannel, which pages of this origin hear and nobody else. One tab asks for new ones,
+ * before the old ones end; the others wait for it (Web Locks) and get what it got.
  */
 export interface Tokens {
   bearer: string; /* what requests carry: the access token, or the ID token where groups are in that */
@@ -83,7 +83,10 @@ export function createKeeper({ channel, lock, others, renew, onOver, now }: Arou
       channel.postMessage({ kind: "ask" });
     });
   };
-  /* A refresh token may count once, and who had the lock before may have used it: what the others have is heard first. */
+  /*
+   * A refresh token may count once, and who had the lock before may have used it: what the others have is heard
+   * first.
+   */
   const refresh = (old: Tokens): Promise<void> => {
     running ??= new Promise<void>((done, fail) => {
       lock(async () => {
@@ -127,7 +130,7 @@ export function createKeeper({ channel, lock, others, renew, onOver, now }: Arou
 export const browserChannel = () => new BroadcastChannel(CHANNEL);
 /* Pages without TLS on other hosts than this one have no locks, and no way to sign on either. */
 export const browserLock = <T>(work: () => Promise<T>): Promise<T> =>
-  (navigator.locks === undefined ? work() : navigator.locks.request(LOCK, work)) as Promise<T>;
+  navigator.locks === undefined ? work() : navigator.locks.request(LOCK, work);
 
 let counted = false;
 /* Tabs of this origin that have come as far as this one. */

@@ -129,7 +129,8 @@ export function GridBar({ result, sql, rows, selection, onGo, onCopy, onPanel, p
         )}
         {rows.arranged && loaded >= result.count && `Sorted and filtered here. `}
         {result.cut &&
-          `The server holds no more than these ${plural(result.count, "row")} of the result: download it, or add a LIMIT. `}
+          `The server holds no more than these ${plural(result.count, "row")} of the result: ` +
+            "download it, or add a LIMIT. "}
         {result.pending && "The rows behind these are still coming. "}
         {chosen > 1 && `${shownCount(chosen)} cells selected.`}
       </p>

@@ -68,6 +68,12 @@ function RunList({ tabId, list, selected }: { tabId: string; list: Run[]; select
   );
 }
 
+const EDITOR_KEYS = (
+  <>
+    <kbd>F9</kbd> or <kbd>Ctrl+Enter</kbd> runs the statement at the cursor
+  </>
+);
+
 /* tabId: of the tab in front; undefined: there is none. */
 export function Results({ tabId }: { tabId: string | undefined }) {
   const now = useStore(runs, (r) => r);
@@ -79,8 +85,7 @@ export function Results({ tabId }: { tabId: string | undefined }) {
     return (
       <section class="results empty" aria-label="Results" tabIndex={-1} data-pane="results">
         <p>
-          Results appear here. <kbd>F9</kbd> or <kbd>Ctrl+Enter</kbd> runs the statement at the cursor, <kbd>?</kbd>{" "}
-          lists the keys.
+          Results appear here. {EDITOR_KEYS}, <kbd>?</kbd> lists the keys.
         </p>
       </section>
     );

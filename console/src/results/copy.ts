@@ -57,7 +57,8 @@ function jsonText(columns: Column[], rows: Row[]): string {
     seen.set(c.name, n);
     return JSON.stringify(n === 1 ? c.name : `${c.name}_${n}`);
   });
-  return `[\n${rows.map((r) => `  {${columns.map((c, i) => `${names[i]}: ${jsonCell(r[i] ?? null, c)}`).join(", ")}}`).join(",\n")}\n]\n`;
+  const object = (r: Row) => columns.map((c, i) => `${names[i]}: ${jsonCell(r[i] ?? null, c)}`).join(", ");
+  return `[\n${rows.map((r) => `  {${object(r)}}`).join(",\n")}\n]\n`;
 }
 
 /* `head`: with the names of the columns, where the form can do without. */

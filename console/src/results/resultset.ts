@@ -1,7 +1,8 @@
 /*
  * The rows of one statement, page by page. Pages come from the server as they are looked at, and the ones looked at
- * longest ago go when there are too many. The server holds the rows (snapshots in docs/reference/rest.md): page 2 belongs
- * to page 1, and what is written meanwhile changes nothing. The first page may be there while the rows behind it are still made.
+ * longest ago go when there are too many. The server holds the rows (snapshots in docs/reference/rest.md): page 2
+ * belongs to page 1, and what is written meanwhile changes nothing. The first page may be there while the rows behind
+ * it are still made.
  */
 import { ApiError, dropSnapshot, snapshotRows } from "../api/client";
 import type { Column, Row, RowsAnswer } from "../api/types";

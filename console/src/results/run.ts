@@ -6,6 +6,7 @@ import { ApiError, cancelQuery, exec, progress } from "../api/client";
 import type { Cell, Exchange } from "../api/types";
 import { prefs } from "../state/prefs";
 import { createUserStore, ofUser, userMap } from "../state/owner";
+import { randomHex } from "../state/random";
 import { createSignal } from "../state/signal";
 import { ResultSet } from "./resultset";
 
@@ -89,9 +90,6 @@ export function forgetRuns(tabId: string): void {
   });
 }
 
-const newTag = () =>
-  "console-" + [...crypto.getRandomValues(new Uint8Array(12))].map((b) => b.toString(16).padStart(2, "0")).join("");
-
 /* The rows are held by the server, so that pages belong together. */
 async function runOne(
   tabId: string,
@@ -172,7 +170,7 @@ function start(tabId: string, job: Job): Run {
 /* Replaces what the tab showed. Nothing, while the tab is busy. */
 export async function runJobs(tabId: string, jobs: Job[], onEnd?: (run: Run) => void): Promise<void> {
   if (controllers.has(tabId) || jobs.length === 0) return;
-  const control = { abort: new AbortController(), tag: newTag(), stop: false };
+  const control = { abort: new AbortController(), tag: `console-${randomHex(12)}`, stop: false };
   controllers.set(tabId, control);
   dropResults(tabId);
   runs.set((now) => ({ byTab: { ...now.byTab, [tabId]: [] }, busy: { ...now.busy, [tabId]: true } }));

@@ -1,4 +1,7 @@
-/* What a grid is about: places of the columns, selection, sort and filter. Column layouts are kept by the columns they are of. */
+/*
+ * What a grid is about: places of the columns, selection, sort and filter. Column layouts are kept by the columns
+ * they are of.
+ */
 import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
 import type { Row } from "../api/types";
 import { dbGet, dbPut } from "../state/db";
@@ -76,7 +79,10 @@ export function useLayout(result: ResultSet, utc: boolean) {
     void dbPut("values", { key, ...next });
     setLayout(next);
   };
-  /* Digits of numbers are not cut: rows that come into sight make their columns wider, where nobody has chosen widths. */
+  /*
+   * Digits of numbers are not cut: rows that come into sight make their columns wider, where nobody has chosen
+   * widths.
+   */
   const widen = (columns: number[], rows: Row[]) => {
     if (layouts.has(key)) return;
     const widths = [...layout.widths];
@@ -165,7 +171,7 @@ export function useSelection(rows: number, columns: number) {
       bottom: Math.max(a.row, b.row),
       left: Math.min(a.column, b.column),
       right: Math.max(a.column, b.column),
-    } as Range,
+    },
     go: (to: Place, extend = false) => {
       setActive(clamp(to));
       if (!extend) setAnchor(clamp(to));

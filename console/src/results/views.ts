@@ -1,4 +1,7 @@
-/* The views of a result, in the order of their buttons: layers above enter them, and Results.tsx knows none of them by name. */
+/*
+ * The views of a result, in the order of their buttons: layers above enter them, and Results.tsx knows none of them
+ * by name.
+ */
 import type { ComponentType } from "preact";
 import type { IconName } from "../ui/Icon";
 import type { Run } from "./run";

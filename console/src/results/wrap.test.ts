@@ -13,7 +13,9 @@ test("sort and filter around the query", () => {
     'SELECT * FROM (\nselect * from t\n)\nORDER BY "a b" DESC;',
   );
   expect(allRowsSql("select 1 -- c", columns, null, " It's  x ")).toBe(
-    `SELECT * FROM (\nselect 1 -- c\n)\nWHERE (strpos(lower("a b"::varchar), 'it''s') > 0 OR strpos(lower("t"::varchar), 'it''s') > 0)\n  AND (strpos(lower("a b"::varchar), 'x') > 0 OR strpos(lower("t"::varchar), 'x') > 0);`,
+    `SELECT * FROM (\nselect 1 -- c\n)\nWHERE (strpos(lower("a b"::varchar), 'it''s') > 0 OR ` +
+      `strpos(lower("t"::varchar), 'it''s') > 0)\n  AND (strpos(lower("a b"::varchar), 'x') > 0 OR ` +
+      `strpos(lower("t"::varchar), 'x') > 0);`,
   );
 });
 test("not of what cannot stand in brackets", () => {

@@ -7,7 +7,10 @@ import type { Sort } from "./arrange";
 /* What a word is looked for in: types whose values are not texts of the page are left out. */
 const searched = (c: Column): boolean => !/^(BINARY|ARRAY)/i.test(c.type) && !c.type.endsWith("]");
 
-/* As the grid has it of what is loaded: every word somewhere in the row, whatever the case. null: the query cannot stand in brackets. */
+/*
+ * As the grid has it of what is loaded: every word somewhere in the row, whatever the case. null: the query cannot
+ * stand in brackets.
+ */
 export function allRowsSql(sql: string, columns: Column[], sort: Sort | null, filter: string): string | null {
   if (!canWrap(sql, columns)) return null;
   const name = (c: Column) => quoteName(c.name, () => true);

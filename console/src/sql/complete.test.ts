@@ -76,7 +76,10 @@ test("qualifiers, values, joins, and where nothing is offered", () => {
 });
 
 test("any part of a statement is taken without an exception, in time", () => {
-  const text = `with c as (select a, "b c" from t where x in ('1', '2')) select c.a, sum(d.v) over (partition by c.a) from c asof join data d on (a) where d.s = 'x' -- end\n sample by 1h fill(prev) align to calendar order by 1 limit 5`;
+  const text =
+    `with c as (select a, "b c" from t where x in ('1', '2')) select c.a, sum(d.v) over (partition by ` +
+    "c.a) from c asof join data d on (a) where d.s = 'x' -- end\n sample by 1h fill(prev) align to " +
+    "calendar order by 1 limit 5";
   const start = performance.now();
   for (let i = 0; i <= text.length; i++) {
     contextAt(text, i);

@@ -293,7 +293,7 @@ export function contextAt(text: string, at: number): Context | null {
   const inText = here !== undefined && here.kind === "string" && (at < here.to || here.open === true);
   if (here !== undefined && (here.kind === "number" || here.kind === "param" || (here.kind === "string" && !inText)))
     return null;
-  const index = inWord || inText ? tokens.indexOf(here as Token) : tokens.filter((t) => t.to <= at).length;
+  const index = inWord || inText ? tokens.indexOf(here) : tokens.filter((t) => t.to <= at).length;
   const previous = words[index - 1];
   const depth = inWord || inText ? (words[index]?.depth ?? 0) : depthAt(words, index);
   const { from, to } = scope(words, index, depth);

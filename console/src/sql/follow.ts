@@ -1,6 +1,6 @@
 /*
- * What may come next, as far as the words before the cursor tell: rows of a pattern and what is offered there, the first
- * that fits. Where none fits it is a value or what joins one to the next (operandNext), by clause. Pure.
+ * What may come next, as far as the words before the cursor tell: rows of a pattern and what is offered there, the
+ * first that fits. Where none fits it is a value or what joins one to the next (operandNext), by clause. Pure.
  */
 import type { Clause } from "./complete";
 
@@ -93,7 +93,8 @@ const ROWS: Array<[pattern: string, expected: Expected]> = [
   ["cast \\( .* as", { names: "types", open: true }],
   ["^alter", { words: ["table", "materialized view", "view", "user", "group", "service account"], open: true }],
   [
-    "^(alter|drop|describe|show columns from|show partitions from|show create) table( if exists)?|^truncate table|^vacuum table|^scrub table|^rename table|^backup table",
+    "^(alter|drop|describe|show columns from|show partitions from|show create) table( if exists)?|" +
+      "^truncate table|^vacuum table|^scrub table|^rename table|^backup table",
     { names: "tables", open: true },
   ],
   ["^(drop|alter|show create) view( if exists)?", { names: "tables", open: true }],

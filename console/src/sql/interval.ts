@@ -1,4 +1,7 @@
-/* Writes a condition on a column, an interval of time, into a statement, in front of what its WHERE says; one that was written before goes. Pure. */
+/*
+ * Writes a condition on a column, an interval of time, into a statement, in front of what its WHERE says; one that
+ * was written before goes. Pure.
+ */
 import { type Token, tokenize } from "./lexer";
 
 /* Where the WHERE of a select must stand before. */
@@ -38,7 +41,10 @@ function outer(sql: string): Word[] {
 
 const bare = (name: string): string => name.replace(/^"|"$/g, "").toLowerCase();
 
-/* The condition on the column at words[at] that was written by us: col BETWEEN 'a' AND 'b', col IN 'a'. Where it ends. */
+/*
+ * The condition on the column at words[at] that was written by us: col BETWEEN 'a' AND 'b', col IN 'a'. Where it
+ * ends.
+ */
 function ownCondition(sql: string, words: Word[], at: number, column: string): number | null {
   const word = (i: number) => words[at + i];
   const c = word(0);
@@ -56,7 +62,10 @@ function ownCondition(sql: string, words: Word[], at: number, column: string): n
     : null;
 }
 
-/* column, condition: as they are written in SQL; condition "": none. null: there is no FROM to which it could belong, or more than one select. */
+/*
+ * column, condition: as they are written in SQL; condition "": none. null: there is no FROM to which it could belong,
+ * or more than one select.
+ */
 export function withCondition(sql: string, column: string, condition: string): string | null {
   const words = outer(sql);
   const from = words.findIndex((w) => w.word === "from");

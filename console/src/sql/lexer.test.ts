@@ -7,7 +7,8 @@ describe("tokens", () => {
   test("each kind", () => {
     expect(
       kinds(
-        `select "a ""b""", 'it''s', E'a\\'b', $$x;y$$, $t$ $$ $t$, 1_000, .5, 1e-3, 15m, 0x1f, #u33d, ##01, $1, @v, ünï::int -- rest`,
+        `select "a ""b""", 'it''s', E'a\\'b', $$x;y$$, $t$ $$ $t$, 1_000, .5, 1e-3, 15m, 0x1f, ` +
+          "#u33d, ##01, $1, @v, ünï::int -- rest",
       ),
     ).toEqual([
       "word select",

@@ -95,14 +95,17 @@ export const dbAll = async <T>(store: StoreName): Promise<T[]> =>
   (await attempt<T[]>(store, "readonly", (s) => s.getAll() as IDBRequest<T[]>)) ?? [];
 export const dbPut = (store: StoreName, value: object) => attempt(store, "readwrite", (s) => s.put(value));
 export const dbDelete = (store: StoreName, key: IDBValidKey | IDBKeyRange) =>
-  attempt(store, "readwrite", (s) => s.delete(key) as IDBRequest<undefined>);
+  attempt(store, "readwrite", (s) => s.delete(key));
 
-/* Owner of records that an older version wrote without a user. It is not a valid user name, so these records are never shown to a user. */
+/*
+ * Owner of records that an older version wrote without a user. It is not a valid user name, so these records are
+ * never shown to a user.
+ */
 const UNKNOWN = "?";
 
 /*
- * Reads the records of a user. Records of older versions have no owner: they are assigned to this user if its session was active before
- * the page loaded (`adopt`), and to UNKNOWN otherwise.
+ * Reads the records of a user. Records of older versions have no owner: they are assigned to this user if its session
+ * was active before the page loaded (`adopt`), and to UNKNOWN otherwise.
  */
 export async function dbOwn<T extends object>(store: StoreName, key: string, adopt: boolean): Promise<T[]> {
   const own: T[] = [];

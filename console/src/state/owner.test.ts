@@ -157,7 +157,7 @@ test("a closed tab is told of once, by its id", async () => {
 });
 
 describe("what the browser keeps is each user's own", () => {
-  test("tabs, closed ones, the one in front, history and choices come back to whom they belong, and to nobody else", async () => {
+  test("tabs, closed ones, the one in front, history and choices come back to their owner alone", async () => {
     await setOwner("user:ann");
     expect(texts()).toEqual([""]);
     newTab("select ann_closed");
@@ -190,7 +190,7 @@ describe("what the browser keeps is each user's own", () => {
     }
   });
 
-  test("what an older version kept goes to who was here all along; after a log-in it goes to nobody, then or later", async () => {
+  test("what an older version kept goes to who was here all along; after a log-in it goes to nobody", async () => {
     const old = (id: string) => dbPut("tabs", { id, title: id, text: `select ${id}`, order: 0, params: {} });
     await old("known");
     await dbPut("history", { id: 5, at: 1, sql: "select old_ran", state: "done", durationMs: 1, rows: 1, error: null });
@@ -254,6 +254,10 @@ const OF_THE_PAGE: Record<string, string> = {
   "api/client.ts running": "emptied when the user goes",
 };
 
+/* `let x`, and constants that are a store, a map or a set without content. */
+const STATE =
+  /^(?:export )?(?:let (\w+)|const (\w+)(?:: [^=\n]+)? = (?:createStore\b|new (?:Weak)?(?:Map|Set)\b[^(\n]*\(\)))/gm;
+
 test("all state of modules says whose it is", () => {
   const files = import.meta.glob<string>(["../**/*.ts", "../**/*.tsx", "!../**/*.test.ts"], {
     query: "?raw",
@@ -261,11 +265,7 @@ test("all state of modules says whose it is", () => {
     eager: true,
   });
   const found = Object.entries(files).flatMap(([file, code]) => {
-    const states = [
-      ...code.matchAll(
-        /^(?:export )?(?:let (\w+)|const (\w+)(?:: [^=\n]+)? = (?:createStore\b|new (?:Weak)?(?:Map|Set)\b[^(\n]*\(\)))/gm,
-      ),
-    ];
+    const states = [...code.matchAll(STATE)];
     return states
       .filter((m) => !m[0].includes(": Readonly"))
       .map((m) => `${file.startsWith("./") ? `state${file.slice(1)}` : file.slice(3)} ${m[1] ?? m[2]}`);

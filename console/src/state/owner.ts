@@ -1,12 +1,16 @@
 /*
- * The current user of the page, and the registry of per-user state. Each module that holds user data (rows, table names, texts, search
- * fields) registers it here, as a store or map that is cleared or by callbacks. A log-out in any tab and the log-in of another user both
- * call setOwner(), which runs the registered clean-up. Component state is discarded because App.tsx remounts when `turn` changes; requests
- * of the previous user never settle (whileHere). owner.test.ts fails for module state that is not registered.
+ * The current user of the page, and the registry of per-user state. Each module that holds user data (rows, table
+ * names, texts, search fields) registers it here, as a store or map that is cleared or by callbacks. A log-out in any
+ * tab and the log-in of another user both call setOwner(), which runs the registered clean-up. Component state is
+ * discarded because App.tsx remounts when `turn` changes; requests of the previous user never settle (whileHere).
+ * owner.test.ts fails for module state that is not registered.
  */
 import { createStore, type Store } from "./store";
 
-/* "user:NAME" of the server, "sso:NAME" of the identity provider, "" where the server requires no login; null: not known, or logged out. */
+/*
+ * "user:NAME" of the server, "sso:NAME" of the identity provider, "" where the server requires no login; null: not
+ * known, or logged out.
+ */
 export type OwnerKey = string | null;
 export const owner = createStore<{ key: OwnerKey; turn: number }>({ key: null, turn: 0 });
 
@@ -36,7 +40,10 @@ let here = new AbortController();
 /* Aborted when the user changes, so that requests in flight end. */
 export const hereSignal = (): AbortSignal => here.signal;
 
-/* Settles as `work` does while the user is the same; after a change of user it never settles, so that code awaiting it does not continue. */
+/*
+ * Settles as `work` does while the user is the same; after a change of user it never settles, so that code awaiting
+ * it does not continue.
+ */
 export function whileHere<T>(work: Promise<T>): Promise<T> {
   const { turn } = owner.get();
   return new Promise((done, fail) => {
@@ -54,7 +61,7 @@ export const ownName = (name: string, key: OwnerKey = owner.get().key): string =
 const QUIT_MS = 2000;
 /* Cancels running statements before a log-out; waits for the server no longer than QUIT_MS. */
 export async function quit(): Promise<void> {
-  const all = Promise.allSettled(parts.map((p) => p.quit?.()));
+  const all = Promise.allSettled(parts.map((p) => Promise.resolve(p.quit?.())));
   await Promise.race([all, new Promise((r) => setTimeout(r, QUIT_MS))]);
 }
 
@@ -77,5 +84,5 @@ export async function setOwner(key: OwnerKey, adopt = false): Promise<void> {
     here.abort();
     here = new AbortController();
   }
-  if (key !== null) await whileHere(Promise.all(parts.map((p) => p.enter?.(key, adopt))));
+  if (key !== null) await whileHere(Promise.all(parts.map((p) => Promise.resolve(p.enter?.(key, adopt)))));
 }

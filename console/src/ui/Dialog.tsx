@@ -28,7 +28,10 @@ export function Dialog({
       ?.focus();
     return () => {
       dialog?.close();
-      /* the dialog has left the page by now, so the browser does not give the focus back; what closed it may have put it elsewhere */
+      /*
+       * the dialog has left the page by now, so the browser does not give the focus back; what closed it may have put
+       * it elsewhere
+       */
       if (document.activeElement === document.body && before instanceof HTMLElement && before.isConnected)
         before.focus();
     };

@@ -9,7 +9,10 @@ interface DraftProps {
   list?: string;
   onChange: (text: string) => void;
 }
-/* A text that counts when it is finished. What is typed stays until then, and until `value` follows, however often the page is drawn meanwhile. */
+/*
+ * A text that counts when it is finished. What is typed stays until then, and until `value` follows, however often
+ * the page is drawn meanwhile.
+ */
 export function Draft({ value, label, title, placeholder, list, onChange }: DraftProps) {
   const [draft, setDraft] = useState<string | null>(null);
   useEffect(() => setDraft(null), [value]);

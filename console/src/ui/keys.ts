@@ -1,6 +1,7 @@
 /*
  * Keyboard shortcuts: one table of what there is; '?' lists it. Keys are written as Mod+Shift+Enter, where Mod is
- * Ctrl, or Command on a Mac. A shortcut without Ctrl or Alt, and that is no function key, does nothing while text is typed.
+ * Ctrl, or Command on a Mac. A shortcut without Ctrl or Alt, and that is no function key, does nothing while text is
+ * typed.
  */
 import { useEffect } from "preact/hooks";
 

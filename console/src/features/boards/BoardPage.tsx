@@ -253,7 +253,8 @@ export function BoardPage({ name, json, params }: { name: string; json: string; 
     if (draft === null) return;
     if ((await putBoard(name, boardText(draft.board), draft.before)) === "changed")
       return notify(
-        "Somebody else has changed this board meanwhile. Copy what you need, then take your changes back to see theirs.",
+        "Somebody else has changed this board meanwhile. Copy what you need, then take your changes " +
+          "back to see theirs.",
         "error",
       );
     notify("The board is saved on the server.");

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { type ChartState, ChartCanvas, NOT_DRAWN } from "../chart/ChartCanvas";
 import { Tools } from "../chart/ChartView";
 import { type ChartSpec, guess } from "../chart/spec";
-import { Choice } from "../../ui/fields";
+import { Check, Choice } from "../../ui/fields";
 import { isNumber } from "../../results/format";
 import { Button } from "../../ui/Button";
 import { Dialog } from "../../ui/Dialog";
@@ -109,10 +109,7 @@ export function CellDialog({ cell: before, ask, onKeep, onClose }: Props) {
               <Button class="button" icon="play" onClick={() => setLooked(cell.text)}>
                 Run
               </Button>
-              <label class="check">
-                <input type="checkbox" checked={cell.sql} onChange={(e) => set({ sql: e.currentTarget.checked })} />{" "}
-                Show the statement, too
-              </label>
+              <Check label="Show the statement, too" value={cell.sql} onChange={(sql) => set({ sql })} />
             </div>
           </>
         )}

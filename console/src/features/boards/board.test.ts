@@ -20,7 +20,9 @@ test("what is kept is what was kept; what is broken is mended, or no board", () 
   expect(boardOf("{}")).toBeNull();
   expect(boardOf("nonsense")).toBeNull();
   const mended = boardOf(
-    '{"almanacBoard":1,"cells":[5,{"kind":"odd","width":99,"height":"x","show":"?","spec":{"type":"line","ys":"a","axes":{"a":"up"}}}],"variables":[{"name":"; drop"},null],"refresh":-4}',
+    '{"almanacBoard":1,"cells":[5,{"kind":"odd","width":99,"height":"x","show":"?",' +
+      '"spec":{"type":"line","ys":"a","axes":{"a":"up"}}}],"variables":[{"name":"; drop"},null],' +
+      '"refresh":-4}',
   );
   expect(mended).toMatchObject({
     refresh: 0,

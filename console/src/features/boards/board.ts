@@ -1,10 +1,12 @@
 /*
- * A board: cells of SQL (drawn as a chart, a table or one value) and of text, on a grid of twelve columns, with values for
- * the parameters of their statements, a time range and a time between two refreshes. As it is kept on the server. Pure.
+ * A board: cells of SQL (drawn as a chart, a table or one value) and of text, on a grid of twelve columns, with
+ * values for the parameters of their statements, a time range and a time between two refreshes. As it is kept on the
+ * server. Pure.
  */
 import type { SavedSpec } from "../chart/saved";
 import { type AxisOf, type ChartType, TYPES } from "../chart/spec";
 import { withCondition } from "../../sql/interval";
+import { randomHex } from "../../state/random";
 import { quoteName, quoteText, statements } from "../../sql/lexer";
 import { bind, parametersOf } from "../../sql/params";
 
@@ -54,8 +56,7 @@ export const REFRESHES: Array<[title: string, seconds: number]> = [
 const CELLS_MAX = 100;
 
 export const newBoard = (): Board => ({ cells: [], variables: [], range: "", refresh: 0, events: "" });
-const newId = (): string =>
-  [...crypto.getRandomValues(new Uint8Array(6))].map((b) => b.toString(16).padStart(2, "0")).join("");
+const newId = (): string => randomHex(6);
 export const newCell = (part: Partial<Cell>): Cell => ({
   id: newId(),
   kind: "sql",
@@ -172,7 +173,10 @@ export interface Asked {
   params: Array<string | null>;
 }
 
-/* The first statement of a text as it is sent: in the time range, with the values of its parameters. null: there is none. */
+/*
+ * The first statement of a text as it is sent: in the time range, with the values of its parameters. null: there is
+ * none.
+ */
 export function askedOf(
   sql: string,
   columns: (sql: string) => Array<{ name: string }>,

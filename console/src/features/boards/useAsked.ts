@@ -1,9 +1,13 @@
-/* The answer to a statement of a board: asked when it changes and at each tick, one at a time; the old rows stay until the new ones are there. */
+/*
+ * The answer to a statement of a board: asked when it changes and at each tick, one at a time; the old rows stay
+ * until the new ones are there.
+ */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { cancelQuery, exec } from "../../api/client";
 import { ResultSet } from "../../results/resultset";
 import { owner } from "../../state/owner";
 import { prefs } from "../../state/prefs";
+import { randomHex } from "../../state/random";
 import type { Asked } from "./board";
 
 export interface Answered {
@@ -41,7 +45,7 @@ export function useAsked(asked: Asked | null, tick: number): Answered {
     if (asked === null) return setNow(NOTHING);
     const mine = {
       abort: new AbortController(),
-      tag: `board-${[...crypto.getRandomValues(new Uint8Array(10))].map((b) => b.toString(16).padStart(2, "0")).join("")}`,
+      tag: `board-${randomHex(10)}`,
     };
     running.current = mine;
     setNow((n) => ({ ...n, busy: true }));

@@ -1,4 +1,6 @@
-/* The picture of a chart: points are fetched for what is to be seen, and drawn; what stands around it is its owner's. */
+/*
+ * The picture of a chart: points are fetched for what is to be seen, and drawn; what stands around it is its owner's.
+ */
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
 import type { ResultSet } from "../../results/resultset";
@@ -114,7 +116,10 @@ export function ChartCanvas({ result, spec, range, hidden, marks = NO_MARKS, onZ
       class="chart-host"
       ref={host}
       role="img"
-      aria-label={`Chart: ${spec.type} of ${spec.ys.map((y) => result.columns[y]?.name).join(", ")} over ${result.columns[spec.x]?.name ?? ""}`}
+      aria-label={
+        `Chart: ${spec.type} of ${spec.ys.map((y) => result.columns[y]?.name).join(", ")} over ` +
+        `${result.columns[spec.x]?.name ?? ""}`
+      }
     />
   );
 }

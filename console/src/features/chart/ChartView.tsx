@@ -45,9 +45,8 @@ async function writeInterval(run: Run, result: ResultSet, spec: ChartSpec, range
       : around;
   const view = currentView();
   const tabId = tabs.get().active;
-  let from = 0;
   if (view === null || tabId !== run.tabId) return;
-  from = view.state.sliceDoc(run.from, run.to) === run.sql ? run.from : view.state.doc.toString().indexOf(run.sql);
+  let from = view.state.sliceDoc(run.from, run.to) === run.sql ? run.from : view.state.doc.toString().indexOf(run.sql);
   if (from < 0) {
     newTab(text);
     from = 0;

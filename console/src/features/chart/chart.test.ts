@@ -85,7 +85,10 @@ describe("sql", () => {
   });
   test("buckets, names quoted, values escaped", () => {
     expect(bucketSql("select * from t;", cs, spec, "17", "5", { lo: 0.5, hi: 1 }, ["it's", null])).toBe(
-      `SELECT ("ts"::long - 17) / 5 b, "sym"::varchar s, min("select"::double) lo0, max("select"::double) hi0 FROM (\nselect * from t\n) WHERE "ts" BETWEEN '1970-01-01T00:00:00.500000Z' AND '1970-01-01T00:00:01.000000Z' AND ("sym"::varchar IN ('it''s') OR "sym" IS NULL) GROUP BY b, s ORDER BY b`,
+      `SELECT ("ts"::long - 17) / 5 b, "sym"::varchar s, min("select"::double) lo0, ` +
+        `max("select"::double) hi0 FROM (\nselect * from t\n) WHERE "ts" BETWEEN ` +
+        `'1970-01-01T00:00:00.500000Z' AND '1970-01-01T00:00:01.000000Z' AND ("sym"::varchar IN ` +
+        `('it''s') OR "sym" IS NULL) GROUP BY b, s ORDER BY b`,
     );
     expect(xText("DOUBLE", 1.5)).toBe("1.5");
   });

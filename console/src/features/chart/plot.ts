@@ -140,7 +140,10 @@ function seriesOf(lines: Line[], picture: Picture, spec: ChartSpec, hidden: Read
   }));
 }
 
-/* Times as the grid has them: 24 hours, year first. See uPlot's axis.values: unit, form, then forms where year, day, minute change. */
+/*
+ * Times as the grid has them: 24 hours, year first. See uPlot's axis.values: unit, form, then forms where year, day,
+ * minute change.
+ */
 const DAY = "\n{YYYY}-{MM}-{DD}";
 const MINUTE = `${DAY} {HH}:{mm}`;
 const TIMES: unknown = [

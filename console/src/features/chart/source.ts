@@ -37,7 +37,10 @@ export interface Source {
 
 type Progress = (rows: number) => void;
 
-/* The one URL that this page makes a script of: our own worker (the Content-Security-Policy knows the policy by name). */
+/*
+ * The one URL that this page makes a script of: our own worker (the Content-Security-Policy knows the policy by
+ * name).
+ */
 interface TrustedTypes {
   createPolicy(
     name: string,

@@ -44,11 +44,13 @@ function where(columns: Column[], spec: ChartSpec, range: Range | null, only: Ar
 
 /* First and last x, as numbers of the server, and how many rows. */
 export const rangeSql = (sql: string, columns: Column[], spec: ChartSpec, range: Range | null): string =>
-  `SELECT min(${asNumber(columns, spec.x)}) lo, max(${asNumber(columns, spec.x)}) hi, count() n FROM ${inner(sql)} ${where(columns, spec, range, null)}`;
+  `SELECT min(${asNumber(columns, spec.x)}) lo, max(${asNumber(columns, spec.x)}) hi, count() n FROM ` +
+  `${inner(sql)} ${where(columns, spec, range, null)}`;
 
 /* The most frequent values of the series column. */
 export const seriesSql = (sql: string, columns: Column[], spec: ChartSpec, max: number): string =>
-  `SELECT ${name(columns, spec.series)}::varchar s, count() n FROM ${inner(sql)} GROUP BY s ORDER BY n DESC, s LIMIT ${max}`;
+  `SELECT ${name(columns, spec.series)}::varchar s, count() n FROM ${inner(sql)} GROUP BY s ORDER BY ` +
+  `n DESC, s LIMIT ${max}`;
 
 /* lo, width: as the server counts. Rows: bucket, series (if any), least and greatest of each y. */
 export function bucketSql(
@@ -67,7 +69,10 @@ export function bucketSql(
       : `((${x} - (${lo})) / ${width})::long`;
   const series = spec.series >= 0 ? `, ${name(columns, spec.series)}::varchar s` : "";
   const ys = spec.ys.map((y, i) => `min(${name(columns, y)}::double) lo${i}, max(${name(columns, y)}::double) hi${i}`);
-  return `SELECT ${bucket} b${series}, ${ys.join(", ")} FROM ${inner(sql)} ${where(columns, spec, range, only)} GROUP BY b${series === "" ? "" : ", s"} ORDER BY b`;
+  return (
+    `SELECT ${bucket} b${series}, ${ys.join(", ")} FROM ${inner(sql)} ` +
+    `${where(columns, spec, range, only)} GROUP BY b${series === "" ? "" : ", s"} ORDER BY b`
+  );
 }
 
 /* Rows: bucket, open, high, low, close. The rows of the query must come in order of x. */
@@ -82,5 +87,9 @@ export function candleSql(
   only: Array<string | null> | null,
 ): string {
   const of = (i: number | undefined) => `${name(columns, i ?? spec.ys[0] ?? 0)}::double`;
-  return `SELECT (${asNumber(columns, spec.x)} - ${lo}) / ${width} b, first(${of(ohlc?.open)}) o, max(${of(ohlc?.high)}) h, min(${of(ohlc?.low)}) l, last(${of(ohlc?.close)}) c FROM ${inner(sql)} ${where(columns, spec, range, only)} GROUP BY b ORDER BY b`;
+  return (
+    `SELECT (${asNumber(columns, spec.x)} - ${lo}) / ${width} b, first(${of(ohlc?.open)}) o, ` +
+    `max(${of(ohlc?.high)}) h, min(${of(ohlc?.low)}) l, last(${of(ohlc?.close)}) c FROM ${inner(sql)} ` +
+    `${where(columns, spec, range, only)} GROUP BY b ORDER BY b`
+  );
 }

@@ -1,6 +1,6 @@
 /*
- * A CSV, NDJSON or Parquet file into a table: what the server makes of its beginning, or of the schema at its end, is shown (/imp with
- * preview=true stores nothing), can be corrected, and then the file is sent.
+ * A CSV, NDJSON or Parquet file into a table: what the server makes of its beginning, or of the schema at its end, is
+ * shown (/imp with preview=true stores nothing), can be corrected, and then the file is sent.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { catalog, loadTables, writtenName } from "../../api/catalog";

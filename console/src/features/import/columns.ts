@@ -11,8 +11,8 @@ export interface ColumnChange {
 type Schema = ImportSettings["schema"];
 
 /*
- * The schema after a change of one column of the report. Where the file names its columns, entries go by these names and say what a
- * column is called instead; where it does not, all of them stand there, in order.
+ * The schema after a change of one column of the report. Where the file names its columns, entries go by these names
+ * and say what a column is called instead; where it does not, all of them stand there, in order.
  */
 export function withColumn(schema: Schema, report: ImportReport, at: number, change: ColumnChange): Schema {
   const next: Schema = [];

@@ -74,7 +74,10 @@ export interface Fault {
   text: string;
 }
 
-/* "line 3, column a: ..." of the report, or "row 3, ..." of a Parquet file; null: another sentence, such as how many more there are. */
+/*
+ * "line 3, column a: ..." of the report, or "row 3, ..." of a Parquet file; null: another sentence, such as how many
+ * more there are.
+ */
 export function readFault(text: string): Fault | null {
   const found = /^(?:line|row) (\d+)(?:, column (.*?))?: (.*)$/s.exec(text);
   return found === null ? null : { line: Number(found[1]), column: found[2] ?? null, text };

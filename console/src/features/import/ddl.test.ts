@@ -19,7 +19,8 @@ const table: NewTable = {
 
 test("a table with everything, names quoted where they must be", () => {
   expect(createSql(table, (w) => w === "select")).toBe(
-    'CREATE TABLE "my trades" (\n    ts TIMESTAMP,\n    "a ""b""" SYMBOL,\n    "select" DOUBLE\n) TIMESTAMP(ts) PARTITION BY DAY TTL 2 WEEKS\nDEDUP UPSERT KEYS(ts, "a ""b""");',
+    'CREATE TABLE "my trades" (\n    ts TIMESTAMP,\n    "a ""b""" SYMBOL,\n    "select" DOUBLE\n) ' +
+      'TIMESTAMP(ts) PARTITION BY DAY TTL 2 WEEKS\nDEDUP UPSERT KEYS(ts, "a ""b""");',
   );
 });
 test("without a timestamp nothing depends on it", () => {

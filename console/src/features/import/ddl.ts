@@ -20,7 +20,9 @@ export interface NewTable {
 export function createSql(t: NewTable, reserved?: (word: string) => boolean): string {
   const name = (n: string) => quoteName(n, reserved);
   const columns = t.columns.filter((c) => c.name.trim() !== "");
-  let sql = `CREATE TABLE ${t.ifNotExists ? "IF NOT EXISTS " : ""}${name(t.name)} (\n${columns.map((c) => `    ${name(c.name)} ${c.type}`).join(",\n")}\n)`;
+  let sql =
+    `CREATE TABLE ${t.ifNotExists ? "IF NOT EXISTS " : ""}${name(t.name)} (\n` +
+    `${columns.map((c) => `    ${name(c.name)} ${c.type}`).join(",\n")}\n)`;
   const owned = t.owner === "" ? "" : `\nOWNED BY ${name(t.owner)}`;
   if (t.timestamp === "") return sql + owned + ";";
   sql += ` TIMESTAMP(${name(t.timestamp)}) PARTITION BY ${t.partitionBy}`;

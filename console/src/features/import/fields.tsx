@@ -51,7 +51,10 @@ export function NameList({ table }: { table: string }) {
   );
 }
 
-/* Who can own a new table, where there is access control: the user, or a group of theirs. Users of the identity provider own nothing themselves. */
+/*
+ * Who can own a new table, where there is access control: the user, or a group of theirs. Users of the identity
+ * provider own nothing themselves.
+ */
 export function OwnerField({ value, onChange }: { value: string; onChange: (owner: string) => void }) {
   const [groups, setGroups] = useState<string[] | null>(null);
   const external = isExternal();

@@ -186,6 +186,7 @@ export async function sampleOf(file: Blob): Promise<Sample> {
     };
   }
   const cut = file.size > bytes.length;
+  // eslint-disable-next-line no-control-regex -- the first bytes of gzip and of zstd
   if (/^(\x1f\x8b|\x28\xb5\x2f\xfd)/.test(magic))
     return { text: "", data: new Blob([bytes]), cut, parquet: false, packed: true, fileSize: null, group: null };
   const end = cut ? bytes.lastIndexOf(10) + 1 || bytes.length : bytes.length;

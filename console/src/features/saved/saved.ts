@@ -1,7 +1,8 @@
 /*
  * Queries that all users of the server share: members "query.NAME" of its preferences; what a text replaced stays as
- * "version.TIME.NAME", the newest of each name. Who may change them is what the permission SETTINGS says. The version that was read goes
- * along with each change; when somebody else changed something meanwhile (409), the change is made to what is there now.
+ * "version.TIME.NAME", the newest of each name. Who may change them is what the permission SETTINGS says. The version
+ * that was read goes along with each change; when somebody else changed something meanwhile (409), the change is made
+ * to what is there now.
  */
 import { ApiError, putPreferences, settings } from "../../api/client";
 import { createUserStore } from "../../state/owner";

@@ -51,7 +51,10 @@ function title(row: TreeRow): string {
     return parts.join("\n");
   }
   if (row.kind === "partition")
-    return `${row.partition.name}: ${row.partition.format}, ${row.partition.state}\n${row.partition.min ?? ""} to ${row.partition.max ?? ""}`;
+    return (
+      `${row.partition.name}: ${row.partition.format}, ${row.partition.state}\n` +
+      `${row.partition.min ?? ""} to ${row.partition.max ?? ""}`
+    );
   return "";
 }
 

@@ -37,8 +37,8 @@ interface Fact {
   bad?: boolean;
 }
 
-type Wire = Record<string, unknown>;
-const text = (v: unknown): string => (v === null || v === undefined ? "none" : String(v));
+type Wire = Record<string, string | number | boolean | null>;
+const text = (v: Wire[string] | undefined): string => (v === null || v === undefined ? "none" : String(v));
 
 /* What takes writes, and how far they are; what is set. */
 async function loadFacts(table: TableNode): Promise<Fact[]> {

@@ -47,13 +47,15 @@ interface TableWire {
 async function loadTableNodes(): Promise<TableNode[]> {
   const [tables, storage, broken] = await Promise.all([
     rows<TableWire>(
-      "SELECT table_name, table_type, designatedTimestamp, partitionBy, table_row_count, table_suspended FROM tables() ORDER BY table_name",
+      "SELECT table_name, table_type, designatedTimestamp, partitionBy, table_row_count, " +
+        "table_suspended FROM tables() ORDER BY table_name",
     ),
     rows<{ tableName: string; partitionCount: string; rowCount: string; diskSize: string }>(
       "SELECT tableName, partitionCount, rowCount, diskSize FROM table_storage()",
     ),
     rows<{ view_name: string; invalidation_reason: string | null }>(
-      "SELECT view_name, invalidation_reason FROM views() WHERE view_status <> 'valid' UNION ALL SELECT view_name, invalidation_reason FROM materialized_views() WHERE view_status <> 'valid'",
+      "SELECT view_name, invalidation_reason FROM views() WHERE view_status <> 'valid' UNION ALL " +
+        "SELECT view_name, invalidation_reason FROM materialized_views() WHERE view_status <> 'valid'",
     ),
   ]);
   const sizes = new Map(storage.map((s) => [s.tableName, s]));
@@ -111,7 +113,8 @@ export async function loadPartitions(table: string): Promise<PartitionNode[]> {
     isParquet: boolean;
   }
   const found = await rows<Wire>(
-    `SELECT name, minTimestamp, maxTimestamp, numRows, diskSize, active, attached, isParquet FROM table_partitions(${quoteText(table)})`,
+    "SELECT name, minTimestamp, maxTimestamp, numRows, diskSize, active, attached, isParquet FROM " +
+      `table_partitions(${quoteText(table)})`,
   );
   return found.map((p) => ({
     name: p.name,
@@ -185,7 +188,8 @@ export async function search(filter: string): Promise<void> {
   await new Promise((r) => setTimeout(r, 150));
   if (mine !== asked) return;
   const found = await rows<{ table_name: string; column_name: string }>(
-    `SELECT table_name, column_name FROM information_schema.questdb_columns() WHERE strpos(lower(column_name), ${quoteText(wanted)}) > 0 LIMIT ${HITS_MAX}`,
+    "SELECT table_name, column_name FROM information_schema.questdb_columns() WHERE " +
+      `strpos(lower(column_name), ${quoteText(wanted)}) > 0 LIMIT ${HITS_MAX}`,
   ).catch(() => []);
   if (mine !== asked) return;
   const hits = new Map<string, string[]>();

@@ -125,7 +125,8 @@ export async function look(): Promise<void> {
     const [text, queries] = await Promise.all([
       fetchText("metrics"),
       rows<Query>(
-        `SELECT query_id, worker_pool, username, query_start, state, query FROM query_activity() ORDER BY query_start /* ${OWN} */`,
+        "SELECT query_id, worker_pool, username, query_start, state, query FROM query_activity() " +
+          `ORDER BY query_start /* ${OWN} */`,
       ),
     ]);
     serverState.set((s) => ({

@@ -24,7 +24,11 @@ export function summarySql(sql: string, c: Column): string {
     shape === "number"
       ? `, avg(${name}::double) mean, stddev(${name}::double) deviation, sum(${name}::double) total`
       : "";
-  return `SELECT count() n, count(${name}) present, count_distinct(${shape === "other" ? `${name}::varchar` : name}) d, ${lo} lo, ${hi} hi${more} FROM ${inner(sql)}`;
+  return (
+    `SELECT count() n, count(${name}) present, ` +
+    `count_distinct(${shape === "other" ? `${name}::varchar` : name}) d, ${lo} lo, ${hi} hi${more} ` +
+    `FROM ${inner(sql)}`
+  );
 }
 
 export function histogramSql(sql: string, c: Column, lo: string, width: string): string {
