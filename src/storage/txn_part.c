@@ -18,11 +18,14 @@ enum { LOOSE_TEXTS = 16 << 20 };
 
 /* ------------------------------------------------------------------------ ownership */
 
-alm_status alm_txn_part_new(alm_ctx *cx, alm_part_ref *ref, alm_txn_part **out)
+alm_status alm_txn_part_new(alm_ctx *cx, alm_part_ref *ref, alm_part_ref *published,
+                            alm_txn_part **out)
 {
     alm_txn_part *part = NULL;
     ALM_TRY(alm_heap_bytes(cx, sizeof *part, "a part of a transaction", &part));
-    *part = (alm_txn_part){.refs = 1, .ref = alm_part_ref_retain(ref)};
+    *part = (alm_txn_part){.refs = 1,
+                           .ref = alm_part_ref_retain(ref),
+                           .published = published == NULL ? NULL : alm_part_ref_retain(published)};
     *out = part;
     return ALM_OK;
 }
@@ -57,15 +60,28 @@ static alm_txn_part *leave_chain(alm_txn_part *part)
     return next;
 }
 
+static void uncharge(alm_txn_part *part)
+{
+    if (part->kept_bytes > 0)
+        alm_spill_space_leave(part->space, part->files, -1, part->kept_bytes);
+    part->kept_bytes = 0;
+}
+
+void alm_txn_part_is_back(alm_txn_part *part)
+{
+    uncharge(part);
+}
+
 void alm_txn_part_release(alm_txn_part *part)
 {
     while (part != NULL && --part->refs == 0) { /* a chain may be long: no recursion */
         ALM_ASSERT(part->prev == NULL);
         alm_txn_part *next = leave_chain(part);
-        if (part->kept_bytes > 0)
-            alm_spill_space_leave(part->space, part->files, -1, part->kept_bytes);
+        uncharge(part);
         if (part->ref != NULL)
             alm_part_ref_release(part->ref);
+        if (part->published != NULL)
+            alm_part_ref_release(part->published);
         free(part);
         part = next;
     }
@@ -81,24 +97,29 @@ static bool has_file(const alm_part_ref *part, const alm_file *file)
     return has;
 }
 
-/* Bytes of the files of one that the other lacks. */
-static int64_t bytes_beside(const alm_part_ref *one, const alm_part_ref *other)
+/* Bytes of the files of one that the other and the published part lack. */
+static int64_t bytes_beside(const alm_part_ref *one, const alm_part_ref *other,
+                            const alm_part_ref *published)
 {
     int64_t bytes = 0;
     if (one == NULL)
         return 0;
-    bytes += has_file(other, one->file) ? 0 : one->file->bytes;
-    for (uint32_t i = 0; i < one->n_overlays; i++)
-        if (!has_file(other, one->overlays[i].file) &&
-            (i == 0 || one->overlays[i].file != one->overlays[i - 1].file))
-            bytes += one->overlays[i].file->bytes;
+    if (!has_file(other, one->file) && !has_file(published, one->file))
+        bytes += one->file->bytes;
+    for (uint32_t i = 0; i < one->n_overlays; i++) {
+        const alm_file *file = one->overlays[i].file;
+        if (!has_file(other, file) && !has_file(published, file) &&
+            (i == 0 || file != one->overlays[i - 1].file))
+            bytes += file->bytes;
+    }
     return bytes;
 }
 
 /* What it costs to keep both: files that they do not share. The new ones may outlive their use here, too. */
-static int64_t cost_of_both(const alm_part_ref *was, const alm_part_ref *now)
+static int64_t cost_of_both(const alm_txn_part *was, const alm_part_ref *now)
 {
-    return ALM_MAX(bytes_beside(was, now), bytes_beside(now, was));
+    return ALM_MAX(bytes_beside(was->ref, now, was->published),
+                   bytes_beside(now, was->ref, was->published));
 }
 
 static bool is_worth(const alm_undo *undo, const alm_txn_part *part, int64_t files, int64_t whole)
@@ -142,11 +163,11 @@ static alm_status bridge(alm_ctx *cx, alm_storage *st, const alm_version *v, alm
                          alm_txn_part *now, alm_undo **undo)
 {
     alm_txn_part *before = was->prev;
-    const int64_t cost = now == NULL ? 0 : cost_of_both(was->ref, now->ref);
-    const int64_t whole = bytes_beside(was->ref, NULL);
+    const int64_t cost = now == NULL ? 0 : cost_of_both(was, now->ref);
+    const int64_t whole = bytes_beside(was->ref, NULL, NULL);
     if (!is_worth(*undo, before, cost, whole)) {
         ALM_TRY(alm_txn_part_make(cx, st, v, before));
-        return keep_files(cx, st, before, bytes_beside(before->ref, was->ref));
+        return keep_files(cx, st, before, bytes_beside(before->ref, was->ref, before->published));
     }
     before->next = NULL;
     was->prev = NULL;
@@ -163,8 +184,8 @@ alm_status alm_txn_part_replace(alm_ctx *cx, alm_storage *st, const alm_version 
         return ALM_OK;
     if (was->prev != NULL && was->refs == 2)
         return bridge(cx, st, v, was, now, undo);
-    const int64_t cost = cost_of_both(was->ref, now == NULL ? NULL : now->ref);
-    if (now == NULL || !is_worth(*undo, was, cost, bytes_beside(was->ref, NULL)))
+    const int64_t cost = cost_of_both(was, now == NULL ? NULL : now->ref);
+    if (now == NULL || !is_worth(*undo, was, cost, bytes_beside(was->ref, NULL, NULL)))
         return keep_files(cx, st, was, cost);
     undo_by(was, now, undo);
     return ALM_OK;

@@ -523,17 +523,66 @@ static void what_stays_the_same_takes_nothing(void **state)
     fix_free(f);
 }
 
+static int64_t published_bytes(fixture *f)
+{
+    int64_t bytes = 0;
+    alm_snapshot *snap = fix_snapshot(f);
+    const alm_part_set *set = alm_version_of(fix_table(snap))->parts;
+    for (uint32_t i = 0; i < set->n; i++)
+        bytes += set->parts[i]->file->bytes;
+    alm_snapshot_release(snap);
+    return bytes;
+}
+
+/* The files of published parts are there without savepoints, too; and those that the transaction went back to are its own. */
+static void savepoints_are_charged_for_their_own_files(void **state)
+{
+    (void)state;
+    fixture *f = fix_new(39, false, true);
+    alm_txn_mark *marks[8];
+    alm_mem account = {0};
+    alm_spill_space *space = alm_storage_spill_space(f->st);
+    fix_load(f, 3000, 0, DAY);
+    const int64_t base = published_bytes(f);
+    fix_sort(f);
+    oracle published = keep(f);
+    f->cx.lasting = &account;
+    alm_txn *txn = begin(f);
+    for (size_t i = 0; i < ALM_COUNT(marks); i++) {
+        change(f, txn, 3, false);
+        oracle then = keep(f);
+        assert_int_equal(alm_txn_mark_new(&f->cx, txn, &marks[i]), ALM_OK);
+        change(f, txn, 1, true);
+        assert_int_equal(f->n, 0);
+        assert_true(space->bytes > 0); /* the overlay of the values */
+        assert_true(space->bytes < base);
+        assert_int_equal(alm_txn_back_to(&f->cx, txn, marks[i]), ALM_OK);
+        assert_int_equal(space->bytes, 0);
+        restore(f, &then);
+        check_own(f, txn);
+    }
+    restore(f, &published);
+    alm_txn_rollback(txn);
+    for (size_t i = 0; i < ALM_COUNT(marks); i++)
+        alm_txn_mark_free(marks[i]);
+    assert_int_equal(account.used_bytes, 0);
+    fix_check(f);
+    fix_free(f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sees_its_own),
-                                       cmocka_unit_test(a_rollback_leaves_nothing),
-                                       cmocka_unit_test(merges_let_a_transaction_pass),
-                                       cmocka_unit_test(marks_bring_back),
-                                       cmocka_unit_test(others_insert_meanwhile),
-                                       cmocka_unit_test(the_first_commit_wins),
-                                       cmocka_unit_test(dedup_keeps_the_last),
-                                       cmocka_unit_test(loads_take_part),
-                                       cmocka_unit_test(marks_are_a_stack),
-                                       cmocka_unit_test(what_stays_the_same_takes_nothing)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sees_its_own),
+        cmocka_unit_test(a_rollback_leaves_nothing),
+        cmocka_unit_test(merges_let_a_transaction_pass),
+        cmocka_unit_test(marks_bring_back),
+        cmocka_unit_test(others_insert_meanwhile),
+        cmocka_unit_test(the_first_commit_wins),
+        cmocka_unit_test(dedup_keeps_the_last),
+        cmocka_unit_test(loads_take_part),
+        cmocka_unit_test(marks_are_a_stack),
+        cmocka_unit_test(what_stays_the_same_takes_nothing),
+        cmocka_unit_test(savepoints_are_charged_for_their_own_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

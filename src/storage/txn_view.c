@@ -273,9 +273,11 @@ static alm_status prepare_change(alm_ctx *cx, alm_storage *st, const alm_txn_tab
                                  const alm_version *v, alm_txn_change *change, list_change *out)
 {
     const uint32_t at = find_part(t, change->was);
+    const bool is_own = at < t->n_add;
+    alm_part_ref *published = is_own ? t->parts[at]->published : change->was;
     if (change->now != NULL)
-        ALM_TRY(alm_txn_part_new(cx, change->now, &out->now));
-    if (at == t->n_add)
+        ALM_TRY(alm_txn_part_new(cx, change->now, published, &out->now));
+    if (!is_own)
         return ALM_OK;
     out->was = t->parts[at];
     return alm_txn_part_replace(cx, st, v, out->was, out->now, &change->undo);
@@ -319,7 +321,7 @@ static alm_status put_own(alm_ctx *cx, alm_txn_table *t, alm_part_ref *const *pa
     ALM_TRY(parts_room(cx, t, n));
     ALM_TRY(alm_heap_bytes(cx, (n + 1u) * sizeof *own, "a transaction", (void *)&own));
     for (uint32_t i = 0; i < n && e == ALM_OK; i++)
-        e = alm_txn_part_new(cx, parts[i], &own[i]);
+        e = alm_txn_part_new(cx, parts[i], NULL, &own[i]);
     for (uint32_t i = 0; i < n; i++) { /* all of them, or none */
         if (e != ALM_OK) {
             alm_txn_part_release(own[i]);
@@ -465,6 +467,9 @@ alm_status alm_txn_back_to(alm_ctx *cx, alm_txn *txn, const alm_txn_mark *mark)
     alm_txn_table **tables = NULL;
     ALM_TRY(copy_tables(cx, txn->st, mark->tables, mark->n, &tables));
     free_tables(txn->st, txn->tables, txn->n);
+    for (size_t i = 0; i < mark->n; i++)
+        for (uint32_t j = 0; j < tables[i]->n_add; j++)
+            alm_txn_part_is_back(tables[i]->parts[j]);
     txn->tables = tables;
     txn->n = mark->n;
     txn->cap = mark->n + 1;
