@@ -93,6 +93,27 @@ def the_first_of_two_writers_wins(s):
 
 
 @check
+def columns_that_change_under_a_block_are_a_conflict(s):
+    """The rows and plans of the block were made for other columns. To try again helps, and the code says so."""
+    a, b = Wire(s.pg), Wire(s.pg)
+    more = "insert into cols (ts, v) values ('2026-01-03', 1)"
+    refused = {"add column y int": {more}, "rename column w to x": {more},  # what was written fits; what comes next would not
+               "drop column w": {"commit", more, "select sum(v) from cols"}, "alter column w type varchar": {"commit", more, "select sum(v) from cols"}}
+    for change, ends in refused.items():
+        for last in ("commit", more, "select sum(v) from cols"):
+            for written in ("insert into cols values ('2026-01-02', 2, 2)", "update cols set w = 3"):
+                b.ask(query("drop table if exists cols"))
+                b.rows("create table cols (ts timestamp, v long, w long) timestamp(ts) partition by day")
+                b.rows("insert into cols values ('2026-01-01', 1, 1)")
+                a.ask(query(f"begin; {written}"))
+                b.rows(f"alter table cols {change}")
+                codes = [fields(body)["C"] for kind, body in a.ask(query(last)) if kind == "E"]
+                expect(codes, ["40001"] if last in ends else [], (change, written, last))
+                a.ask(query("rollback"))
+    b.rows("drop table cols")
+
+
+@check
 def concurrent_transfers_keep_the_sum(s):
     with pg(s, autocommit=True) as c:
         c.execute("create table accounts (ts timestamp, who long, amount long) timestamp(ts) partition by month")

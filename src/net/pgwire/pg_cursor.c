@@ -86,7 +86,8 @@ bool pg_cursor_declare(pg_conn *c, pg_portal *portal, alm_error *err)
 static bool take_formats(pg_portal *portal, const pg_portal *from, uint32_t n_cols, alm_error *err)
 {
     if (portal->n_formats > 1 && portal->n_formats != n_cols)
-        return fail_with_name(err, ALM_E_STALE, "cursor \"%s\" is another by now", from->name);
+        return fail_with_name(err, ALM_E_PLAN_CHANGED, "cursor \"%s\" is another by now",
+                              from->name);
     if (portal->n_formats > 0 || !from->binary)
         return true;
     portal->formats = calloc(1, sizeof(*portal->formats));

@@ -91,7 +91,7 @@ void pg_send_error(pg_conn *c, const alm_error *err, alm_str sql, bool fatal)
         (void)snprintf(number, sizeof(number), "%zu", n + 1);
         put_field(c, 'P', number);
     }
-    if (err->code == ALM_E_STALE)
+    if (err->code == ALM_E_PLAN_CHANGED)
         put_field(c, 'R', "RevalidateCachedQuery");
     pg_put(c, "", 1);
     pg_end(c, at);

@@ -397,7 +397,7 @@ static step_result execute(pg_conn *c)
     if (run->simple) {
         pg_send_row_description(c, cols, n, NULL, 0);
     } else if (!same_shape(runs(portal), cols, n)) {
-        return own_failure(run, ALM_E_STALE, "cached plan must not change result type");
+        return own_failure(run, ALM_E_PLAN_CHANGED, "cached plan must not change result type");
     }
     run->step = PG_ROWS;
     return STEP_PIECE;
