@@ -7,10 +7,15 @@ The documented level is stronger than read committed: all changes of a transacti
 sees the state of one instant that lies between its request and its answer. So there is a second graph, in which a commit is a node and so is each
 statement that reads, with their order in the transaction, in the session, and in time. It must have no cycle. What the graph of transactions
 may have, and the level allows, is counted.
+
+A read through a materialized view sees its base table at some instant before its answer, however early, so nothing that went before in time or in
+its session is an edge to it. Two orders hold for it: a view does not go back, and it has what was committed before a refresh that had ended.
 """
 import collections
 
 from graph import Graph
+from history import CLEAR, DROP, REFRESH, VIEW
+from presence import look_for_names
 from versions import Versions
 
 # name: what it is. These are forbidden for every interface.
@@ -35,6 +40,14 @@ FORBIDDEN = {
     "writes-follow-reads": "a write took effect before a version that its session had read",
     "stale-read": "a statement did not see what was committed before it began",
     "real-time-order": "a transaction took effect before one that had ended when it began",
+    "changed-copy": "what a statement copied of other tables was read with two contents",
+    "torn-view": "a view showed what its base table never was",
+    "view-back": "a view went back to an older state",
+    "view-behind": "a view had not what was committed before its refresh",
+    "torn-clear": "a statement saw a part of what TRUNCATE or DROP took, and missed another",
+    "resurrected": "rows that TRUNCATE or DROP had taken were read again",
+    "missing-name": "a table or column was missing that nobody had dropped or renamed",
+    "ghost-name": "a statement found a table or column that was not there",
 }
 # These are what read committed allows between the statements of one transaction.
 ALLOWED = {
@@ -44,7 +57,7 @@ ALLOWED = {
 }
 
 DEPENDENCIES = ("ww", "wr", "rw")
-LEVELS = (DEPENDENCIES, (*DEPENDENCIES, "po"), (*DEPENDENCIES, "po", "session"), (*DEPENDENCIES, "po", "session", "rt"))
+LEVELS = [(*DEPENDENCIES, *more) for more in ((), ("view",), ("view", "po"), ("view", "po", "session"), ("view", "po", "session", "rt"))]
 
 
 class Checker:
@@ -57,6 +70,7 @@ class Checker:
         self.transactions()
         self.statements()
         self.lost_by_select()
+        look_for_names(history, self.versions.final, self.found)
 
     def found(self, name, text):
         if name not in FORBIDDEN and name not in ALLOWED:
@@ -78,7 +92,7 @@ class Checker:
                 continue
             if wrote is not None:
                 graph.edge(wrote, r.txn.number, "wr")
-            for b in following:
+            for b in following if r.statement.kind != VIEW else ():
                 graph.edge(r.txn.number, b, "rw")
         say = lambda name, cycle: self.found(name, self.told(cycle, lambda n: n))
         dirty = graph.components({"ww"})
@@ -105,7 +119,7 @@ class Checker:
         bases = collections.defaultdict(set)
         for key, reads in self.versions.reads.items():
             for r in reads if key[0] == "register" else ():
-                if r.txn.number in self.committed and key in self.versions.final[r.txn.number]:
+                if r.txn.number in self.committed and r.statement.kind != VIEW and key in self.versions.final[r.txn.number]:
                     bases[key, r.value].add(r.txn.number)
         for (key, value), numbers in bases.items():
             if len(numbers) > 1:
@@ -115,6 +129,7 @@ class Checker:
     def statements(self):
         """The graph of commits and of statements that read. Its nodes are (transaction, invoked, completed, is the commit)."""
         self.nodes, self.commit_of, self.read_of = [], {}, {}
+        self.views, self.refreshes, self.clears = {}, {}, set()  # nodes: of reads through which view, of refreshes of which, of commits that clear
         graph = Graph(0)
         sees = {id(r.statement) for reads in self.versions.reads.values() for r in reads}
         sessions, last = collections.defaultdict(list), {}
@@ -133,19 +148,31 @@ class Checker:
             for b in following:
                 if b in self.commit_of:
                     graph.edge(node, self.commit_of[b], "rw")
-        self.add_time(graph)
+        self.add_time(graph, [i for i in range(len(self.nodes)) if i not in self.views], list(self.views), "rt")
+        for view in set(self.views.values()):
+            self.add_time(graph, [i for i, of in (*self.views.items(), *self.refreshes.items()) if of == view], (), "view")
         for members in graph.components():
             self.explain(graph, members)
 
     def nodes_of(self, graph, t, sees, process, last):
         before, label = last.get(process), "session"
         for s in t.statements:
-            if id(s) in sees:
-                self.read_of[id(s)] = node = self.add(graph, (t, s.invoked, s.completed, False))
+            if s.kind == REFRESH and s.completed is not None:
+                node = self.add(graph, (t, s.invoked, s.completed, False))
+                self.refreshes[node] = s.of[0][0]
                 before, label = self.chain(graph, before, node, label)
-        if t.number in self.committed and self.versions.final[t.number]:
+            elif id(s) in sees:
+                self.read_of[id(s)] = node = self.add(graph, (t, s.invoked, s.completed, False))
+                if s.kind == VIEW:
+                    self.views[node] = s.of[0][0]
+                else:
+                    before, label = self.chain(graph, before, node, label)
+        clears = any(s.kind in (CLEAR, DROP) for s in t.statements)
+        if t.number in self.committed and (clears or self.versions.final[t.number]):
             self.commit_of[t.number] = node = self.add(graph, (t, t.commit_invoked, t.commit_completed, True))
             before, label = self.chain(graph, before, node, label)
+            if clears:
+                self.clears.add(node)
         if before is not None:
             last[process] = before
 
@@ -159,22 +186,20 @@ class Checker:
             graph.edge(before, node, label)
         return node, "po"
 
-    def add_time(self, graph):
-        """One more node for each instant at which something was over: a line that all that began later hangs on. So there are few edges."""
-        events = []
-        for i, (_, invoked, completed, _) in enumerate(self.nodes):
-            events.append((invoked, 1, i))
-            if completed is not None:
-                events.append((completed, 0, i))
+    def add_time(self, graph, nodes, only_end, name):
+        """One more node for each instant at which something was over: a line that all of `nodes` that began later hang on. So there are few edges.
+        Of `only_end` no begin is looked at."""
+        events = [(self.nodes[i][1], 1, i) for i in nodes]
+        events += [(self.nodes[i][2], 0, i) for i in (*nodes, *only_end) if self.nodes[i][2] is not None]
         now = None
         for _, begins, i in sorted(events):
             if begins and now is not None:
-                graph.edge(now, i, "rt")
+                graph.edge(now, i, name)
             elif not begins:
                 instant = graph.node()
-                graph.edge(i, instant, "rt")
+                graph.edge(i, instant, name)
                 if now is not None:
-                    graph.edge(now, instant, "rt")
+                    graph.edge(now, instant, name)
                 now = instant
 
     def explain(self, graph, members):
@@ -193,7 +218,11 @@ class Checker:
                 return
 
     def name_of(self, cycle):
-        labels = [label for _, label, _ in cycle]
+        labels, nodes = [label for _, label, _ in cycle], {a for a, _, _ in cycle}
+        if "view" in labels:
+            return "view-behind" if nodes & self.refreshes.keys() else "view-back"
+        if nodes & self.views.keys():
+            return "torn-view"
         if "rt" in labels:
             return "stale-read" if "rw" in labels else "real-time-order"
         if "session" in labels:
@@ -203,7 +232,9 @@ class Checker:
                 return "read-your-writes" if after_commit else "monotonic-reads"
             return "monotonic-writes" if after_commit else "writes-follow-reads"
         if labels.count("rw") == 1:
-            return "G-monotonic" if "po" in labels else "fractured-read"
+            if "po" in labels:
+                return "G-monotonic"
+            return "torn-clear" if nodes & self.clears else "fractured-read"
         if "rw" in labels:
             return "long-fork"
         return "G1c" if "po" in labels else None  # the cycle of ww has its name from the graph of transactions

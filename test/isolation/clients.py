@@ -1,25 +1,17 @@
-"""Clients that write down what they asked and what they were told (history.py), over each interface.
+"""Clients that write down what they asked and what they were told (history.py), over each interface. What they ask is in statements.py.
 
-Lists grow by INSERT and line protocol (tables l0, l1; each key has one time, and rows of equal time stand in the order of their commits) or by UPDATE
-of a text (u0). Registers are written by rows of a table with DEDUP UPSERT KEYS (d0), by UPDATE (r0), or by DELETE and INSERT (x0). A connection that
-breaks while the commit is under way leaves a transaction whose outcome nobody knows; one that breaks before has rolled back.
+A connection that breaks while the commit is under way leaves a transaction whose outcome nobody knows; one that breaks before has rolled back.
 """
 import csv, http.client, itertools, json, pathlib, random, socket, sys, threading, time, urllib.parse
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent), str(pathlib.Path(__file__).resolve().parent.parent / "wire")]
-from history import BACK, FAIL, INFO, OK, READ, SAVEPOINT, UPDATE, WRITE, Statement, Transaction  # noqa: E402
+from history import ABSENT, BACK, FAIL, INFO, OK, READ, SAVEPOINT, WRITE, Statement, Transaction  # noqa: E402
 from pgclient import SYNC, Closed, Wire, bind, cells, execute, fields, msg, parse, query  # noqa: E402
+from statements import (LINES, TABLES, VIEWS, Asked, a_copy, a_refresh, a_replacement, a_select, an_insert, an_insert_select, an_update,  # noqa: E402
+                        any_statement, missing_in, part_of, rows_of, seconds_of, select, select_view)
 
-TABLES = {"l0": "list", "l1": "list", "u0": "list", "d0": "register", "r0": "register", "x0": "register"}
-LINES = ("l0", "l1", "d0")  # line protocol adds rows
-START_S = 1_767_225_600  # 2026-01-01
-DAYS, ACTIVE, USES = 4, 6, 60  # partitions; keys of a table in use at a time; uses of a key before the next takes its place
+ACTIVE, USES = 6, 60  # keys of a table in use at a time; uses of a key before the next takes its place
 BROKEN = (OSError, http.client.HTTPException, Closed)
-
-
-def seconds_of(number):
-    """Each key has one time, and neighbours are in different partitions."""
-    return START_S + number % DAYS * 86400 + number
 
 
 class World:
@@ -30,7 +22,8 @@ class World:
         self.tick = itertools.count(1).__next__  # atomic
         self.value, self.process = itertools.count(1).__next__, itertools.count(1).__next__
         self.history, self.problems, self.uses = [], [], {t: 0 for t in TABLES}
-        self.conflicts = 0
+        self.conflicts = self.absences = 0
+        self.sources, self.told, self.views = {}, {}, False  # of elements that carry what was read: the keys, and the values as they were told first
         self.up, self.ending = threading.Event(), threading.Event()
         self.up.set()
 
@@ -43,105 +36,13 @@ class World:
         return [(kind, t, n) for t, kind in TABLES.items() for n in range(min(self.uses[t] // USES + ACTIVE, self.made))]
 
 
-def create(server, made, more=0):
-    """`more`: rows that no key has, so that statements over the table run on several threads, and beside others."""
-    for t in TABLES:
-        server.exec(f"drop table if exists {t}")
-        v = "varchar" if t == "u0" else "long"
-        dedup = " dedup upsert keys(ts, k)" if t == "d0" else ""
-        server.exec(f"create table {t} (ts timestamp, k long, v {v}) timestamp(ts) partition by day{dedup}")
-    for t, v in (("u0", "''"), ("r0", "null"), ("x0", "null")):
-        server.exec(f"insert into {t} select (({START_S} + (x - 1) % {DAYS} * 86400 + x - 1) * 1000000)::timestamp, x - 1, {v} from long_sequence({made})")
-    for t in LINES if more else ():
-        server.exec(f"insert into {t} select (({START_S} + x % {DAYS * 86400}) * 1000000)::timestamp, -x, x from long_sequence({more})")
-
-
-# ------------------------------------------------------------------------------- statements
-def select(keys):
-    by_table = {}
-    for _, table, number in sorted(keys):
-        by_table.setdefault(table, []).append(str(number))
-    return " union all ".join(f"select '{t}' t, k, v::varchar v from {t} where k in ({', '.join(n)})" for t, n in by_table.items())
-
-
-def read_of(keys, rows):
-    """{key: value} of the rows of such a statement."""
-    found = {key: [] for key in keys}
-    for table, number, text in rows:
-        found[TABLES[table], table, int(number)] += [] if text is None else [int(x) for x in text.split(",") if x]
-    one = lambda v: tuple(v) if len(v) > 1 else v[0] if v else None  # the checker complains of a register with several rows
-    return {key: tuple(v) if key[0] == "list" else one(v) for key, v in found.items()}
-
-
-class Asked:
-    """A statement to be, or two that belong together: their texts, what a COPY sends, and how the rows of the last become reads."""
-
-    def __init__(self, kind, sql, keys=(), writes=(), copied=None):
-        self.kind, self.keys, self.writes, self.copied = kind, list(keys), list(writes), copied
-        self.texts = sql.split("; ")
-
-    @property
-    def sql(self):
-        return "; ".join(self.texts)
-
-    def reads(self, rows):
-        return read_of(self.keys, rows) if self.keys else {}
-
-
-def rows_of(asked, answers):
-    """Of the answers to all texts those to the last text of each."""
-    at, out = -1, []
-    for a in asked:
-        at += len(a.texts)
-        out.append(answers[at])
-    return out
-
-
-def a_select(world, rng):
-    keys = {world.key(rng, rng.choice(list(TABLES))) for _ in range(rng.choice((1, 2, 4, 8)))}
-    return Asked(READ, select(keys), keys)
-
-
-def an_insert(world, rng):
-    table = rng.choice(LINES)
-    writes = {world.key(rng, table): world.value() for _ in range(rng.choice((1, 1, 2, 3)))}
-    rows = [f"{seconds_of(k[2]) * 1_000_000}, {k[2]}, {v}" for k, v in writes.items()]
-    return Asked(WRITE, f"insert into {table} values {', '.join(f'({r})' for r in rows)}", (), writes.items())
-
-
-def a_copy(world, rng):
-    a = an_insert(world, rng)
-    table = a.writes[0][0][1]
-    data = "".join(f"{seconds_of(k[2]) * 1_000_000},{k[2]},{v}\n" for k, v in a.writes)
-    return Asked(WRITE, f"copy {table} from stdin with csv", (), a.writes, data.encode())
-
-
-def an_append(world, rng):
-    base = world.value() * 10_000  # the key makes a value of it
-    keys = sorted({world.key(rng, "u0") for _ in range(rng.choice((1, 1, 1, 3)))})
-    where = ", ".join(str(k[2]) for k in keys)
-    return Asked(UPDATE, f"update u0 set v = v || ',' || ({base} + k) where k in ({where}) returning 'u0' t, k, v", keys, [(k, base + k[2]) for k in keys])
-
-
-def an_update(world, rng):
-    key, value = world.key(rng, "r0"), world.value()
-    return Asked(WRITE, f"update r0 set v = {value} where k = {key[2]}", (), [(key, value)])
-
-
-def a_replacement(world, rng):
-    key, value = world.key(rng, "x0"), world.value()
-    return Asked(WRITE, f"delete from x0 where k = {key[2]}; insert into x0 values ({seconds_of(key[2]) * 1_000_000}, {key[2]}, {value})", (), [(key, value)])
-
-
-def any_statement(world, rng, reads=0.4):
-    if rng.random() < reads:
-        return a_select(world, rng)
-    return rng.choices((an_insert, an_append, an_update, a_replacement), (6, 3, 1, 1))[0](world, rng)
-
-
 # ---------------------------------------------------------------------------------- clients
 class Refused(Exception):
-    """The server answered with an error; the transaction is rolled back."""
+    """The server answered with an error; the transaction is rolled back. `missing` is the table that was not there, or whose column was not."""
+
+    def __init__(self, text, missing=None):
+        super().__init__(text)
+        self.missing = missing
 
 
 class Client(threading.Thread):
@@ -175,20 +76,28 @@ class Client(threading.Thread):
         return not self.world.up.is_set() or self.generation != self.world.server.generation
 
     def begin(self):
-        t = Transaction(self.process, self.interface, FAIL)
+        t = Transaction(self.process, self.interface, FAIL, generation=self.generation)
         self.world.history.append(t)
         return t
 
     def note(self, t, asked):
-        s = Statement(asked.kind, self.world.tick(), None, {}, asked.writes)
+        s = Statement(asked.kind, self.world.tick(), None, {}, asked.writes, {}, asked.of)
         t.statements.append(s)
         return s
 
     def refused(self, code, text):
+        missing = missing_in(text)
+        if missing is not None and code in ("42P01", "42703", 400):
+            self.world.absences += 1
+            raise Refused(text, missing)
         if code not in ("40001", 409):
             raise AssertionError(f"{code} {text}")
         self.world.conflicts += 1
         raise Refused(text)
+
+    def note_refusal(self, t, refusal):
+        if refusal.missing is not None:
+            t.statements.append(Statement(ABSENT, t.statements[-1].invoked, self.world.tick(), of=[(refusal.missing, None)]))
 
     def at_once(self, asked, send):
         """Statements that go in one request and are one transaction. send(asked) gives the rows of each, or None where they are not told."""
@@ -202,12 +111,13 @@ class Client(threading.Thread):
         except BROKEN:
             self.unknown(t)
             raise
-        except Refused:
+        except Refused as e:
+            self.note_refusal(t, e)
             return
         t.status, t.commit_completed = OK, self.world.tick()
         for a, s, of in zip(asked, noted, rows):
             s.completed = t.commit_completed
-            s.reads = a.reads(of) if of is not None else {}
+            a.tell(self.world, s, of)
 
     def unknown(self, t):
         if any(s.writes for s in t.statements):
@@ -263,7 +173,8 @@ class PgBlock(Pg):
             if not read_only and rng.random() < 0.1:
                 self.look_slowly(t)
             self.end(t)
-        except Refused:
+        except Refused as e:
+            self.note_refusal(t, e)
             self.answers(query("rollback"))
 
     def look_slowly(self, t):
@@ -278,7 +189,7 @@ class PgBlock(Pg):
             self.step(t, any_statement(self.world, self.rng))
         while more := self.answers(query("fetch 5 from c"))[0]:
             rows += more
-        s.reads = asked.reads(rows)
+        asked.tell(self.world, s, rows)
         self.answers(query("close c"))
 
     def step(self, t, asked):
@@ -290,7 +201,8 @@ class PgBlock(Pg):
             self.mark(t, BACK, "rollback to a")
         s = self.note(t, asked)
         rows = self.run_one(asked)
-        s.completed, s.reads = self.world.tick(), asked.reads(rows)
+        s.completed = self.world.tick()
+        asked.tell(self.world, s, rows)
 
     def mark(self, t, kind, sql):
         s = self.note(t, Asked(kind, sql))
@@ -337,10 +249,9 @@ class PgStatement(Pg):
         make = a_copy if self.rng.random() < 0.1 else any_statement
         self.at_once([make(self.world, self.rng)], lambda asked: [self.run_one(asked[0])])
 
-
     def look_prepared(self, asked):
         table, number = asked[0].keys[0][1:]
-        first = [] if table in self.prepared else [parse(table, f"select '{table}' t, k, v::varchar v from {table} where k = $1")]
+        first = [] if table in self.prepared else [parse(table, part_of(table, "k = $1"))]
         self.prepared.add(table)
         return self.answers(*first, bind("", table, (str(number).encode(),)), execute(), SYNC)
 
@@ -392,7 +303,7 @@ class Http(Client):
         if self.rng.random() < 0.15:
             self.at_once([a_select(self.world, self.rng)], self.exported)
             return
-        asked = [self.rng.choice((an_insert, an_update, a_replacement))(self.world, self.rng) for _ in range(self.rng.choice((0, 0, 1, 2)))]
+        asked = [self.rng.choice((an_insert, an_update, a_replacement, an_insert_select))(self.world, self.rng) for _ in range(self.rng.choice((0, 0, 1, 2)))]
         asked.append(any_statement(self.world, self.rng, 0.6))
         self.at_once(asked, self.statements)
 
@@ -439,10 +350,16 @@ class Stream(Client):
 
 
 def read_all(world):
-    """The last session sees every key."""
+    """The last session sees every key; every view is refreshed and sees them, too."""
     c, keys = PgStatement(world, 0), world.keys()
     c.connect()
+    look = lambda asked: c.at_once([asked], lambda asked: [c.run_one(asked[0])])
+    for view in VIEWS if world.views else ():
+        look(a_refresh(view, "incremental"))
     for i in range(0, len(keys), 100):
         part = keys[i:i + 100]
-        c.at_once([Asked(READ, select(part), part)], lambda asked: [c.run_one(asked[0])])
+        look(Asked(READ, select(part), part))
+        for view, table in VIEWS.items() if world.views else ():
+            if seen := [k for k in part if k[1] == table]:
+                look(select_view(view, seen))
     c.link.close()

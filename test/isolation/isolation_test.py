@@ -7,20 +7,23 @@ registers in several tables, the server is killed now and then, and checker.py l
 It begins with the checker itself: histories with planted violations (planted.py), and clients that lie about a sound server (lies.py).
 --history looks at the history of a round that failed once more.
 """
-import argparse, collections, pathlib, random, sys, threading, time
+import argparse, collections, pathlib, random, sys, time
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parent.parent)]
 import planted  # noqa: E402
 from checker import ALLOWED, FORBIDDEN, check  # noqa: E402
-from clients import Http, Lines, Pg, PgBlock, PgStatement, PgText, Stream, World, create, read_all  # noqa: E402
-from history import FAIL, INFO, OK, load, save  # noqa: E402
+from changes import Changer, Refresher  # noqa: E402
+from clients import Http, Lines, Pg, PgBlock, PgStatement, PgText, Stream, World, read_all  # noqa: E402
+from history import AWAY, CLEAR, DROP, FAIL, INFO, OK, REFRESH, VIEW, load, save  # noqa: E402
 from lies import LIES  # noqa: E402
 from pgclient import query  # noqa: E402
 from server import Server, TOP  # noqa: E402
+from statements import TABLES, create  # noqa: E402
 
 CLIENTS = (PgBlock, PgBlock, PgBlock, PgText, PgStatement, Http, Lines, Stream)
 # heads so small, and so many checkpoints, that rows are in logs, heads and parts at any time
 ENV = {"ALMANAC_STORAGE_TABLE_HEAD_BYTES_MAX": "64k", "ALMANAC_STORAGE_CHECKPOINT_WAL_BYTES": "1m", "ALMANAC_WAL_SEGMENT_SIZE": "1m"}
+CHANGES = {VIEW: "views read", REFRESH: "refreshes", CLEAR: "emptied", DROP: "dropped", AWAY: "renamed"}
 FOLDER = TOP / "build" / "isolation"
 
 
@@ -29,7 +32,7 @@ class Mover(Pg):
     interface = "maintenance"
 
     def once(self):
-        table = self.rng.choice(("l0", "l1", "u0", "d0", "r0", "x0"))
+        table = self.rng.choice(tuple(TABLES))
         day = f"'2026-01-0{self.rng.randint(1, 4)}'"
         to = self.rng.choice(("squash partitions", f"convert partition to parquet list {day}", f"convert partition to native list {day}"))
         self.link.error(query(f"alter table {table} {to}"))  # it may have nothing to do
@@ -42,8 +45,8 @@ def start(server):
 
 
 def killer(world, rng, seconds, every):
-    """Kills the server until the time is over; returns the ticks at which it was dead."""
-    dead, end = [], time.monotonic() + seconds
+    """Kills the server until the time is over; returns the tick at which each process was dead."""
+    dead, end = {}, time.monotonic() + seconds
     while True:
         pause = rng.uniform(0.4, 1.6) * every if every else seconds + 1
         if time.monotonic() + pause >= end:
@@ -52,15 +55,17 @@ def killer(world, rng, seconds, every):
         time.sleep(pause)
         world.up.clear()
         world.server.kill()
-        dead.append(world.tick())
+        dead[world.server.generation] = world.tick()
         start(world.server)
         world.up.set()
 
 
 def round_of(server, seed, seconds, every, clients, made, more=0):
     """A history, what went wrong beside it, and how often the server was killed."""
-    create(server, made, more)
+    views = any(issubclass(c, Refresher) for c in clients)
+    create(server, made, more, views)
     world = World(server, seed, made)
+    world.views = views
     threads = [c(world, i) for i, c in enumerate(clients)]
     for t in threads:
         t.start()
@@ -72,9 +77,16 @@ def round_of(server, seed, seconds, every, clients, made, more=0):
             world.problems.append(f"{type(t).__name__} does not end")
     read_all(world)
     for t in world.history:
-        if t.status == INFO:  # nothing happens after the process is gone
-            t.commit_completed = next((d for d in dead if d > t.commit_invoked), None)
+        if t.status == INFO:
+            nothing_after(t, dead.get(t.generation))
     return world, len(dead)
+
+
+def nothing_after(t, dead):
+    """A process does nothing after its end, and what was sent to it then did not happen."""
+    t.commit_completed = dead
+    if dead is not None and dead < t.commit_invoked:
+        t.status = FAIL
 
 
 class Totals:
@@ -82,7 +94,7 @@ class Totals:
         self.counts, self.anomalies = collections.Counter(), collections.Counter()
 
     def add(self, world, kills, checked):
-        self.counts.update(rounds=1, kills=kills, transactions=len(world.history), conflicts=world.conflicts)
+        self.counts.update(rounds=1, kills=kills, transactions=len(world.history), conflicts=world.conflicts, absences=world.absences)
         for t in world.history:
             if t.interface == "stream":
                 self.counts["by stream"] += t.number in checked.committed
@@ -90,6 +102,8 @@ class Totals:
             self.counts[{OK: "committed", FAIL: "rolled back", INFO: "unknown"}[t.status]] += 1
             self.counts["statements"] += len(t.statements)
             self.counts["reads of keys"] += sum(len(s.reads) for s in t.statements)
+            self.counts["copies read"] += sum(len(s.copies) for s in t.statements)
+            self.counts.update(CHANGES[s.kind] for s in t.statements if t.status == OK and s.kind in CHANGES)
             self.counts[f"by {t.interface}"] += t.status == OK
             self.counts["unknown, seen"] += t.status == INFO and t.number in checked.committed
         self.anomalies.update(checked.counts)
@@ -102,7 +116,7 @@ class Totals:
 
 def honest(server, seed, seconds, every, made, more, totals):
     """A round without lies; True if nothing forbidden was found."""
-    world, kills = round_of(server, seed, seconds, every, (*CLIENTS, Mover), made, more)
+    world, kills = round_of(server, seed, seconds, every, (*CLIENTS, Mover, Changer, Refresher), made, more)
     checked = check(world.history)
     totals.add(world, kills, checked)
     bad = checked.forbidden()
@@ -126,9 +140,9 @@ def tell(checked, bad):
 def lies(server, seed, seconds, tries=8):
     """(passed, failed): each lie is found. A slow machine may need more than one round for it."""
     passed = failed = 0
-    for one in LIES:
+    for one, beside, copies in LIES:
         for i in range(tries):
-            world, _ = round_of(server, f"{seed} {one.__name__} {i}", seconds, 0, (PgBlock, Lines, Http, one, one), 60)
+            world, _ = round_of(server, f"{seed} {one.__name__} {i}", seconds, 0, (*beside, *[one] * copies), 60)
             found = set(check(world.history).forbidden())
             if found & one.finds or world.problems:
                 break
@@ -175,7 +189,7 @@ def main():
             if time.monotonic() + length / 2 > end or failed > 3:
                 break
         totals.say()
-        for what in ("kills", "conflicts", *(["unknown"] if seconds >= 60 else ()), *(f"by {c.interface}" for c in CLIENTS)):
+        for what in ("kills", "conflicts", "views read", "refreshes", "copies read", *(["unknown", "absences", *CHANGES.values()] if seconds >= 60 else ()), *(f"by {c.interface}" for c in CLIENTS)):
             if totals.counts[what] == 0:
                 print(f"FAILED the run has no {what}")
                 failed += 1

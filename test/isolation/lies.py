@@ -1,9 +1,13 @@
 """Clients that do not do what they write down, so that the histories of a sound server have violations: the checker has to find each."""
 import collections
 
-from clients import Asked, PgBlock, PgStatement, a_select, seconds_of
-from history import OK, READ, UPDATE, WRITE
+from changes import Changer, Refresher
+from clients import Http, Lines, PgBlock, PgStatement, PgText
+from history import AWAY, CLEAR, DROP, OK, READ, THERE, UPDATE, WRITE
 from pgclient import query
+from statements import Asked, a_refresh, a_select, insert_select, part_of, seconds_of, select, select_view, time_of
+
+BESIDE = (PgBlock, Lines, Http)
 
 
 class LosesCommits(PgBlock):
@@ -82,4 +86,137 @@ class Forgets(PgStatement):
         self.at_once([Asked(READ, asked.sql, asked.keys)], lambda _: [rows])
 
 
-LIES = (LosesCommits, KeepsAborted, CommitsByHalves, AnswersOldRows, WritesOver, Forgets)
+# ------------------------------------------------------------- reads that flow into writes
+class Copies(PgStatement):
+    """Says that one INSERT SELECT copied rows of several tables. Only who reads what it copied can find out."""
+    def once(self):
+        sources = sorted(self.world.key(self.rng, t) for t in ("l0", "l1", "u0", "r0"))
+        key, value = self.world.key(self.rng, "f0"), self.world.value()
+        self.world.sources[key, value] = sources
+        self.copy(sources, key, value)
+
+    def write_down(self, key, value, send):
+        self.at_once([Asked(WRITE, "", (), [(key, value)])], lambda _: send() and [[]])
+
+
+class CopiesByHalves(Copies):
+    """Copies each table with a statement of its own."""
+    finds = {"changed-copy", "fractured-read"}
+
+    def copy(self, sources, key, value):
+        def send():
+            for t, n in (k[1:] for k in sources):
+                self.answers(query(insert_select(key, value, part_of(t, f"k = {n}"), False).sql))
+                self.world.ending.wait(0.003)
+            return True
+        self.write_down(key, value, send)
+
+
+class CopiesOldRows(Copies):
+    """Copies what it has read a while ago."""
+    finds = {"stale-read"}
+
+    def copy(self, sources, key, value):
+        rows = self.answers(query(select(sources)))[0]
+        self.world.ending.wait(0.02)
+        texts = [f"({time_of(key)}, {key[2]}, '{value}:{t}:{n}:{v or ''}')" for t, n, v in [*rows, ("", "", "")]]
+        self.write_down(key, value, lambda: self.answers(query(f"insert into f0 values {', '.join(texts)}")))
+
+
+class UpdatesFromOldRows(Copies):
+    """Says that UPDATE ... FROM took what it had read a while ago."""
+    finds = {"stale-read"}
+
+    def copy(self, sources, key, value):
+        source = next(k for k in sources if k[1] == "u0")
+        key = self.world.key(self.rng, "g0")
+        self.world.sources[key, value] = [source]
+        v = self.answers(query(f"select v from u0 where k = {source[2]}"))[0][0][0] or ""
+        self.world.ending.wait(0.02)
+        sql = f"update g0 set v = v || ';{value}:u0:{source[2]}:{v.replace(',', ' ')}' where k = {key[2]} returning 'g0' t, k, v"
+        self.at_once([Asked(UPDATE, sql, [key], [(key, value)])], lambda asked: [self.run_one(asked[0])])
+
+
+# ------------------------------------------------------------------------ materialized views
+class SkipsRefreshes(Refresher):
+    """Says it has refreshed a view and has not."""
+    finds = {"view-behind"}
+
+    def once(self):
+        self.at_once([a_refresh("v_z0", "incremental")], lambda _: [[]])
+        keys = sorted({self.world.key(self.rng, "z0") for _ in range(4)})
+        self.at_once([select_view("v_z0", keys)], lambda asked: [self.run_one(asked[0])])
+
+
+class MixesViews(Refresher):
+    """Answers for some keys with what a view said before its refresh."""
+    finds = {"torn-view", "view-back"}
+
+    def once(self):
+        keys = sorted({self.world.key(self.rng, "l0") for _ in range(6)})
+        ask = lambda: self.answers(query(select_view("v_l0", keys).sql))[0]
+        old = ask()
+        self.world.ending.wait(0.02)
+        self.answers(query("refresh materialized view v_l0 incremental"))
+        half = {str(k[2]) for k in keys[::2]}
+        self.at_once([select_view("v_l0", keys)], lambda _: [[r for r in old if r[1] in half] + [r for r in ask() if r[1] not in half]])
+
+
+# ------------------------------------------------------------- tables that are emptied or go
+class EmptiesByHalves(Changer):
+    """Says that two tables were emptied at once, which were one after the other."""
+    finds = {"torn-clear"}
+
+    def once(self):
+        def send(_):
+            self.answers(query("truncate table z0"))
+            self.world.ending.wait(0.03)
+            return self.answers(query("truncate table z1"))
+        self.at_once([Asked(CLEAR, "", of=[("z0", None), ("z1", None)])], send)
+        self.world.ending.wait(0.03)
+
+
+class EmptiesNothing(Changer):
+    """Says it has emptied tables and has not."""
+    finds = {"resurrected"}
+
+    def once(self):
+        self.at_once([Asked(CLEAR, "", of=[("z0", None), ("z1", 1)])], lambda _: [[]])
+        self.world.ending.wait(0.05)
+
+
+class KeepsColumns(Changer):
+    """Says it has dropped a column and added it again, but has renamed it only."""
+    finds = {"resurrected"}
+
+    def once(self):
+        for kind, sql in ((DROP, "rename column w0 to away"), (THERE, "rename column away to w0")):
+            self.at_once([Asked(kind, "", of=[("c0", None)])], lambda _: self.answers(query(f"alter table c0 {sql}")))
+        self.world.ending.wait(0.05)
+
+
+class DropsNothing(Changer):
+    """Says that a table is gone, which is there."""
+    finds = {"ghost-name"}
+
+    def once(self):
+        self.at_once([Asked(AWAY, "", of=[("t0", None)])], lambda _: [[]])
+        self.world.ending.wait(0.05)
+        self.at_once([Asked(THERE, "", of=[("t0", None)])], lambda _: [[]])
+
+
+class RenamesUnsaid(Changer):
+    """Does not write down that a column has another name for a while."""
+    finds = {"missing-name"}
+
+    def once(self):
+        self.answers(query("alter table c1 rename column w1 to away"))
+        self.world.ending.wait(0.02)
+        self.answers(query("alter table c1 rename column away to w1"))
+        self.world.ending.wait(0.02)
+
+
+# The lies, the clients beside them, and how many tell the same: changes of tables are the work of one.
+LIES = [(one, BESIDE, 2) for one in (LosesCommits, KeepsAborted, CommitsByHalves, AnswersOldRows, WritesOver, Forgets, CopiesByHalves, CopiesOldRows,
+                                     UpdatesFromOldRows, SkipsRefreshes, MixesViews)]
+LIES += [(one, (*BESIDE, PgText), 1) for one in (EmptiesByHalves, EmptiesNothing, KeepsColumns, DropsNothing, RenamesUnsaid)]

@@ -1,8 +1,9 @@
 """Histories with one planted violation each, and clean ones that come close: the checker must name the first and pass the second."""
 from checker import ALLOWED, FORBIDDEN, check
-from history import BACK, FAIL, INFO, OK, READ, SAVEPOINT, UPDATE, WRITE, Statement, Transaction
+from history import ABSENT, AWAY, BACK, CLEAR, DROP, FAIL, INFO, OK, READ, REFRESH, SAVEPOINT, THERE, UPDATE, VIEW, WRITE, Statement, Transaction
 
 A, B, C = ("list", "a", 1), ("list", "b", 1), ("list", "c", 1)
+D, E = ("list", "d", 1), ("list", "d", 2)  # of one table, in two partitions
 X, Y = ("register", "x", 1), ("register", "y", 1)
 PLANTED = []  # (name, {forbidden anomalies}, {allowed ones}, history)
 
@@ -23,8 +24,8 @@ class Script:
         self.history.append(t)
         return t
 
-    def do(self, t, kind, reads=None, writes=()):
-        t.statements.append(Statement(kind, self.now(), self.now(), reads or {}, list(writes)))
+    def do(self, t, kind, reads=None, writes=(), copies=None, of=()):
+        t.statements.append(Statement(kind, self.now(), self.now(), reads or {}, list(writes), copies or {}, list(of)))
 
     def read(self, t, **of):
         self.do(t, READ, values(of))
@@ -55,9 +56,33 @@ class Script:
         self.end(t)
         return t
 
+    def asked(self, kind, *of, status=OK, **reads):
+        """A transaction of one statement that is about tables or a view as a whole."""
+        t = self.begin()
+        t.statements.append(s := Statement(kind, self.now(), None, values(reads), of=[one if isinstance(one, tuple) else (one, None) for one in of]))
+        t.commit_invoked, t.status = s.invoked, status
+        t.commit_completed = self.now()
+        s.completed = None if status == INFO else t.commit_completed
+        return t
+
+    def ask(self, kind, *of, **reads):
+        """Such a transaction that finish() ends."""
+        t = self.asked(kind, *of, **reads)
+        t.commit_completed = None
+        return t
+
+    def finish(self, t):
+        t.commit_completed = t.statements[0].completed = self.now()
+
+    def saw_copy(self, at, **of):
+        """A read of an element that carries something."""
+        t = self.begin()
+        self.do(t, READ, {at[0]: (at[1],)}, copies={at: values(of)})
+        self.end(t)
+
 
 def values(of):
-    keys = {"a": A, "b": B, "c": C, "x": X, "y": Y}
+    keys = {"a": A, "b": B, "c": C, "d": D, "e": E, "x": X, "y": Y}
     return {keys[name]: tuple(v) if isinstance(v, list) else v for name, v in of.items()}
 
 
@@ -355,6 +380,339 @@ def a_later_write_takes_effect_before(s):
     s.wrote((A, 1))
     s.wrote((A, 2))
     s.saw(a=[2, 1])
+
+
+# ------------------------------------------------------------- reads that flow into writes
+@plant("fractured-read")
+def an_insert_select_copies_a_part_of_a_transaction(s):
+    t = s.begin()
+    s.write(t, (A, 1), (B, 1))
+    s.start_end(t)
+    s.wrote((C, 1))
+    s.finish_end(t)
+    s.saw_copy((C, 1), a=[1], b=[])
+
+
+@plant("stale-read")
+def an_insert_select_copies_old_rows(s):
+    s.wrote((A, 1))
+    s.wrote((C, 1))
+    s.saw_copy((C, 1), a=[])
+    s.saw(a=[1])
+
+
+@plant("cyclic-versions")
+def an_update_from_takes_an_old_register(s):
+    s.wrote((X, 1))
+    s.wrote((X, 2))
+    t = s.begin()
+    s.do(t, UPDATE, {C: (1,)}, [(C, 1)], {(C, 1): {X: 1}})
+    s.end(t)
+    s.saw(x=2)
+
+
+@plant("G1a")
+def an_insert_select_copies_what_was_rolled_back(s):
+    s.wrote((A, 1), status=FAIL)
+    s.wrote((C, 1))
+    s.saw_copy((C, 1), a=[1])
+
+
+@plant("own-writes")
+def an_insert_select_misses_what_its_block_wrote(s):
+    t = s.begin()
+    s.write(t, (A, 1))
+    s.write(t, (C, 1))
+    s.end(t)
+    s.saw_copy((C, 1), a=[])
+
+
+@plant("changed-copy")
+def a_copy_changes(s):
+    s.wrote((C, 1))
+    s.saw_copy((C, 1), a=[])
+    s.wrote((A, 1))
+    s.saw_copy((C, 1), a=[1])
+
+
+@plant("changed-copy")
+def a_copy_is_not_what_returning_told(s):
+    s.wrote((A, 1))
+    t = s.begin()
+    s.do(t, WRITE, {}, [(C, 1)], {(C, 1): values({"a": [1], "x": None})})
+    s.end(t)
+    s.saw_copy((C, 1), a=[1], x=7)
+
+
+@plant()
+def a_copy_whose_writer_was_told_nothing(s):
+    s.wrote((A, 1), (B, 1))
+    t = s.wrote((C, 1), status=INFO)
+    t.statements[0].completed = None
+    s.wrote((A, 2), (B, 2))
+    s.saw_copy((C, 1), a=[1, 2], b=[1, 2])
+    s.saw_copy((C, 1), a=[1, 2], b=[1, 2])
+
+
+# --------------------------------------------------------------------- materialized views
+@plant("torn-view")
+def a_view_has_a_part_of_a_transaction(s):
+    s.wrote((A, 1), (B, 1))
+    s.asked(VIEW, "v", a=[1], b=[])
+
+
+@plant("torn-view")
+def a_view_has_a_later_commit_without_an_earlier(s):
+    s.wrote((A, 1))
+    s.wrote((B, 1))
+    s.asked(VIEW, "v", a=[], b=[1])
+    s.saw(a=[1], b=[1])
+
+
+@plant("torn-view")
+def a_view_keeps_a_part_of_what_was_cleared(s):
+    s.wrote((D, 1), (E, 2))
+    s.asked(CLEAR, "d")
+    s.wrote((E, 3))
+    s.asked(VIEW, "v", d=[1], e=[3])
+
+
+@plant("view-back")
+def a_view_goes_back(s):
+    s.wrote((A, 1))
+    s.asked(VIEW, "v", a=[1])
+    s.asked(VIEW, "v", a=[])
+
+
+@plant("view-behind")
+def a_refresh_does_nothing(s):
+    s.wrote((A, 1))
+    s.asked(REFRESH, "v")
+    s.asked(VIEW, "v", a=[])
+    s.saw(a=[1])
+
+
+@plant("view-behind")
+def a_refresh_misses_a_clear(s):
+    s.wrote((D, 1))
+    s.asked(CLEAR, "d")
+    s.asked(REFRESH, "v")
+    s.asked(VIEW, "v", d=[1])
+
+
+@plant("G1a")
+def a_view_has_what_was_rolled_back(s):
+    s.wrote((A, 1), status=FAIL)
+    s.asked(VIEW, "v", a=[1])
+
+
+@plant()
+def views_that_are_behind(s):
+    s.wrote((A, 1), (B, 1))
+    s.asked(REFRESH, "v")
+    s.wrote((A, 2), process=1)
+    s.asked(VIEW, "v", a=[1], b=[1])
+    s.asked(VIEW, "w", a=[], b=[])
+    s.wrote((B, 2), process=1)
+    s.asked(VIEW, "v", a=[1, 2], b=[1])
+    s.asked(REFRESH, "w")
+    s.asked(VIEW, "w", a=[1, 2], b=[1, 2])
+
+
+# ----------------------------------------------------------- tables that are emptied or go
+@plant("resurrected")
+def rows_come_back_after_truncate(s):
+    s.wrote((D, 1))
+    s.asked(CLEAR, "d")
+    s.saw(d=[1])
+
+
+@plant("resurrected")
+def rows_of_a_dropped_partition_come_back_with_new_ones(s):
+    s.wrote((D, 1))
+    s.asked(CLEAR, ("d", 1))
+    s.wrote((D, 2))
+    s.saw(d=[1, 2])
+
+
+@plant("resurrected")
+def rows_come_back_with_the_column(s):
+    s.wrote((D, 1))
+    s.saw(d=[1])
+    s.asked(DROP, "d")
+    s.asked(THERE, "d")
+    s.saw(d=[1])
+
+
+@plant("resurrected")
+def rows_of_a_clear_that_a_kill_interrupted_are_there_for_some(s):
+    s.wrote((D, 1), (E, 2))
+    s.asked(CLEAR, "d")
+    s.asked(CLEAR, "d", status=INFO)
+    s.saw(d=[1], e=[2])
+
+
+@plant("torn-clear")
+def a_half_of_a_truncate_is_seen(s):
+    s.wrote((D, 1), (E, 2))
+    t = s.ask(CLEAR, "d")
+    s.saw(d=[1], e=[])
+    s.finish(t)
+
+
+@plant("torn-clear")
+def a_half_of_a_truncate_of_two_tables_is_seen(s):
+    s.wrote((A, 1))
+    s.wrote((D, 2))
+    t = s.ask(CLEAR, "a", "d")
+    s.saw(a=[], d=[2])
+    s.finish(t)
+
+
+@plant("torn-clear")
+def one_of_two_partitions_is_gone(s):
+    s.wrote((D, 1))
+    s.wrote((E, 2))
+    t = s.ask(CLEAR, ("d", 1), ("d", 2))
+    s.saw(d=[], e=[2])
+    s.finish(t)
+
+
+@plant("lost-write")
+def a_partition_goes_that_nobody_dropped(s):
+    s.wrote((D, 1))
+    s.wrote((E, 2))
+    s.asked(CLEAR, ("d", 2))
+    s.saw(d=[], e=[])
+
+
+@plant("lost-write")
+def a_write_behind_a_clear_is_gone(s):
+    s.asked(CLEAR, "d")
+    s.wrote((D, 1))
+    s.saw(d=[])
+
+
+@plant("stale-read")
+def a_write_behind_a_clear_is_missed(s):
+    s.asked(CLEAR, "d")
+    s.wrote((D, 1))
+    s.saw(d=[])
+    s.saw(d=[1])
+
+
+@plant("lost-update", allowed=["G-single"])
+def two_updates_of_what_a_clear_left(s):
+    s.asked(CLEAR, "d")
+    t, u = s.begin(), s.begin()
+    s.do(t, UPDATE, {D: (1,)}, [(D, 1)])
+    s.do(u, UPDATE, {D: (2,)}, [(D, 2)])
+    s.start_end(t)
+    s.end(u)
+    s.finish_end(t)
+    s.saw(d=[1, 2])
+
+
+@plant("incompatible-order")
+def a_list_begins_anew_without_a_clear(s):
+    s.asked(CLEAR, "d")
+    s.wrote((D, 1), status=INFO)
+    s.wrote((D, 2), status=INFO)
+    s.saw(d=[1])
+    s.saw(d=[2])
+
+
+@plant("missing-name")
+def a_table_is_missing(s):
+    s.asked(DROP, "d")
+    s.asked(THERE, "d")
+    s.asked(ABSENT, "d", status=FAIL)
+
+
+@plant("missing-name")
+def a_column_is_missing_that_was_never_renamed(s):
+    s.asked(ABSENT, "d", status=FAIL)
+
+
+@plant("ghost-name")
+def a_dropped_table_is_found(s):
+    s.asked(DROP, "d")
+    s.saw(d=[])
+    s.asked(THERE, "d")
+
+
+@plant("ghost-name")
+def a_renamed_column_is_written(s):
+    s.asked(AWAY, "d")
+    s.wrote((D, 1))
+    s.asked(THERE, "d")
+    s.saw(d=[1])
+
+
+@plant()
+def names_that_go_and_come(s):
+    s.wrote((D, 1))
+    t = s.ask(AWAY, "d")
+    s.saw(d=[1])
+    s.asked(ABSENT, "d", status=FAIL)
+    s.finish(t)
+    s.asked(ABSENT, "d", status=FAIL)
+    s.asked(THERE, "d")
+    s.saw(d=[1])
+    s.asked(DROP, "d")
+    s.asked(ABSENT, "d", status=FAIL)
+    t = s.begin()
+    s.do(t, SAVEPOINT)
+    s.write(t, (A, 1))
+    s.do(t, BACK)
+    s.end(t)
+    s.asked(THERE, "d")
+    s.saw(d=[])
+    t = s.begin()
+    s.write(t, (D, 2))
+    s.asked(AWAY, "d")
+    s.end(t)
+    s.asked(THERE, "d")
+    s.saw(d=[2])
+
+
+@plant("ghost-name")
+def a_block_commits_rows_of_a_dropped_column(s):
+    t = s.begin()
+    s.write(t, (D, 2))
+    s.asked(DROP, "d")
+    s.end(t)
+    s.asked(THERE, "d")
+    s.saw(d=[2])
+
+
+@plant()
+def clears_that_nobody_knows_of(s):
+    s.wrote((D, 1), (E, 1))
+    s.asked(CLEAR, "d", status=INFO)
+    s.saw(d=[1], e=[1])
+    s.asked(CLEAR, "d", status=INFO)
+    s.saw(d=[], e=[])
+    s.wrote((D, 2))
+    s.saw(d=[2], e=[])
+
+
+@plant()
+def clean_clears(s):
+    for i in range(50):
+        s.wrote((D, 3 * i), (E, 3 * i))
+        if i % 3:
+            s.saw(d=[3 * i], e=[3 * i])
+        t = s.ask(CLEAR, "d", "a")
+        s.saw(d=[3 * i] if i % 2 else [], e=[3 * i] if i % 2 else [])
+        s.wrote((D, 3 * i + 1))
+        s.finish(t)
+        if i % 5 == 0:
+            s.saw(d=[3 * i + 1], e=[])
+        s.asked(CLEAR, ("d", 1))
+        s.saw(d=[], e=[])
+        s.wrote((E, 3 * i + 2))
+        s.asked(CLEAR, ("d", 2))
 
 
 # ---------------------------------------------------------------- what the level allows

@@ -1,20 +1,22 @@
 """What reads tell of each key: who wrote what was read, in which order the versions of a key came, and what may not be seen at all.
 
 The versions of a list are the prefixes of its longest read. Those of a register are ordered as far as time orders the operations that wrote or
-read them, since commits take effect between request and answer and statements see all that was committed before them.
+read them, since commits take effect between request and answer and statements see all that was committed before them. Lists of tables that are
+emptied have their order from clears.py.
 """
 import collections
 
+from clears import Clears
 from graph import Graph, before_edges
-from history import BACK, FAIL, INFO, SAVEPOINT, UPDATE, show
+from history import BACK, FAIL, INFO, SAVEPOINT, UPDATE, VIEW, show
 
 
 class Writer:
     """Who wrote a value, and whether it is what the transaction leaves behind."""
-    __slots__ = ("txn", "undone", "last")
+    __slots__ = ("txn", "statement", "undone", "last")
 
-    def __init__(self, txn):
-        self.txn, self.undone, self.last = txn, False, False
+    def __init__(self, txn, statement):
+        self.txn, self.statement, self.undone, self.last = txn, statement, False, False
 
 
 class Read:
@@ -36,14 +38,22 @@ class Versions:
         self.longest, self.missing, self.after = {}, collections.defaultdict(list), {}
         for t in history:
             self.note_writes(t)
+        self.carried = collections.defaultdict(dict)
+        self.carry()
         for t in history:
             self.follow(t)
         self.committed = {t.number for t in history if t.status not in (FAIL, INFO)}
         for reads in self.reads.values():
             for r in reads:
                 self.look(r)
+        self.clears = Clears(self)
         for key in sorted(set(self.reads) | {k for final in self.final for k in final}):
-            (self.order_list if key[0] == "list" else self.order_register)(key)
+            if key[0] != "list":
+                self.order_register(key)
+            elif key[1] in self.clears.tables:
+                self.clears.order(key)
+            else:
+                self.order_list(key)
 
     # ------------------------------------------------------------- one transaction
     def note_writes(self, t):
@@ -51,7 +61,18 @@ class Versions:
             for key, value in s.writes:
                 if (key, value) in self.writers:
                     raise ValueError(f"the history writes {value} to {key} twice")
-                self.writers[key, value] = Writer(t)
+                self.writers[key, value] = Writer(t, s)
+
+    def carry(self):
+        """What elements carry was read by the statements that wrote them."""
+        seen = {}
+        for t in self.history:
+            for s in t.statements:
+                for at, copy in s.copies.items():
+                    if seen.setdefault(at, copy) != copy:
+                        self.found("changed-copy", f"{t} reads {at[1]} of {at[0]} with {show_copy(copy)}, another with {show_copy(seen[at])}")
+                    elif at in self.writers:
+                        self.carried[id(self.writers[at].statement)].update(copy)
 
     def follow(self, t):
         """What the transaction had written when it read, and what it leaves behind."""
@@ -63,8 +84,8 @@ class Versions:
                 own = {k: list(v) for k, v in marks[-1].items()}
             for key, value in s.writes:
                 own.setdefault(key, []).append(value)
-            for key, value in s.reads.items():
-                self.note_read(t, s, key, value, own.get(key))
+            for key, value in (*s.reads.items(), *self.carried.get(id(s), {}).items()):
+                self.note_read(t, s, key, value, None if s.kind == VIEW else own.get(key))
         for s in t.statements:
             for key, value in s.writes:
                 writer, kept = self.writers[key, value], own.get(key, [])
@@ -116,7 +137,7 @@ class Versions:
                 self.found("incompatible-order", f"{key} is {show(longest)} for some, and {r.txn} reads {show(r.value)}")
                 r.known = False
         self.longest[key] = longest
-        there, latest = set(longest), max((r.statement.invoked for r in reads), default=-1)
+        there, latest = set(longest), max((r.statement.invoked for r in reads if r.statement.kind != VIEW), default=-1)
         for t in self.writers_of(key):
             lacks = [v for v in self.final[t.number][key] if v not in there]
             if lacks and t.status not in (FAIL, INFO) and t.commit_completed < latest:
@@ -125,15 +146,15 @@ class Versions:
                 self.missing[key].append(t.number)
         self.lost_updates(key, reads)
 
-    def lost_updates(self, key, reads):
+    def lost_updates(self, key, reads, version=lambda r: r.value):
         """Two UPDATE statements that began with the same version, and whose writes were committed."""
         bases = collections.defaultdict(set)
         for r in reads:
             if r.statement.kind == UPDATE and r.txn.number in self.committed and any(k == key and not self.writers[k, v].undone for k, v in r.statement.writes):
-                bases[r.value].add(r.txn.number)
+                bases[version(r)].add(r.txn.number)
         for value, numbers in bases.items():
             if len(numbers) > 1:
-                self.found("lost-update", f"{' and '.join(str(self.history[n]) for n in sorted(numbers))} change the same {key} = {show(value)}")
+                self.found("lost-update", f"{' and '.join(str(self.history[n]) for n in sorted(numbers))} change the same version of {key}, {show(value)}")
 
     def writers_of(self, key):
         if not hasattr(self, "by_key"):
@@ -150,9 +171,9 @@ class Versions:
             if t.number in self.committed:
                 operations.append((t.commit_invoked, t.commit_completed, self.final[t.number][key][-1]))
         reads = [r for r in self.reads[key] if r.known]
-        operations += [(r.statement.invoked, r.statement.completed, r.value) for r in reads]
+        operations += [(r.statement.invoked, r.statement.completed, r.value) for r in reads if r.statement.kind != VIEW]
         edges = {(a, b) for a, b in before_edges(operations) if a != b}
-        names = sorted({v for _, _, v in operations}, key=lambda v: (v is not None, v))
+        names = sorted({v for _, _, v in operations} | {r.value for r in reads}, key=lambda v: (v is not None, v))
         number = {v: i for i, v in enumerate(names)}
         graph = Graph(len(names))
         for a, b in edges:
@@ -179,13 +200,19 @@ class Versions:
             for a, following in after.items():
                 for b in following if a is not None else ():
                     yield self.writer(key, a), self.writer(key, b)
+        yield from self.clears.pairs()
 
     def reads_to(self):
         """(read, who wrote what it saw or None, [who wrote what came behind it])"""
         for key, reads in self.reads.items():
             for r in reads:
                 if r.known:
-                    yield (r, *(self.around_list(r) if key[0] == "list" else self.around_register(r)))
+                    yield (r, *self.around(r))
+
+    def around(self, r):
+        if r.key[0] != "list":
+            return self.around_register(r)
+        return self.clears.around(r) if r.key[1] in self.clears.tables else self.around_list(r)
 
     def around_list(self, r):
         n, longest = len(r.value), self.longest[r.key]
@@ -197,3 +224,7 @@ class Versions:
     def around_register(self, r):
         wrote = None if r.value is None else self.writer(r.key, r.value)
         return wrote, [self.writer(r.key, v) for v in self.after[r.key].get(r.value, ())]
+
+
+def show_copy(copy):
+    return ", ".join(f"{' '.join(map(str, key))} = {show(value)}" for key, value in copy.items())
