@@ -43,7 +43,8 @@ typedef struct alm_txn_table {
     alm_part_ref **gone;   /* published parts that it replaced; counted */
     alm_scan_range *touch; /* times that changed in them, and in parts of its own that changed */
     uint32_t n_gone, n_touch;
-    bool claims; /* counted in the claims of the table */
+    uint32_t merge_at; /* with so many, ranges of touch that overlap become one */
+    bool claims;       /* counted in the claims of the table */
     /* While a commit is prepared. */
     alm_chunk *settled;
     uint32_t n_settled;

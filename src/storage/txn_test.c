@@ -523,6 +523,33 @@ static void what_stays_the_same_takes_nothing(void **state)
     fix_free(f);
 }
 
+/* What a mark takes for its lists is of the parts, however many statements changed them. */
+static void marks_do_not_grow_with_statements(void **state)
+{
+    (void)state;
+    enum { STATEMENTS = 400 };
+    fixture *f = fix_new(40, false, true);
+    alm_mem account = {0};
+    int64_t most[2] = {0, 0};
+    fix_load(f, 200, 0, DAY);
+    f->cx.lasting = &account;
+    alm_txn *txn = begin(f);
+    for (int i = 0; i < STATEMENTS; i++) {
+        alm_txn_mark *mark = NULL;
+        change(f, txn, 100, false);
+        const int64_t before = account.used_bytes;
+        assert_int_equal(alm_txn_mark_new(&f->cx, txn, &mark), ALM_OK);
+        int64_t *m = &most[i >= STATEMENTS / 2];
+        *m = ALM_MAX(*m, account.used_bytes - before);
+        alm_txn_mark_free(mark);
+    }
+    assert_true(most[0] > 0);
+    assert_true(most[1] <= most[0]);
+    assert_int_equal(alm_txn_commit(&f->cx, txn, NULL), ALM_OK);
+    fix_check(f);
+    fix_free(f);
+}
+
 static int64_t published_bytes(fixture *f)
 {
     int64_t bytes = 0;
@@ -572,17 +599,17 @@ static void savepoints_are_charged_for_their_own_files(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sees_its_own),
-        cmocka_unit_test(a_rollback_leaves_nothing),
-        cmocka_unit_test(merges_let_a_transaction_pass),
-        cmocka_unit_test(marks_bring_back),
-        cmocka_unit_test(others_insert_meanwhile),
-        cmocka_unit_test(the_first_commit_wins),
-        cmocka_unit_test(dedup_keeps_the_last),
-        cmocka_unit_test(loads_take_part),
-        cmocka_unit_test(marks_are_a_stack),
-        cmocka_unit_test(what_stays_the_same_takes_nothing),
-        cmocka_unit_test(savepoints_are_charged_for_their_own_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sees_its_own),
+                                       cmocka_unit_test(a_rollback_leaves_nothing),
+                                       cmocka_unit_test(merges_let_a_transaction_pass),
+                                       cmocka_unit_test(marks_bring_back),
+                                       cmocka_unit_test(others_insert_meanwhile),
+                                       cmocka_unit_test(the_first_commit_wins),
+                                       cmocka_unit_test(dedup_keeps_the_last),
+                                       cmocka_unit_test(loads_take_part),
+                                       cmocka_unit_test(marks_are_a_stack),
+                                       cmocka_unit_test(what_stays_the_same_takes_nothing),
+                                       cmocka_unit_test(savepoints_are_charged_for_their_own_files),
+                                       cmocka_unit_test(marks_do_not_grow_with_statements)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,6 +201,31 @@ static alm_status parts_room(alm_ctx *cx, alm_txn_table *t, uint32_t n)
     return ALM_OK;
 }
 
+static int by_start(const void *a, const void *b)
+{
+    const int64_t x = ((const alm_scan_range *)a)->lo, y = ((const alm_scan_range *)b)->lo;
+    return (x > y) - (x < y);
+}
+
+/* Ranges that overlap become one. */
+static void merge_touches(alm_txn_table *t)
+{
+    enum { FEW = 64 };
+    uint32_t n = 0;
+    if (t->n_touch < ALM_MAX(t->merge_at, (uint32_t)FEW))
+        return;
+    qsort(t->touch, t->n_touch, sizeof *t->touch, by_start);
+    for (uint32_t i = 0; i < t->n_touch; i++) {
+        const alm_scan_range range = t->touch[i];
+        if (n > 0 && range.lo <= t->touch[n - 1].hi)
+            t->touch[n - 1].hi = ALM_MAX(t->touch[n - 1].hi, range.hi);
+        else
+            t->touch[n++] = range;
+    }
+    t->n_touch = n;
+    t->merge_at = 2 * n;
+}
+
 void alm_txn_claim(alm_txn_table *t)
 {
     if (!t->claims)
@@ -299,6 +324,7 @@ alm_status alm_txn_take_parts(alm_ctx *cx, alm_storage *st, alm_txn_table *t, co
                               alm_txn_change *changes, uint32_t n)
 {
     list_change *list = NULL;
+    merge_touches(t);
     ALM_TRY(parts_room(cx, t, n));
     ALM_TRY(alm_heap_bytes(cx, (n + 1u) * sizeof *list, "a transaction", &list));
     alm_txn_claim(t);
@@ -318,6 +344,7 @@ static alm_status put_own(alm_ctx *cx, alm_txn_table *t, alm_part_ref *const *pa
 {
     alm_txn_part **own = NULL;
     alm_status e = ALM_OK;
+    merge_touches(t);
     ALM_TRY(parts_room(cx, t, n));
     ALM_TRY(alm_heap_bytes(cx, (n + 1u) * sizeof *own, "a transaction", (void *)&own));
     for (uint32_t i = 0; i < n && e == ALM_OK; i++)
@@ -397,6 +424,7 @@ static alm_status copy_table(alm_ctx *cx, const alm_txn_table *from, alm_txn_tab
     if (from->n_touch > 0)
         memcpy(t->touch, from->touch, from->n_touch * sizeof *t->touch);
     t->n_touch = from->n_touch;
+    t->merge_at = from->merge_at;
     if (from->claims)
         alm_txn_claim(t);
     return ALM_OK;
