@@ -113,6 +113,7 @@ static alm_status put_file(alm_ctx *cx, alm_buf *buf, alm_file *file)
 alm_status alm_put_part(alm_ctx *cx, alm_buf *buf, const alm_part_ref *part)
 {
     ALM_TRY(alm_put_u64(cx, buf, part->id));
+    ALM_ASSERT((part->seq & ALM_SEQ_OPEN) == 0);
     ALM_TRY(alm_put_u64(cx, buf, part->seq));
     ALM_TRY(alm_put_i64(cx, buf, part->rows));
     ALM_TRY(alm_put_i64(cx, buf, part->min_ts));

@@ -19,7 +19,7 @@ enum { ALM_SCAN_SPAN_ROWS = 65536 };
 typedef struct alm_scan_piece {
     const alm_part_ref *part; /* NULL: a chunk */
     const alm_chunk *chunk;
-    uint64_t rank; /* order of insertion: parts by seq, then lane << 32 | chunk with the top bit */
+    uint64_t rank; /* order of insertion; scan_plan.c */
     int64_t lo, hi;
     int64_t min_ts, max_ts; /* bounds of these rows */
     int32_t last;           /* hi - 1: the last row of code 0 where a column is missing */

@@ -12,6 +12,7 @@
 #include "storage/damage.h"
 #include "storage/scan.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 typedef struct planner {
@@ -24,7 +25,31 @@ typedef struct planner {
     size_t n_found, cap_found;
 } planner;
 
-#define LANE_RANK (UINT64_C(1) << 63)
+/* Ranks: the class in the top bits, below it `seq` of a part, or lane << 32 | chunk. */
+enum { CLASS_BITS = 62, CLASS_LANE = 1, CLASS_OPEN = 2 };
+static_assert(ALM_SEQ_OPEN == UINT64_C(1) << CLASS_BITS, "a seq and its bit lie below the class");
+
+static bool part_is_open(const alm_part_ref *part)
+{
+    return (part->seq & ALM_SEQ_OPEN) != 0;
+}
+
+static bool lane_is_open(const alm_version *v, uint32_t lane)
+{
+    return lane >= v->n_lanes - v->n_open;
+}
+
+static uint64_t part_rank(const alm_part_ref *part)
+{
+    const uint64_t class = part_is_open(part) ? CLASS_OPEN : 0;
+    return class << CLASS_BITS | (part->seq & ~ALM_SEQ_OPEN);
+}
+
+static uint64_t lane_rank(const alm_version *v, uint32_t lane, uint32_t chunk)
+{
+    const uint64_t class = CLASS_LANE | (lane_is_open(v, lane) ? CLASS_OPEN : 0);
+    return class << CLASS_BITS | (uint64_t)lane << 32 | chunk;
+}
 
 /* ----------------------------------------------------------------- growing */
 
@@ -164,7 +189,7 @@ static uint32_t first_part(const alm_version *v, int64_t lo)
 static alm_scan_piece part_piece(const alm_part_ref *part)
 {
     return (alm_scan_piece){.part = part,
-                            .rank = part->seq,
+                            .rank = part_rank(part),
                             .hi = part->rows,
                             .min_ts = part->min_ts,
                             .max_ts = part->max_ts};
@@ -185,8 +210,8 @@ static alm_status find_parts(planner *p, const alm_scan_range *range)
 static alm_status lane_chunk_piece(planner *p, uint32_t lane, uint32_t chunk, alm_scan_piece *out)
 {
     const alm_lane_chunk *lc = &p->v->lanes[lane].chunks[chunk];
-    *out = (alm_scan_piece){
-        .chunk = lc->chunk, .rank = LANE_RANK | (uint64_t)lane << 32 | chunk, .hi = lc->rows};
+    *out =
+        (alm_scan_piece){.chunk = lc->chunk, .rank = lane_rank(p->v, lane, chunk), .hi = lc->rows};
     if (p->v->table.ts_col < 0)
         return ALM_OK;
     const int64_t *ts = NULL;
@@ -229,7 +254,7 @@ static int by_time(const void *a, const void *b)
 
 static bool one_lane(const alm_scan_piece *a, const alm_scan_piece *b)
 {
-    return (a->rank & LANE_RANK) != 0 && a->rank >> 32 == b->rank >> 32;
+    return (a->rank >> CLASS_BITS & CLASS_LANE) != 0 && a->rank >> 32 == b->rank >> 32;
 }
 
 /* Keeps of a merged span of a dedup table what is visible. */
@@ -515,14 +540,17 @@ static alm_status resolve_found(planner *p)
 
 /* --------------------------------------------------------------- interface */
 
-/* Tables without designated timestamp: parts by seq, then lanes. */
-static alm_status plan_unordered(planner *p)
+static alm_status plan_insertions(planner *p, bool open)
 {
     for (uint32_t i = 0; i < p->v->parts->n; i++) {
+        if (part_is_open(p->v->parts->parts[i]) != open)
+            continue;
         alm_scan_piece piece = part_piece(p->v->parts->parts[i]);
         ALM_TRY(direct_push(p, &piece));
     }
     for (uint32_t l = 0; l < p->v->n_lanes; l++) {
+        if (lane_is_open(p->v, l) != open)
+            continue;
         for (uint32_t c = 0; c < p->v->lanes[l].n_chunks; c++) {
             alm_scan_piece piece;
             ALM_TRY(lane_chunk_piece(p, l, c, &piece));
@@ -530,6 +558,13 @@ static alm_status plan_unordered(planner *p)
         }
     }
     return ALM_OK;
+}
+
+/* Tables without designated timestamp: parts by seq, then lanes, of what is published and then of the transaction. */
+static alm_status plan_unordered(planner *p)
+{
+    ALM_TRY(plan_insertions(p, false));
+    return plan_insertions(p, true);
 }
 
 alm_status alm_scan_new_version(alm_ctx *cx, alm_arena *arena, const alm_version *v,

@@ -318,12 +318,27 @@ static alm_status touch_rows(alm_ctx *cx, alm_build *b, const alm_txn_table *t, 
     return alm_version_touch(cx, b, v, ranges, n, ops);
 }
 
-/* Who reads the table's rows later finds those of this transaction behind all that are there. */
-static void number_own_parts(alm_storage *st, const alm_txn_table *t)
+static int by_seq(const void *a, const void *b)
 {
+    const alm_part_ref *x = *(alm_part_ref *const *)a, *y = *(alm_part_ref *const *)b;
+    return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+/* Who reads the table's rows later finds those of this transaction behind all that are there, in the order in which
+ * they were inserted: an UPDATE has put the parts it changed at the end of the list. */
+static alm_status number_own_parts(alm_ctx *cx, alm_storage *st, const alm_txn_table *t)
+{
+    alm_part_ref **own = NULL;
+    uint32_t n = 0;
+    ALM_TRY(alm_heap_bytes(cx, (t->n_add + 1u) * sizeof *own, "a transaction", (void *)&own));
     for (uint32_t i = 0; i < t->n_add; i++)
         if (t->own[i])
-            t->add[i]->seq = atomic_fetch_add(&st->next_seq, 1);
+            own[n++] = t->add[i];
+    qsort((void *)own, n, sizeof *own, by_seq);
+    for (uint32_t i = 0; i < n; i++)
+        own[i]->seq = atomic_fetch_add(&st->next_seq, 1);
+    free((void *)own);
+    return ALM_OK;
 }
 
 static alm_status next_parts(alm_ctx *cx, alm_request *rq, alm_build *b, const alm_txn_table *t,
@@ -337,7 +352,7 @@ static alm_status next_parts(alm_ctx *cx, alm_request *rq, alm_build *b, const a
                                      .data = true,
                                      .touch = t->touch,
                                      .n_touch = t->n_touch};
-    number_own_parts(b->st, t);
+    ALM_TRY(number_own_parts(cx, b->st, t));
     ALM_TRY(alm_change_parts_of(cx, b, now, &change, 0, false, &rq->buf, out));
     return alm_op_parts(cx, &rq->buf, &change, 0);
 }

@@ -86,6 +86,7 @@ static alm_status add_lanes(alm_ctx *cx, const alm_txn_table *t, alm_version *v)
                                             .rows = run->rows,
                                             .min_ts = ts == NULL ? 0 : ts[0],
                                             .max_ts = ts == NULL ? 0 : ts[run->rows - 1]};
+        v->n_open++;
     }
     return ALM_OK;
 }
@@ -354,6 +355,7 @@ static alm_status put_own(alm_ctx *cx, alm_txn_table *t, alm_part_ref *const *pa
             alm_txn_part_release(own[i]);
             continue;
         }
+        parts[i]->seq |= ALM_SEQ_OPEN; /* nobody else has them yet */
         t->touch[t->n_touch++] = (alm_scan_range){parts[i]->min_ts, parts[i]->max_ts};
         put_part(t, own[i], true);
     }
@@ -367,7 +369,7 @@ alm_status alm_txn_put_load(alm_ctx *cx, alm_txn *txn, const alm_table *table,
     alm_txn_table *t = NULL;
     ALM_TRY(alm_txn_table_of(cx, txn, table, &t));
     ALM_TRY(alm_txn_rows_to_parts(cx, txn->st, t)); /* they are older */
-    for (uint32_t i = 0; i < n; i++)                /* nobody else has them yet */
+    for (uint32_t i = 0; i < n; i++)
         parts[i]->seq = atomic_fetch_add(&txn->st->next_seq, 1);
     return put_own(cx, t, parts, n);
 }

@@ -12,7 +12,8 @@
  *             designated timestamp by itself. Without designated timestamp: in insertion order, all
  *             timestamps count as 0.
  * Ties        Rows of equal timestamp come in the order of their insertion: parts before lanes, parts
- *             by ascending seq, lanes by ascending index; inside a source by row number.
+ *             by ascending seq, lanes by ascending index; inside a source by row number. What an open
+ *             transaction inserted comes behind all that is published, again parts before lanes.
  * Dedup       In a dedup table no source has two rows of equal timestamp and keys, but those that it
  *             had when DEDUP was enabled; of equal rows in several sources those of the last source
  *             (order as above) are visible. Row counts of a
@@ -104,12 +105,17 @@ typedef struct alm_overlay { /* new values of one column for all rows of the par
     alm_file *file;
 } alm_overlay;
 
+/* Set in `seq` of the parts that an open transaction inserted, which come behind the published lanes, too. The commit
+ * flushes those and numbers the parts anew; no record has the bit. */
+#define ALM_SEQ_OPEN (UINT64_C(1) << 62)
+
 /* A part as the catalogue knows it. Immutable, counted; holds references to its files. */
 typedef struct alm_part_ref {
     _Atomic uint32_t refs;
-    uint64_t id;  /* never reused; an update makes a new description over the same file */
-    uint64_t seq; /* tie order; parts of one flush or bulk that follow each other ascend */
-    int64_t rows; /* > 0 */
+    uint64_t id; /* never reused; an update makes a new description over the same file */
+    uint64_t
+        seq; /* tie order; parts of one flush or bulk that follow each other ascend; see ALM_SEQ_OPEN */
+    int64_t rows;           /* > 0 */
     int64_t min_ts, max_ts; /* 0 and 0 without designated timestamp */
     int64_t bucket;         /* start of the partition, alm_partition_floor */
     alm_file *file;
@@ -213,6 +219,8 @@ typedef struct alm_version {
     alm_part_set *detached; /* DETACH PARTITION: kept and not read; NULL: none */
     alm_lane *lanes; /* n_lanes; the first n_frozen are being written to parts: no more appends */
     uint32_t n_lanes, n_frozen;
+    uint32_t
+        n_open; /* the last lanes are of an open transaction, whose view this is; 0 when published */
     uint32_t next_col_id;
     int64_t head_rows, head_bytes;
     uint64_t lsn;                  /* of the newest change in it */

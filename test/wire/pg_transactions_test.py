@@ -114,6 +114,61 @@ def columns_that_change_under_a_block_are_a_conflict(s):
 
 
 @check
+def own_rows_stand_behind_those_of_others(s):
+    """Also where they are in files: those of a bulk load, and those that an UPDATE of the block found in memory."""
+    a, b = Wire(s.pg), Wire(s.pg)
+    b.rows("create table many (x long)")
+    b.rows("insert into many select x from long_sequence(500000)")
+    inserts = {"rows": [], "an UPDATE": ["update behind set k = k + 0 where v = 'own'"],
+               "a bulk load": ["insert into behind select '2026-01-01'::timestamp, 1, 'own' from many where x = 7"]}
+    for kind in ("timestamp(ts) partition by day", "timestamp(ts) partition by day dedup upsert keys(ts, k)", ""):
+        for how, more in inserts.items():
+            if "dedup" in kind and how == "an UPDATE":
+                continue
+            b.ask(query("drop table if exists behind"))
+            b.rows(f"create table behind (ts timestamp, k long, v symbol) {kind}")
+            see = lambda w: [v for v, in w.rows("select v from behind")]
+            put = lambda w, v: w.rows(f"insert into behind values ('2026-01-01', 1, '{v}')")
+            kept = lambda rows: rows[-1:] if "dedup" in kind else rows
+            put(b, "before")
+            a.ask(query("begin"))
+            if how != "a bulk load":
+                put(a, "own")
+            for sql in more:
+                a.rows(sql)
+            put(b, "beside")
+            expect(see(a), kept(["before", "beside", "own"]), (kind, how))
+            put(a, "own too")
+            put(b, "later")
+            expect(see(a), kept(["before", "beside", "later", "own", "own too"]), (kind, how))
+            expect(see(b), kept(["before", "beside", "later"]), (kind, how))
+            if kind.startswith("timestamp"):
+                expect(a.rows("select v from behind latest on ts partition by k"), [["own too"]], (kind, how))
+            a.rows("commit")
+            expect(see(b), kept(["before", "beside", "later", "own", "own too"]), (kind, how))
+    b.rows("drop table behind")
+    b.rows("drop table many")
+
+
+@check
+def own_rows_that_are_updated_keep_their_order(s):
+    """Rows of equal time, in several files of the block, of which an older one is changed last."""
+    a = Wire(s.pg)
+    a.rows("create table kept (ts timestamp, v symbol, n long) timestamp(ts) partition by day")
+    a.rows("begin")
+    for v in ("a", "b", "c"):
+        a.rows(f"insert into kept values ('2026-01-01', '{v}', 0)")
+        a.rows("update kept set n = n + 1 where v = 'a'")
+    for changed in ("b", "a"):
+        a.rows(f"update kept set n = n + 10 where v = '{changed}'")
+    rows = [["a", "13"], ["b", "10"], ["c", "0"]]
+    expect(a.rows("select v, n from kept"), rows)
+    a.rows("commit")
+    expect(a.rows("select v, n from kept"), rows)
+    a.rows("drop table kept")
+
+
+@check
 def concurrent_transfers_keep_the_sum(s):
     with pg(s, autocommit=True) as c:
         c.execute("create table accounts (ts timestamp, who long, amount long) timestamp(ts) partition by month")
