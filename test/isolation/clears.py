@@ -75,10 +75,16 @@ class Clears:
         for key, reads in self.v.reads.items():
             doubtful = [c for c in self.of_key(key) if c.txn.status == INFO and c.completed is not None] if key[1] in self.tables else ()
             for c in doubtful:
-                old = lambda v: (done := self.v.writers[key, v].txn.commit_completed) is not None and done < c.invoked
-                if any(r.statement.invoked > c.completed and r.statement.kind != VIEW and r.value and r.known and old(r.value[0]) for r in reads):
+                if any(r.known and self.outlives(key, r, c) for r in reads):
                     for clears in self.tables.values():
                         clears[:] = [other for other in clears if other.txn is not c.txn]
+
+    def outlives(self, key, r, clear):
+        """Has the read an element from before the clear, and was it, or another element, behind it?"""
+        writers = [self.v.writers[key, v].txn for v in r.value]
+        old = any(t.commit_completed is not None and t.commit_completed < clear.invoked for t in writers)
+        late = r.statement.kind != VIEW and r.statement.invoked > clear.completed
+        return old and (late or any(t.commit_invoked > clear.completed for t in writers))
 
     # ---------------------------------------------------------------------- one key
     def order(self, key):

@@ -688,6 +688,11 @@ def a_block_commits_rows_of_a_dropped_column(s):
 
 @plant()
 def clears_that_nobody_knows_of(s):
+    s.wrote((C, 7), (D, 7), status=INFO)
+    s.wrote((D, 8))
+    s.asked(CLEAR, "d", "c", status=INFO)
+    s.saw(d=[7, 8], c=[7])
+    s.asked(CLEAR, "d")
     s.wrote((D, 1), (E, 1))
     s.asked(CLEAR, "d", status=INFO)
     s.saw(d=[1], e=[1])
