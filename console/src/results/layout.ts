@@ -2,6 +2,7 @@
 
 export const ROW_PX = 26;
 export const HEAD_PX = 44;
+export const NUMBERS_PX = 72; /* of the column with the numbers of the rows */
 export const MIN_WIDTH = 48;
 export const MAX_AUTO_WIDTH = 380;
 /* Browsers cannot draw elements that are much higher; beyond it the scroll bar stands for more than it is long. */
@@ -82,4 +83,40 @@ export function autoWidth(name: string, type: string, texts: string[]): number {
       Math.min(MAX_AUTO_WIDTH, Math.max(name.length * 8.2 + 36, type.length * 7.6 + 26, longest * 7.6 + 26)),
     ),
   );
+}
+
+/* What the scroller shows: from where, and how much of it there is. */
+export interface View {
+  top: number;
+  left: number;
+  width: number;
+  height: number;
+}
+
+export interface Visible {
+  left: number; /* where the columns begin that are scrolled */
+  rowsHeight: number; /* that rows have below the head */
+  offset: number; /* of all rows, what is scrolled away above */
+  first: number;
+  last: number; /* not included */
+  rows: number[]; /* first to last */
+  columns: ColumnPlace[]; /* of those that are scrolled */
+}
+
+/* What of `rows` rows and of the columns can be seen. */
+export function visibleIn(view: View, places: ColumnPlaces, rows: number): Visible {
+  const left = NUMBERS_PX + places.frozenWidth;
+  const rowsHeight = Math.max(0, view.height - HEAD_PX);
+  const offset = toOffset(view.top, rows, rowsHeight);
+  const first = Math.floor(offset / ROW_PX);
+  const last = Math.min(rows, Math.ceil((offset + rowsHeight) / ROW_PX));
+  return {
+    left,
+    rowsHeight,
+    offset,
+    first,
+    last,
+    rows: Array.from({ length: Math.max(0, last - first) }, (_, i) => first + i),
+    columns: seenColumns(places.rest, view.left, view.left + Math.max(0, view.width - left)),
+  };
 }
