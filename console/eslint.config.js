@@ -39,13 +39,6 @@ export default tseslint.config(
     },
   },
   {
-    // still longer than that
-    files: ["editor/TimeRange", "features/boards/BoardPage", "features/import/CreateTable"]
-      .concat("features/import/ImportFile", "features/schema/SchemaPanel")
-      .map((name) => `src/${name}.tsx`),
-    rules: { "max-lines": "off", "max-lines-per-function": "off" },
-  },
-  {
     files: ["src/**/*.test.ts"],
     rules: {
       "@typescript-eslint/no-base-to-string": "off",

@@ -13,10 +13,8 @@ import { range } from "./rangeOpen";
 
 const plainTime = (iso: string | null): string => (iso ?? "").slice(0, 19).replace("T", " ");
 
-export function TimeRangeDialog() {
-  const [from, setFrom] = useState("");
-  const [to, setTo] = useState("");
-  const [problem, setProblem] = useState<string | null>(null);
+/* The statement at the cursor when the dialog opens, its columns of time, and the condition on one of them. */
+function useTimeRange() {
   const view = currentView();
   const [statement] = useState(() =>
     view === null ? null : statementAt(view.state.doc.toString(), view.state.selection.main.head),
@@ -31,6 +29,7 @@ export function TimeRangeDialog() {
     if (table !== undefined) void extentOf(table, column).then((found) => live && setExtent(found));
     return () => void (live = false);
   }, [column]);
+  const [problem, setProblem] = useState<string | null>(null);
   const name = quoteName(column, (word) => word !== "timestamp" && reserved(word)); /* this one may stand plain */
   const close = () => range.set({ open: false });
   const apply = (condition: string) => {
@@ -47,6 +46,53 @@ export function TimeRangeDialog() {
     view.focus();
     if (condition !== "") runHere();
   };
+  return { columns, column, setColumn, extent, problem, name, close, apply };
+}
+type Model = ReturnType<typeof useTimeRange>;
+
+function QuickRanges({ model }: { model: Model }) {
+  const { column, extent, name, apply } = model;
+  return (
+    <div class="range-quick" role="group" aria-label="Ranges up to now">
+      {QUICK.map(([title, interval], i) => (
+        <Button
+          key={interval}
+          class="button"
+          {...(i === 0 ? { "data-first": "" } : {})}
+          disabled={column === ""}
+          onClick={() => apply(`${name} IN ${quoteText(interval)}`)}
+        >
+          {title}
+        </Button>
+      ))}
+      {extent?.hi != null && (
+        <Button class="button" onClick={() => apply(`${name} IN ${quoteText(extent.hi?.slice(0, 10) ?? "")}`)}>
+          Last day with rows
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function ExtentText({ extent }: { extent: Extent }) {
+  return (
+    <p class="range-extent">
+      {extent.hi === null ? (
+        "The table has no rows."
+      ) : (
+        <>
+          Rows from {plainTime(extent.lo)} to {plainTime(extent.hi)} UTC.
+        </>
+      )}
+    </p>
+  );
+}
+
+export function TimeRangeDialog() {
+  const [from, setFrom] = useState("");
+  const [to, setTo] = useState("");
+  const model = useTimeRange();
+  const { columns, column, setColumn, extent, problem, name, close, apply } = model;
   const between = `${name} BETWEEN ${asTime(from)} AND ${asTime(to)}`;
   return (
     <Dialog title="Time range of the statement" onClose={close}>
@@ -57,35 +103,8 @@ export function TimeRangeDialog() {
           {columns.length > 1 && (
             <Choice label="Column" value={column} options={columns.map((c) => [c.name, c.name])} onChange={setColumn} />
           )}
-          <div class="range-quick" role="group" aria-label="Ranges up to now">
-            {QUICK.map(([title, interval], i) => (
-              <Button
-                key={interval}
-                class="button"
-                {...(i === 0 ? { "data-first": "" } : {})}
-                disabled={column === ""}
-                onClick={() => apply(`${name} IN ${quoteText(interval)}`)}
-              >
-                {title}
-              </Button>
-            ))}
-            {extent?.hi != null && (
-              <Button class="button" onClick={() => apply(`${name} IN ${quoteText(extent.hi?.slice(0, 10) ?? "")}`)}>
-                Last day with rows
-              </Button>
-            )}
-          </div>
-          {extent !== null && (
-            <p class="range-extent">
-              {extent.hi === null ? (
-                "The table has no rows."
-              ) : (
-                <>
-                  Rows from {plainTime(extent.lo)} to {plainTime(extent.hi)} UTC.
-                </>
-              )}
-            </p>
-          )}
+          <QuickRanges model={model} />
+          {extent !== null && <ExtentText extent={extent} />}
           <div class="form-row">
             <label>
               From (UTC)

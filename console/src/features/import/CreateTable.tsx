@@ -23,11 +23,12 @@ const START: NewTable = {
   owner: "",
 };
 
-export function CreateTable({ onClose }: { onClose: () => void }) {
-  const [table, setTable] = useState<NewTable>(START);
-  const [problem, setProblem] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const set = (part: Partial<NewTable>) => setTable((now) => ({ ...now, ...part }));
+interface FieldsProps {
+  table: NewTable;
+  set: (part: Partial<NewTable>) => void;
+}
+
+function ColumnFields({ table, set }: FieldsProps) {
   const setColumn = (at: number, part: Partial<NewColumn>) => {
     const old = table.columns[at];
     const columns = table.columns.map((c, i) => (i === at ? { ...c, ...part } : c));
@@ -35,7 +36,99 @@ export function CreateTable({ onClose }: { onClose: () => void }) {
     const still = columns[at] !== undefined && isTimestamp(columns[at].type);
     set({ columns, timestamp: was ? (still ? (columns[at]?.name ?? "") : "") : table.timestamp });
   };
+  return (
+    <fieldset class="new-columns">
+      <legend>Columns</legend>
+      {table.columns.map((c, i) => (
+        <div class="new-column" key={i}>
+          <input
+            value={c.name}
+            placeholder="name"
+            aria-label={`Name of column ${i + 1}`}
+            maxLength={127}
+            spellcheck={false}
+            onInput={(e) => setColumn(i, { name: e.currentTarget.value })}
+          />
+          <TypeField label={`Type of column ${i + 1}`} value={c.type} onChange={(type) => setColumn(i, { type })} />
+          {table.dedup && c.name !== table.timestamp && (
+            <Check label="key" value={c.key} onChange={(key) => setColumn(i, { key })} />
+          )}
+          <Button
+            icon="close"
+            label={`Remove column ${i + 1}`}
+            disabled={table.columns.length === 1}
+            onClick={() =>
+              set({
+                columns: table.columns.filter((_, at) => at !== i),
+                timestamp: c.name === table.timestamp ? "" : table.timestamp,
+              })
+            }
+          />
+        </div>
+      ))}
+      <Button
+        icon="plus"
+        onClick={() => set({ columns: [...table.columns, { name: "", type: "DOUBLE", key: false }] })}
+      >
+        Column
+      </Button>
+    </fieldset>
+  );
+}
+
+/* How the rows of the table are kept, and whose they are. */
+function KeepingFields({ table, set }: FieldsProps) {
   const times = table.columns.filter((c) => isTimestamp(c.type) && c.name !== "").map((c) => c.name);
+  return (
+    <>
+      <div class="form-row">
+        <Choice
+          label="Designated timestamp"
+          value={table.timestamp}
+          options={[["", "none"], ...times.map((t) => [t, t] as [string, string])]}
+          onChange={(timestamp) => set({ timestamp, dedup: timestamp !== "" && table.dedup })}
+        />
+        <Choice
+          label="Partition by"
+          value={table.timestamp === "" ? "NONE" : table.partitionBy}
+          disabled={table.timestamp === ""}
+          options={PARTITIONS.map((p) => [p, p])}
+          onChange={(partitionBy) => set({ partitionBy })}
+        />
+        <label>
+          TTL
+          <input
+            value={table.ttl}
+            placeholder="none, or 30 DAYS"
+            disabled={table.timestamp === "" || table.partitionBy === "NONE"}
+            onInput={(e) => set({ ttl: e.currentTarget.value })}
+          />
+        </label>
+        <OwnerField value={table.owner} onChange={(owner) => set({ owner })} />
+      </div>
+      <div class="form-row">
+        {table.timestamp !== "" && (
+          <Check
+            label="One row for equal keys (DEDUP UPSERT KEYS)"
+            value={table.dedup}
+            onChange={(dedup) => set({ dedup })}
+          />
+        )}
+        <Check
+          label="Only if it is not there"
+          value={table.ifNotExists}
+          onChange={(ifNotExists) => set({ ifNotExists })}
+        />
+      </div>
+    </>
+  );
+}
+
+export function CreateTable({ onClose }: { onClose: () => void }) {
+  const [table, setTable] = useState<NewTable>(START);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const set = (part: Partial<NewTable>) => setTable((now) => ({ ...now, ...part }));
   const sql = createSql(table, reserved);
   const create = async () => {
     setBusy(true);
@@ -68,81 +161,8 @@ export function CreateTable({ onClose }: { onClose: () => void }) {
             onInput={(e) => set({ name: e.currentTarget.value })}
           />
         </label>
-        <fieldset class="new-columns">
-          <legend>Columns</legend>
-          {table.columns.map((c, i) => (
-            <div class="new-column" key={i}>
-              <input
-                value={c.name}
-                placeholder="name"
-                aria-label={`Name of column ${i + 1}`}
-                maxLength={127}
-                spellcheck={false}
-                onInput={(e) => setColumn(i, { name: e.currentTarget.value })}
-              />
-              <TypeField label={`Type of column ${i + 1}`} value={c.type} onChange={(type) => setColumn(i, { type })} />
-              {table.dedup && c.name !== table.timestamp && (
-                <Check label="key" value={c.key} onChange={(key) => setColumn(i, { key })} />
-              )}
-              <Button
-                icon="close"
-                label={`Remove column ${i + 1}`}
-                disabled={table.columns.length === 1}
-                onClick={() =>
-                  set({
-                    columns: table.columns.filter((_, at) => at !== i),
-                    timestamp: c.name === table.timestamp ? "" : table.timestamp,
-                  })
-                }
-              />
-            </div>
-          ))}
-          <Button
-            icon="plus"
-            onClick={() => set({ columns: [...table.columns, { name: "", type: "DOUBLE", key: false }] })}
-          >
-            Column
-          </Button>
-        </fieldset>
-        <div class="form-row">
-          <Choice
-            label="Designated timestamp"
-            value={table.timestamp}
-            options={[["", "none"], ...times.map((t) => [t, t] as [string, string])]}
-            onChange={(timestamp) => set({ timestamp, dedup: timestamp !== "" && table.dedup })}
-          />
-          <Choice
-            label="Partition by"
-            value={table.timestamp === "" ? "NONE" : table.partitionBy}
-            disabled={table.timestamp === ""}
-            options={PARTITIONS.map((p) => [p, p])}
-            onChange={(partitionBy) => set({ partitionBy })}
-          />
-          <label>
-            TTL
-            <input
-              value={table.ttl}
-              placeholder="none, or 30 DAYS"
-              disabled={table.timestamp === "" || table.partitionBy === "NONE"}
-              onInput={(e) => set({ ttl: e.currentTarget.value })}
-            />
-          </label>
-          <OwnerField value={table.owner} onChange={(owner) => set({ owner })} />
-        </div>
-        <div class="form-row">
-          {table.timestamp !== "" && (
-            <Check
-              label="One row for equal keys (DEDUP UPSERT KEYS)"
-              value={table.dedup}
-              onChange={(dedup) => set({ dedup })}
-            />
-          )}
-          <Check
-            label="Only if it is not there"
-            value={table.ifNotExists}
-            onChange={(ifNotExists) => set({ ifNotExists })}
-          />
-        </div>
+        <ColumnFields table={table} set={set} />
+        <KeepingFields table={table} set={set} />
         <pre class="ddl" tabIndex={0} aria-label="Statement">
           {sql}
         </pre>
