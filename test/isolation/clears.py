@@ -5,19 +5,21 @@ begin with the same element are of one *segment*, whose longest read has the oth
 element that was committed before a clear began was in an earlier epoch, one whose commit began when a clear was over in that epoch or a later one, and
 so do the reads. A segment that would be before and behind a clear was brought back from the dead.
 
-A clear that a kill interrupted counts as done unless a segment lived on behind it.
+A clear that a kill interrupted did not happen if a segment lived on behind it. It did if an element is gone that nothing else can have taken: only
+then others depend on it. Else it explains nothing, and no dependency is made of it.
 """
 import collections
 from bisect import bisect_left, bisect_right
 
-from history import CLEAR, DROP, FAIL, INFO, VIEW, day_of, show
+from history import CLEAR, DROP, FAIL, INFO, OK, VIEW, day_of, show
 
 
 class Clear:
     """`txn` takes the rows of the whole table away, or of one day."""
-    __slots__ = ("txn", "day", "invoked", "completed")
+    __slots__ = ("txn", "day", "invoked", "completed", "sure")
 
     def __init__(self, txn, day):
+        self.sure = txn.status != INFO
         self.txn, self.day, self.invoked, self.completed = txn, day, txn.commit_invoked, txn.commit_completed
 
 
@@ -49,7 +51,11 @@ class Line:
 
     def next(self, epoch):
         """The clear behind an epoch as a list of at most one transaction."""
-        return [self.clears[epoch].txn.number] if epoch < len(self.clears) else []
+        return [c.txn.number for c in self.clears[epoch:] if c.sure][:1]
+
+    def last(self, epoch):
+        """The one in front of it."""
+        return [c.txn.number for c in self.clears[:epoch] if c.sure][-1:]
 
 
 class Clears:
@@ -65,7 +71,8 @@ class Clears:
                 if a.txn is not b.txn and (a.completed is None or a.completed > b.invoked):
                     raise ValueError(f"two clears of {table} at once")
         self.refute()
-        versions.committed |= {c.txn.number for clears in self.tables.values() for c in clears}
+        self.confirm()
+        versions.committed |= {c.txn.number for clears in self.tables.values() for c in clears if c.sure}
 
     def of_key(self, key):
         return [c for c in self.tables[key[1]] if c.day is None or c.day == day_of(key)]
@@ -85,6 +92,24 @@ class Clears:
         old = any(t.commit_completed is not None and t.commit_completed < clear.invoked for t in writers)
         late = r.statement.kind != VIEW and r.statement.invoked > clear.completed
         return old and (late or any(t.commit_invoked > clear.completed for t in writers))
+
+    def confirm(self):
+        """An element that was there before the clear began is not there when it is over, and no other clear was near."""
+        sure = set()
+        for key, reads in self.v.reads.items():
+            clears = self.of_key(key) if key[1] in self.tables else ()
+            for before, c, behind in zip([None, *clears], clears, [*clears[1:], None]):
+                if c.txn.status != INFO or c.completed is None or (before is not None and before.completed is None):
+                    continue
+                began, ends = -1 if before is None else before.completed, float("inf") if behind is None else behind.invoked
+                old = {v for t in self.v.writers_of(key) if t.status == OK and began < t.commit_invoked and t.commit_completed < c.invoked for v in self.v.final[t.number][key]}
+                late = [r for r in reads if r.known and r.statement.kind != VIEW and r.statement.completed is not None
+                        and c.completed < r.statement.invoked and r.statement.completed < ends]
+                if any(not old.issubset(r.value) for r in late):
+                    sure.add(c.txn.number)
+        for clears in self.tables.values():
+            for c in clears:
+                c.sure |= c.txn.number in sure
 
     # ---------------------------------------------------------------------- one key
     def order(self, key):
@@ -164,11 +189,11 @@ class Clears:
     # ----------------------------------------------------------------- dependencies
     def pairs(self):
         for key, line in self.lines.items():
-            for a, b in zip(line.clears, line.clears[1:]):
-                yield a.txn.number, b.txn.number
+            sure = [c.txn.number for c in line.clears if c.sure]
+            yield from zip(sure, sure[1:])
             for s in line.segments.values():
                 chain = [self.v.writer(key, v) for v in s.longest]
-                chain = [c.txn.number for c in line.clears[:s.lo][-1:]] + chain + line.next(s.hi)
+                chain = line.last(s.lo) + chain + line.next(s.hi)
                 yield from zip(chain, chain[1:])
 
     def around(self, r):
@@ -182,7 +207,7 @@ class Clears:
         epoch = self.epoch_of_empty(line, r)
         if epoch is None:
             return None, []
-        wrote = line.clears[epoch - 1].txn.number if epoch else None
+        wrote = next(iter(line.last(epoch)), None)
         first = [self.v.writer(r.key, line.by_epoch[epoch].longest[0])] if epoch in line.by_epoch else []
         return wrote, first or line.next(epoch) + self.unseen_of(line, epoch)
 

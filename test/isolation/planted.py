@@ -703,6 +703,24 @@ def clears_that_nobody_knows_of(s):
 
 
 @plant()
+def a_clear_that_explains_nothing(s):
+    """Nobody knows when the lines of a stream were stored: not when the clear began, but both before a read that came before."""
+    s.wrote((D, 1), process=1, status=INFO)
+    s.wrote((A, 1), process=1, status=INFO)
+    s.saw(a=[1])
+    for t in (s.asked(CLEAR, "d", status=INFO), *s.history[:2]):
+        t.commit_completed = s.tick
+    s.saw(d=[1])
+
+
+@plant("lost-write")
+def a_clear_that_a_kill_interrupted_is_done_by_halves(s):
+    s.wrote((D, 1), (E, 2))
+    s.asked(CLEAR, "d", status=INFO)
+    s.saw(d=[], e=[2])
+
+
+@plant()
 def clean_clears(s):
     for i in range(50):
         s.wrote((D, 3 * i), (E, 3 * i))
