@@ -51,7 +51,7 @@ ASAN = {"ci": "fuzz", "nightly": "asan"}
 
 # Tests of one thread, and simulated power cuts, find nothing more under TSan: CI does not build them there, the nightly run does, and so it is with
 # the longest of those whose threads others have too.
-ONE_THREAD = "^(base|time|type|codec|func|io|sql|auth)/|net/(multipart|parse)_test|storage/(alter|backup|bulk|check|compact|crash|dict|durable|hold|owner|pack|part|part_match|partition|redo|reserve|rot|scan|spill|update|view)_test|exec/(sort_items|op_asof|op_window)_test"
+ONE_THREAD = "^(base|time|type|codec|func|io|sql|auth)/|net/(multipart|parse)_test|storage/(alter|backup|bulk|check|compact|crash|dict|durable|generation|hold|medium|owner|pack|part|part_match|partition|redo|reserve|rot|salvage|scan|spill|update|view)_test|exec/(sort_items|op_asof|op_window)_test"
 # In CI the optimised build runs the tests of loops over numbers and bytes, where a compiler may go wrong; all of them run under ASan there.
 LOOPS = r"^(base|type|time|func|codec)/"
 
