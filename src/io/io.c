@@ -66,24 +66,38 @@ alm_status alm_io_read_all(alm_ctx *cx, const alm_io *io, int handle, void *buf,
     return ALM_OK;
 }
 
+/* No bytes that were moved aside before are replaced; so there is a bound. */
 static int set_aside(const alm_io *io, const char *path)
 {
-    enum { PATH_BYTES = 4096 };
+    enum { PATH_BYTES = 4096, ASIDE_MAX = 9 };
     char aside[PATH_BYTES];
     alm_io_stat meta;
-    const int code = io->stat(io, path, &meta);
-    if (code < 0 || !meta.is_dir)
-        return code < 0 ? code : -EEXIST;
-    if (snprintf(aside, sizeof aside, "%s.damaged", path) >= PATH_BYTES)
-        return -ENAMETOOLONG;
-    alm_log_warn("io", "'%s' is a directory, and is moved to '%s'", path, aside);
-    return io->rename(io, path, aside);
+    for (int i = 1; i <= ASIDE_MAX; i++) {
+        const int n = i == 1 ? snprintf(aside, sizeof aside, "%s.damaged", path)
+                             : snprintf(aside, sizeof aside, "%s.damaged.%d", path, i);
+        if (n >= PATH_BYTES)
+            return -ENAMETOOLONG;
+        const int taken = io->stat(io, aside, &meta);
+        if (taken >= 0 || taken == -ELOOP)
+            continue;
+        if (taken != -ENOENT)
+            return taken;
+        const int code = io->rename(io, path, aside);
+        if (code >= 0)
+            alm_log_warn("io", "'%s' is not a regular file, and is moved to '%s'", path, aside);
+        return code;
+    }
+    alm_log_error("io", "'%s' is not a regular file, and cannot be moved: '%s' is there, too", path,
+                  aside);
+    return -EEXIST;
 }
 
 int alm_io_create(const alm_io *io, const char *path, uint32_t flags)
 {
     const int handle = io->open(io, path, flags | ALM_IO_CREATE);
-    if (handle != -EISDIR || set_aside(io, path) < 0)
+    /* A directory, a link, a pipe or a device, a link to nowhere. */
+    const bool odd = handle == -EISDIR || handle == -ELOOP || handle == -ENXIO || handle == -ENOENT;
+    if (!odd || set_aside(io, path) < 0)
         return handle;
     return io->open(io, path, flags | ALM_IO_CREATE);
 }
@@ -100,6 +114,14 @@ int alm_io_remove(const alm_io *io, const char *path)
 {
     const int code = io->unlink(io, path);
     return code == -EISDIR ? set_aside(io, path) : code;
+}
+
+int alm_io_make_dir(const alm_io *io, const char *path)
+{
+    const int code = io->mkdir(io, path);
+    if (code != -ENOTDIR || set_aside(io, path) < 0)
+        return code;
+    return io->mkdir(io, path);
 }
 
 alm_status alm_io_replace(alm_ctx *cx, const alm_io *io, const char *dir, const char *name,

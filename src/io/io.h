@@ -68,7 +68,8 @@ typedef struct alm_io_map_counts {
 
 struct alm_io {
     void *self;
-    int (*open)(const alm_io *io, const char *path, uint32_t flags); /* a handle */
+    /* A handle. To write: of a regular file, -ENXIO for anything else. With ALM_IO_CREATE a link is -ELOOP. */
+    int (*open)(const alm_io *io, const char *path, uint32_t flags);
     /*
      * Below a folder in which others may change files and links at any time. `dir` is a handle of open_dir or
      * open_dir_below and stands for that folder, whatever becomes of its name. A path is relative; the kernel resolves it
@@ -105,7 +106,8 @@ struct alm_io {
     int (*truncate)(const alm_io *io, int handle, int64_t size);
     int (*rename)(const alm_io *io, const char *from, const char *to);
     int (*unlink)(const alm_io *io, const char *path);
-    int (*mkdir)(const alm_io *io, const char *path); /* 0 if it is there */
+    int (*mkdir)(const alm_io *io,
+                 const char *path); /* 0 if it is there; -ENOTDIR: as something else */
     int (*rmdir)(const alm_io *io, const char *path);
     int (*stat)(const alm_io *io, const char *path, alm_io_stat *out);
     /* Bytes of the volume that `path` is on, and those of them that are free for this process. */
@@ -188,12 +190,13 @@ ALM_NODISCARD alm_status alm_io_read_all(alm_ctx *cx, const alm_io *io, int hand
 /* The whole of a small file into `out`, which is empty (ALM_E_LIMIT: it is larger than `max`). */
 ALM_NODISCARD alm_status alm_io_read_text(alm_ctx *cx, const alm_io *io, const char *path,
                                           int64_t max, alm_buf *out);
-/* Variants of open, rename and unlink for paths that this program alone creates, always as regular files. If a directory exists at
- * the path, which only an outside process can have made, it is renamed to NAME.damaged; otherwise the call would fail with EISDIR
- * each time, and with it every checkpoint. They return what io's functions return. */
+/* Variants of open, rename and unlink for paths that this program alone creates, always as regular files. If there is a directory, a
+ * link, a pipe or a device at the path, which only an outside process can have made, it is renamed to NAME.damaged, or where that is taken to
+ * NAME.damaged.2 to .9; otherwise the call would fail each time, and with it every checkpoint. They return what io's functions return. */
 int alm_io_create(const alm_io *io, const char *path, uint32_t flags);
 int alm_io_rename_over(const alm_io *io, const char *from, const char *to);
 int alm_io_remove(const alm_io *io, const char *path);
+int alm_io_make_dir(const alm_io *io, const char *path); /* moves aside what is no directory */
 /* The file `dir`/`name` has these bytes, all of them or what it had before: written beside it, synced,
  * renamed, and the directory synced. */
 ALM_NODISCARD alm_status alm_io_replace(alm_ctx *cx, const alm_io *io, const char *dir,

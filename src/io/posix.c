@@ -141,15 +141,22 @@ static int mode_of(uint32_t flags)
     return mode;
 }
 
+/* A pipe is not waited for, and a file that may be created is never one that a link leads to. */
 static int px_open(const alm_io *io, const char *path, uint32_t flags)
 {
     (void)io;
     const place at = place_of(path);
+    const int mode = mode_of(flags) | O_NONBLOCK | (flags & ALM_IO_CREATE ? O_NOFOLLOW : 0);
+    struct stat meta;
     int fd;
     do
-        fd = openat(at.dir, at.path, mode_of(flags), 0640);
+        fd = openat(at.dir, at.path, mode, 0640);
     while (fd < 0 && errno == EINTR);
-    return alm_opened(fd);
+    fd = alm_opened(fd);
+    if (fd < 0 || !(flags & ALM_IO_WRITE) || (fstat(fd, &meta) == 0 && S_ISREG(meta.st_mode)))
+        return fd;
+    (void)close(fd);
+    return -ENXIO;
 }
 
 static int px_open_dir(const alm_io *io, const char *path)
@@ -316,7 +323,7 @@ static int px_mkdir(const alm_io *io, const char *path)
     struct stat meta;
     if (e == EEXIST && fstatat(at.dir, at.path, &meta, 0) == 0 && S_ISDIR(meta.st_mode))
         return 0;
-    return -e;
+    return e == EEXIST ? -ENOTDIR : -e;
 }
 
 static int px_rmdir(const alm_io *io, const char *path)

@@ -384,6 +384,48 @@ static void whole_file_systems(void **state)
     assert_int_equal(io->close(io, here), 0);
 }
 
+/* Whatever stands at a name that this program writes: it is not written through, nobody waits for it, and it is moved aside, as long as there
+ * are not too many. */
+static void odd_files_are_moved_aside(void **state)
+{
+    (void)state;
+    static const char *const to[] = {"target", "file", "nowhere", "/dev/null"};
+    place p;
+    char path[256], top[256];
+    int before = 0, after = 0, refused = 0;
+    place_init(&p, false);
+    const alm_io *io = alm_io_posix();
+    (void)snprintf(path, sizeof path, "%s/file", p.top);
+    (void)snprintf(top, sizeof top, "%s/target", p.top);
+    put(&p, "target", "a secret");
+    assert_int_equal(io->list(io, p.top, count_name, &before), 0);
+    for (uint32_t i = 0; i < 24; i++) {
+        alm_io_stat meta;
+        (void)unlink(path);
+        if (i % 6 == 0)
+            folder(&p, "file");
+        else if (i % 6 == 1)
+            assert_int_equal(mkfifo(path, 0600), 0);
+        else
+            link_to(&p, "file", to[i % 6 - 2]);
+        const int h = alm_io_create(io, path, ALM_IO_WRITE | (i % 2 ? ALM_IO_TRUNCATE : 0u));
+        if (h < 0) {
+            refused++;
+            assert_true(unlink(path) == 0 || rmdir(path) == 0);
+            continue;
+        }
+        assert_int_equal(io->write(io, h, "x", 1, 0), 1);
+        assert_int_equal(io->close(io, h), 0);
+        assert_true(io->stat(io, path, &meta) == 0 && meta.is_file && meta.size_bytes == 1);
+        assert_true(io->stat(io, top, &meta) == 0 && meta.size_bytes == 8);
+    }
+    (void)unlink(path);
+    assert_int_equal(io->list(io, p.top, count_name, &after), 0);
+    assert_int_equal(after - before, 9);
+    assert_in_range(refused, 6, 15);
+    place_deinit(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(no_link_leads_out),
@@ -393,6 +435,7 @@ int main(void)
                                        cmocka_unit_test(names_that_are_pinned),
                                        cmocka_unit_test(directories_are_locked),
                                        cmocka_unit_test(who_runs),
-                                       cmocka_unit_test(whole_file_systems)};
+                                       cmocka_unit_test(whole_file_systems),
+                                       cmocka_unit_test(odd_files_are_moved_aside)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,7 +61,7 @@ static int sim_mkdir(const alm_io *io, const char *path)
         return (int)sim_leave(sim, e > 0 ? -e : -EIO);
     const sim_entry *entry = sim_space_find(&sim->live, path);
     if (entry != NULL)
-        return (int)sim_leave(sim, entry->node->is_dir ? 0 : -EEXIST);
+        return (int)sim_leave(sim, entry->node->is_dir ? 0 : -ENOTDIR);
     if (!sim_parent_exists(sim, &sim->live, path))
         return (int)sim_leave(sim, -ENOENT);
     const bool cut = sim_cut_now(sim);

@@ -32,7 +32,7 @@ static alm_status write_addresses(alm_ctx *cx, const char *root, const alm_net *
     (void)snprintf(path, sizeof(path), "%s/conf/address", root);
     (void)snprintf(temporary, sizeof(temporary), "%s/conf/address.new", root);
     if (st == ALM_OK) {
-        const int file = io->open(io, temporary, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+        const int file = alm_io_create(io, temporary, ALM_IO_WRITE | ALM_IO_TRUNCATE);
         st = file < 0 ? alm_io_fail(cx, file, temporary)
                       : alm_io_write_all(cx, io, file, text.ptr, text.len, 0, temporary);
         if (file >= 0)
@@ -40,7 +40,7 @@ static alm_status write_addresses(alm_ctx *cx, const char *root, const alm_net *
     }
     if (st == ALM_OK) {
         alm_io_stat meta;
-        const int code = io->rename(io, temporary, path);
+        const int code = alm_io_rename_over(io, temporary, path);
         st = code < 0 ? alm_io_fail(cx, code, path) : ALM_OK;
         *identity = io->stat(io, path, &meta) < 0 ? 0 : meta.identity;
     }

@@ -208,6 +208,15 @@ static alm_status check_header(alm_ctx *cx, const char *path, const catalog_head
     return ALM_OK;
 }
 
+/* What hurts this file alone is damage of it: a link that leads nowhere, a pipe, bytes that cannot be read. */
+static alm_status open_failed(alm_ctx *cx, const char *path, int code)
+{
+    if (code != -ELOOP && code != -ENXIO && code != -EIO)
+        return alm_io_fail(cx, code, path);
+    return alm_fail(cx, ALM_E_CORRUPT, -1, "'%s' is damaged: it cannot be opened: %s", path,
+                    strerror(-code));
+}
+
 /* Maps and checks it; *bytes 0: it is not there. */
 static alm_status read_file(alm_ctx *cx, alm_storage *st, const char *name, alm_catalog_file *out,
                             catalog_header *header)
@@ -222,7 +231,7 @@ static alm_status read_file(alm_ctx *cx, alm_storage *st, const char *name, alm_
     if (e == -ENOENT)
         return ALM_OK;
     if (e < 0)
-        return alm_io_fail(cx, e, path);
+        return open_failed(cx, path, e);
     if (meta.is_dir)
         return alm_fail(cx, ALM_E_CORRUPT, -1, "'%s' is damaged: it is a directory", path);
     if (meta.size_bytes < CATALOG_HEADER)
@@ -230,7 +239,7 @@ static alm_status read_file(alm_ctx *cx, alm_storage *st, const char *name, alm_
                         (long long)meta.size_bytes);
     const int h = io->open(io, path, ALM_IO_READ);
     if (h < 0)
-        return alm_io_fail(cx, h, path);
+        return open_failed(cx, path, h);
     e = io->map(io, h, (size_t)meta.size_bytes, &out->map);
     (void)io->close(io, h); /* read-only */
     if (e < 0)

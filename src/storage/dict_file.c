@@ -442,6 +442,16 @@ static alm_status load_map(alm_ctx *cx, alm_symbols *sym, const char *path, cons
     return ALM_OK;
 }
 
+/* What hurts this file alone: it is damage, and no reason to refuse what others need. */
+static alm_status open_failed(alm_ctx *cx, const char *path, int code)
+{
+    char what[128];
+    if (code == -EMFILE || code == -ENFILE || code == -ENOMEM || code == -EINTR)
+        return alm_io_fail(cx, code, path);
+    (void)snprintf(what, sizeof(what), "it cannot be opened: %s", strerror(-code));
+    return corrupt(cx, path, 0, what);
+}
+
 alm_status alm_symbols_load(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *path,
                             uint32_t count, uint32_t crc)
 {
@@ -453,7 +463,7 @@ alm_status alm_symbols_load(alm_ctx *cx, alm_symbols *sym, const alm_io *io, con
         return corrupt(cx, path, 0, "it is missing");
     const int handle = rc < 0 ? rc : io->open(io, path, ALM_IO_READ);
     if (handle < 0)
-        return alm_io_fail(cx, handle, path);
+        return open_failed(cx, path, handle);
     rc = io->map(io, handle, (size_t)meta.size_bytes, &map);
     (void)io->close(io, handle);
     if (rc < 0)
@@ -504,7 +514,7 @@ static alm_status compare_file(alm_ctx *cx, alm_symbols *sym, const alm_io *io, 
         return corrupt(cx, path, meta.size_bytes, "it is missing, or was cut");
     const int handle = rc < 0 ? rc : io->open(io, path, ALM_IO_READ);
     if (handle < 0)
-        return alm_io_fail(cx, handle, path);
+        return open_failed(cx, path, handle);
     rc = io->map(io, handle, bytes, &map);
     (void)io->close(io, handle);
     if (rc < 0)

@@ -104,14 +104,14 @@ static int write_record(const alm_owner *o, const char *text, size_t n)
     char path[ALM_OWNER_PATH_MAX + 16], name[ALM_OWNER_PATH_MAX + 16];
     path_of(o, RECORD_NEW, path, sizeof path);
     path_of(o, RECORD, name, sizeof name);
-    const int h = o->io->open(o->io, path, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+    const int h = alm_io_create(o->io, path, ALM_IO_WRITE | ALM_IO_TRUNCATE);
     if (h < 0)
         return h;
     const int64_t done = o->io->write(o->io, h, text, n, 0);
     (void)o->io->close(o->io, h);
     if (done != (int64_t)n)
         return done < 0 ? (int)done : -ENOSPC;
-    return o->io->rename(o->io, path, name);
+    return alm_io_rename_over(o->io, path, name);
 }
 
 /* ---------------------------------------------------------------------- who has it */
@@ -173,8 +173,8 @@ static alm_status take_locks(alm_ctx *cx, alm_owner *o, bool writes)
         return alm_io_fail(cx, o->handle, o->dir);
     ALM_TRY(lock_handle(cx, o, o->handle, &o->locked));
     path_of(o, "lock", path, sizeof path);
-    o->lock =
-        o->io->open(o->io, path, writes ? ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE : ALM_IO_READ);
+    o->lock = writes ? alm_io_create(o->io, path, ALM_IO_READ | ALM_IO_WRITE)
+                     : o->io->open(o->io, path, ALM_IO_READ);
     if (o->lock == -ENOENT && !writes)
         return ALM_OK;
     if (o->lock < 0)

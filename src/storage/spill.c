@@ -86,8 +86,8 @@ alm_status alm_spill_space_open(alm_ctx *cx, alm_spill_space *space, const alm_i
     if (n < 0 || (size_t)n >= sizeof space->dir)
         return alm_fail(cx, ALM_E_ARG, -1, "the path of the temporary files is too long");
     alm_io_stat meta;
-    if (io->stat(io, dir, &meta) < 0) {
-        const int e = io->mkdir(io, dir);
+    if (io->stat(io, dir, &meta) < 0 || !meta.is_dir) {
+        const int e = alm_io_make_dir(io, dir);
         return e < 0 ? alm_io_fail(cx, e, dir) : ALM_OK;
     }
     leftovers l = {.space = space};
