@@ -344,6 +344,32 @@ static void restores_are_cut(void **state)
         fail_msg("%lld cuts, %d opened", (long long)k, opened);
 }
 
+/* The power goes when a restore has come to its end: the directory is there, with its name, and whole. */
+static void restores_are_durable(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 16; seed++) {
+        fixture *f = start(seed);
+        alm_storage *st = NULL;
+        alm_restore_result r;
+        const alm_io *io = alm_sim_io(f->sim);
+        assert_int_equal(back_up(f), ALM_OK);
+        const moment m = now(f);
+        const alm_restore_spec spec = {.dir = "/b", .root = "/n"};
+        assert_int_equal(alm_backup_restore(&f->cx, io, &spec, &r), ALM_OK);
+        alm_sim_cut_after(f->sim, 1);
+        alm_storage_close(f->st);
+        alm_sim_restart(f->sim);
+        f->conf.archive_dir = NULL;
+        fix_open(f);
+        assert_int_equal(io->stat(io, "/n/db/catalog", &(alm_io_stat){0}), 0);
+        assert_int_equal(alm_storage_open(&f->cx, io, "/n", &f->conf, &st), ALM_OK);
+        fix_check_prefix(f, st, m.n);
+        alm_storage_close(st);
+        fix_free(f);
+    }
+}
+
 /* A bit of each byte of a finished segment in turn: not one record less is archived without a word, and a backup behind it
  * lets the archive go on. */
 static void damage_of_the_log_is_not_archived(void **state)
@@ -547,6 +573,7 @@ int main(void)
         cmocka_unit_test(a_restore_does_not_end_early),
         cmocka_unit_test(a_part_that_is_missing_in_the_archive),
         cmocka_unit_test(restores_are_cut),
+        cmocka_unit_test(restores_are_durable),
         cmocka_unit_test(damage_of_the_log_is_not_archived),
         cmocka_unit_test(damage_of_a_part_is_told),
         cmocka_unit_test(a_sweep_leaves_what_waits_for_the_archive),

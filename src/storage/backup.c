@@ -376,6 +376,8 @@ alm_status alm_backup_dir(alm_ctx *cx, const alm_io *io, const char *dir)
     const bool there = io->stat(io, dir, &meta) == 0 && meta.is_dir;
     int e = there ? 0 : io->mkdir(io, dir);
     (void)snprintf(parent, sizeof parent, "%s", dir);
+    for (size_t n = strlen(parent); n > 1 && parent[n - 1] == '/'; n--)
+        parent[n - 1] = 0;
     char *slash = strrchr(parent, '/');
     if (slash == NULL)
         (void)snprintf(parent, sizeof parent, ".");

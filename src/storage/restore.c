@@ -103,7 +103,7 @@ static alm_status make_root(restore *r)
     if (snprintf(r->db, sizeof r->db, "%s/db", root) >= (int)sizeof r->db)
         return alm_fail(r->cx, ALM_E_LIMIT, -1, "the path '%.64s...' is too long", root);
     ALM_TRY(alm_restore_refuse(r->cx, r->io, root));
-    ALM_TRY(failed(r, r->io->mkdir(r->io, root), root));
+    ALM_TRY(alm_backup_dir(r->cx, r->io, root));
     ALM_TRY(is_empty(r));
     ALM_TRY(put_marker(r));
     ALM_TRY(failed(r, r->io->mkdir(r->io, r->db), r->db));
