@@ -246,6 +246,11 @@ static alm_status check_all(checking *c, const alm_io *io, const char *root, int
     st->closing = true; /* nothing that goes may go from the disk */
     if (read && st->generation.why.code != ALM_OK)
         alm_findings_add(c, st->generation.why.msg);
+    if (read && scan.passed.segment != 0) {
+        char line[ALM_PATH_MAX + 256];
+        alm_wal_passed_text(&st->wal, &scan, line, sizeof line);
+        alm_findings_add(c, line);
+    }
     if (e == ALM_OK && read)
         e = torn_end(c, &scan);
     for (size_t i = 0; i < st->current->n && e == ALM_OK; i++) {

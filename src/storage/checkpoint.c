@@ -10,6 +10,8 @@
 #include "storage/dict.h"
 #include "storage/generation.h"
 
+enum { LAST_SEGMENT_BYTES = 64 << 10 };
+
 /* Dictionaries that were written and wait for their sync. */
 typedef struct saving {
     alm_symbols_saving symbols;
@@ -207,6 +209,37 @@ alm_status alm_checkpoint(alm_ctx *cx, alm_storage *st, int64_t keep_bytes)
     if (e == ALM_OK)
         e = alm_heads_flush(cx, st, keep_bytes);
     if (e == ALM_OK && !st->hold.held)
+        e = alm_checkpoint_write(cx, st);
+    (void)pthread_mutex_unlock(&st->checkpoint_lock);
+    return e;
+}
+
+/*
+ * Nothing of the last segment is needed by the next start, so that damage of it does not matter; a short one waits for the next change. Nobody
+ * commits any more.
+ */
+static alm_status end_segment(alm_ctx *cx, alm_storage *st)
+{
+    bool fatal = false;
+    const alm_status e = alm_wal_begin_segment(
+        cx, &st->wal, ALM_MIN(st->conf.wal_segment_bytes, (int64_t)LAST_SEGMENT_BYTES), &fatal);
+    if (fatal)
+        alm_storage_set_failed(st, cx);
+    if (e == ALM_OK || fatal)
+        return e;
+    alm_error_clear(cx);
+    return ALM_OK;
+}
+
+alm_status alm_checkpoint_last(alm_ctx *cx, alm_storage *st)
+{
+    (void)pthread_mutex_lock(&st->checkpoint_lock);
+    alm_status e = alm_storage_writable(cx, st);
+    if (e == ALM_OK)
+        e = alm_heads_flush(cx, st, ALM_CHECKPOINT_KEEP_BYTES);
+    if (e == ALM_OK)
+        e = end_segment(cx, st);
+    if (e == ALM_OK)
         e = alm_checkpoint_write(cx, st);
     (void)pthread_mutex_unlock(&st->checkpoint_lock);
     return e;

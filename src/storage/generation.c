@@ -112,6 +112,7 @@ alm_status alm_generation_write(alm_ctx *cx, alm_storage *st, const alm_catver *
     if (!keeps)
         copy(st, cat);
     atomic_store(&g->alone, false);
+    atomic_store(&g->passed, false);
     alm_damage_end(st, (alm_damage_key){ALM_DAMAGE_CATALOGUE, 0, 0});
     if (keeps && !sound)
         return ALM_OK; /* the previous one stays, as it is */
@@ -150,7 +151,7 @@ bool alm_generation_is_newer(alm_storage *st)
            file.lsn > st->checkpoint_lsn;
 }
 
-alm_status alm_generation_look(alm_ctx *cx, alm_storage *st)
+alm_status alm_generation_look(alm_ctx *cx, alm_storage *st, const alm_wal_scan *scan)
 {
     alm_generation *g = &st->generation;
     alm_catalog_file file = {.bytes = 0};
@@ -164,7 +165,14 @@ alm_status alm_generation_look(alm_ctx *cx, alm_storage *st)
         alm_error_clear(cx);
         return ALM_OK;
     }
-    if (file.bytes > 0 && file.lsn <= st->checkpoint_lsn)
+    if (file.bytes > 0 && file.lsn > scan->last_lsn)
+        return alm_fail(cx, ALM_E_CORRUPT, -1,
+                        "'%s/" ALM_CATALOG_PREVIOUS
+                        "' is of lsn %llu, but the catalogue and the log end at lsn %llu: they are "
+                        "older copies. Bring back the newer ones, or remove '" ALM_CATALOG_PREVIOUS
+                        "' to open the older state",
+                        st->root, (unsigned long long)file.lsn, (unsigned long long)scan->last_lsn);
+    if (file.bytes > 0 && file.lsn <= st->checkpoint_lsn && scan->passed.segment == 0)
         ALM_TRY(alm_wal_reach_back(cx, &st->wal, file.lsn, &g->kept));
     g->lsn = file.lsn;
     return ALM_OK;
@@ -245,8 +253,13 @@ alm_status alm_generation_settle(alm_ctx *cx, alm_storage *st)
     return ALM_OK;
 }
 
+bool alm_generation_is_stale(alm_storage *st)
+{
+    return atomic_load(&st->generation.alone) || atomic_load(&st->generation.passed);
+}
+
 bool alm_generation_wants_checkpoint(alm_storage *st)
 {
-    return atomic_load(&st->generation.alone) &&
+    return alm_generation_is_stale(st) &&
            st->io->mono_ns(st->io) - st->generation.since_ns > INT64_C(1000000) * ALONE_MS;
 }

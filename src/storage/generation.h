@@ -33,8 +33,12 @@ ALM_NODISCARD alm_status alm_generation_compare(alm_ctx *cx, alm_storage *st, in
 bool alm_generation_is_there(alm_storage *st);
 /* Is the previous one of a later record than the catalogue that was read? No checkpoint leaves that: the catalogue is an older copy. */
 bool alm_generation_is_newer(alm_storage *st);
-/* The start was possible from the catalogue: keeps the log back to the previous one, if that is sound. Reads only. */
-ALM_NODISCARD alm_status alm_generation_look(alm_ctx *cx, alm_storage *st);
+/*
+ * The start was possible from the catalogue and the log that was read: keeps the log back to the previous one, if that is sound. ALM_E_CORRUPT: the
+ * previous one is of a record behind the end of the log, so the catalogue and the log are older copies. Reads only.
+ */
+ALM_NODISCARD alm_status alm_generation_look(alm_ctx *cx, alm_storage *st,
+                                             const alm_wal_scan *scan);
 /*
  * The state was recovered from the previous catalogue and the log up to `end`, because of `why`. ALM_E_CORRUPT: the damaged
  * catalogue is of a later record than that. Reads only.
@@ -43,7 +47,9 @@ ALM_NODISCARD alm_status alm_generation_took_over(alm_ctx *cx, alm_storage *st, 
                                                   uint64_t end);
 /* After recovery, when the log is ready: keeps the damaged catalogue under another name, and tells. */
 ALM_NODISCARD alm_status alm_generation_settle(alm_ctx *cx, alm_storage *st);
-/* The previous catalogue is the only one, and has been for so long that a checkpoint should end that. */
+/* Recovery found damage that a checkpoint ends: the previous catalogue is the only one, or what is damaged of the log is in the catalogue. */
+bool alm_generation_is_stale(alm_storage *st);
+/* It has been so for so long that the checkpoint should be made. */
 bool alm_generation_wants_checkpoint(alm_storage *st);
 
 #endif

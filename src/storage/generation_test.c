@@ -366,6 +366,111 @@ static void an_older_copy(void **state)
     }
 }
 
+/* All but the previous catalogue are older copies: what was changed since is missing, and the parts that it named are not removed. */
+static void older_copies_of_all_others(void **state)
+{
+    (void)state;
+    static char bytes[65536];
+    world w;
+    (void)two_checkpoints(&w, INT64_C(32) << 20);
+    assert_int_equal(world_open(&w), ALM_OK);
+    assert_int_equal(rows(&w, 0, 1, 400, 60, &w.known), ALM_OK);
+    assert_int_equal(alm_storage_checkpoint(&w.cx, w.st), ALM_OK);
+    const size_t n = contents(&w, CATALOG, bytes, sizeof bytes);
+    cut(&w);
+    world_deinit(&w);
+    (void)two_checkpoints(&w, INT64_C(32) << 20); /* the same database, as its random numbers are */
+    replace(&w, PREVIOUS, bytes, n);
+    is_refused(&w, ALM_E_CORRUPT, "they are older copies");
+    const alm_io *io = alm_sim_io(w.sim);
+    assert_int_equal(io->unlink(io, PREVIOUS), 0);
+    assert_int_equal(world_open(&w), ALM_OK);
+    assert_true(is_same(&w, &w.known));
+    world_deinit(&w);
+}
+
+/* A checkpoint in the middle of a segment. The offset in it behind the last record that the catalogue has. */
+static int64_t within_a_segment(world *w)
+{
+    world_init(w, 1);
+    w->conf.wal_segment_bytes = 65536;
+    assert_int_equal(world_open(w), ALM_OK);
+    assert_int_equal(make(w, 0, &w->known), ALM_OK);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(rows(w, 0, -1, 10 * i, 10, &w->known), ALM_OK);
+    assert_int_equal(alm_storage_checkpoint(&w->cx, w->st), ALM_OK);
+    const int64_t end = w->st->wal.at;
+    assert_int_equal(rows(w, 0, -1, 100, 10, &w->known), ALM_OK);
+    assert_int_equal(rows(w, 0, -1, 200, 10, &w->known), ALM_OK);
+    assert_true(w->st->wal.n_segments == 1 && end > 1000 && w->st->wal.at > end + 200);
+    cut(w);
+    return end;
+}
+
+/* Of the last segment of the log what the catalogue has may be damaged: a start knows where it ends. */
+static void damage_of_the_log_before_the_checkpoint(void **state)
+{
+    (void)state;
+    static const char path[] = "r/db/wal/0000000000000001.wal";
+    int passed = 0, refused = 0;
+    world w;
+    int64_t end = 1;
+    for (int64_t at = 0; at < end; at += at < 64 ? 8 : 8 * (2 * stride() - 1)) {
+        int64_t findings = 0;
+        end = within_a_segment(&w);
+        assert_true(alm_sim_flip(w.sim, path, at + at / 8 % 8, (unsigned)(at / 8 % 8)));
+        assert_int_equal(alm_storage_check(&w.cx, alm_sim_io(w.sim), "r", NULL, NULL, &findings),
+                         ALM_OK);
+        assert_true(findings > 0);
+        if (reopen(&w, at % 3 == 0 ? 8 : 0) != ALM_OK) {
+            assert_true(at < 64);
+            refused++;
+        } else {
+            passed++;
+            assert_true(is_same(&w, &w.known));
+            assert_int_equal(known_damage(&w), 1);
+            assert_int_equal(rows(&w, 0, -1, 300, 10, &w.known), ALM_OK);
+            assert_true(is_sound_again(&w, &w.known));
+        }
+        world_deinit(&w);
+    }
+    assert_true(passed > 50 && refused <= 8);
+}
+
+/* A stop leaves nothing in the log that the next start needs, but the header of an empty segment. */
+static void damage_of_the_log_after_a_stop(void **state)
+{
+    (void)state;
+    world w;
+    for (int64_t k = 0; k < 40; k++) {
+        alm_sim *sim;
+        world_init(&w, (uint64_t)k);
+        w.conf.wal_segment_bytes = k % 2 ? 65536 : 4096;
+        w.conf.previous_wal_bytes = k % 4 < 2 ? 0 : INT64_C(32) << 20;
+        assert_int_equal(world_open(&w), ALM_OK);
+        assert_int_equal(make(&w, 0, &w.known), ALM_OK);
+        for (int i = 0; i < 6; i++)
+            assert_int_equal(rows(&w, 0, -1, 10 * i, 10, &w.known), ALM_OK);
+        const uint64_t last = w.st->wal.segments[w.st->wal.n_segments - 1].number;
+        alm_storage_close(w.st);
+        sim = w.sim;
+        alm_sim_restart(sim);
+        for (uint64_t i = 1; i <= last; i++) {
+            char path[64];
+            (void)snprintf(path, sizeof path, "r/db/wal/%016llx.wal", (unsigned long long)i);
+            for (int64_t at = k; size_of(&w, path) > 0 && at < size_of(&w, path); at += 100)
+                assert_true(alm_sim_flip(sim, path, at, (unsigned)k % 8));
+        }
+        assert_int_equal(world_open(&w), ALM_OK);
+        assert_true(is_same(&w, &w.known));
+        assert_int_equal(rows(&w, 0, -1, 300, 10, &w.known), ALM_OK);
+        cut(&w);
+        assert_int_equal(world_open(&w), ALM_OK);
+        assert_true(is_same(&w, &w.known) && is_sound_again(&w, &w.known));
+        world_deinit(&w);
+    }
+}
+
 /* The one before is damaged: the start tells it, and the next checkpoint, or a scrub, writes it anew. */
 static void damage_of_the_one_before(void **state)
 {
@@ -472,6 +577,9 @@ int main(void)
         cmocka_unit_test(every_byte),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(an_older_copy),
+        cmocka_unit_test(older_copies_of_all_others),
+        cmocka_unit_test(damage_of_the_log_before_the_checkpoint),
+        cmocka_unit_test(damage_of_the_log_after_a_stop),
         cmocka_unit_test(damage_of_the_one_before),
         cmocka_unit_test(a_rotten_one_is_no_generation),
         cmocka_unit_test(the_disk_is_bounded),

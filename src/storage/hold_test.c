@@ -145,8 +145,10 @@ static void files_wait_for_the_release(void **state)
 static void a_copy_without_a_log_opens(void **state)
 {
     (void)state;
-    static const char log[] = "/c/db/wal/0000000000000001.wal";
     fixture *f = start(7);
+    char log[64];
+    (void)snprintf(log, sizeof log, "/c/db/wal/%016llx.wal",
+                   (unsigned long long)f->st->wal.segments[0].number);
     const alm_io *io = alm_sim_io(f->sim);
     alm_storage *st = NULL;
     assert_int_equal(alm_storage_hold(&f->cx, f->st), ALM_OK);
@@ -212,17 +214,18 @@ static void the_original_is_not_taken_for_a_copy(void **state)
     fixture *f = start(5);
     assert_int_equal(alm_storage_hold(&f->cx, f->st), ALM_OK);
     char path[64] = "";
+    const int64_t behind = f->st->wal.at + 60; /* in the next record */
+    const uint64_t number = f->st->wal.segments[f->st->wal.n_segments - 1].number;
     for (int i = 0; i < 12; i++)
         fix_insert(f, 5, 0, DAY);
-    const uint64_t number = f->st->wal.segments[f->st->wal.n_segments - 1].number;
     (void)snprintf(path, sizeof path, "/r/db/wal/%016llx.wal", (unsigned long long)number);
     alm_storage_close(f->st);
     f->st = NULL;
-    assert_true(alm_sim_flip(f->sim, path, 200, 1));
+    assert_true(alm_sim_flip(f->sim, path, behind, 1));
     assert_int_equal(alm_storage_open(&f->cx, alm_sim_io(f->sim), "/r", &f->conf, &f->st),
                      ALM_E_CORRUPT);
     alm_error_clear(&f->cx);
-    assert_true(alm_sim_flip(f->sim, path, 200, 1));
+    assert_true(alm_sim_flip(f->sim, path, behind, 1));
     fix_open(f);
     fix_check(f);
     fix_free(f);

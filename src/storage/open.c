@@ -257,6 +257,28 @@ static void tell_lost(alm_storage *st)
     }
 }
 
+/*
+ * Damage in the log that the catalogue makes needless. Changes go on in a new segment, so that the next checkpoint lets the damaged
+ * one go; without space for it they go on where they are.
+ */
+static alm_status leave_damage(alm_ctx *cx, alm_storage *st, const alm_wal_scan *scan)
+{
+    char what[sizeof((alm_error *)NULL)->msg + 256];
+    bool fatal = false;
+    if (scan->passed.segment == 0)
+        return ALM_OK;
+    alm_wal_passed_text(&st->wal, scan, what, sizeof what);
+    alm_damage_add(st, (alm_damage_key){ALM_DAMAGE_LOG, 0, scan->passed.segment}, what);
+    st->generation.since_ns = st->io->mono_ns(st->io);
+    atomic_store(&st->generation.passed, true);
+    const alm_status e = alm_wal_begin_segment(cx, &st->wal, st->conf.wal_segment_bytes, &fatal);
+    if (e == ALM_OK || fatal)
+        return e;
+    atomic_store(&st->wal.roll, true);
+    alm_error_clear(cx);
+    return ALM_OK;
+}
+
 /* What a commit before a crash left to a later record. The background thread tries again. */
 static void expire_first(alm_storage *st)
 {
@@ -291,6 +313,8 @@ alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
     if (e == ALM_OK)
         e = alm_generation_settle(cx, st);
     if (e == ALM_OK)
+        e = leave_damage(cx, st, &scan);
+    if (e == ALM_OK)
         e = alm_hold_resume(cx, st);
     if (e == ALM_OK)
         alm_reserve_open(st);
@@ -323,9 +347,8 @@ void alm_storage_close(alm_storage *st)
     if (!st->failed)
         (void)alm_archive_catch_up(st, NULL); /* what is left waits for the next start */
     alm_ctx cx = {.io = st->io};
-    const bool stale = st->current->lsn != st->checkpoint_lsn || atomic_load(&st->generation.alone);
-    if (!st->failed && !st->hold.held && stale &&
-        alm_checkpoint(&cx, st, ALM_CHECKPOINT_KEEP_BYTES) != ALM_OK)
+    const bool stale = st->current->lsn != st->checkpoint_lsn || alm_generation_is_stale(st);
+    if (!st->failed && !st->hold.held && stale && alm_checkpoint_last(&cx, st) != ALM_OK)
         alm_log_warn("storage", "no checkpoint at the end (the log has everything): %s",
                      cx.err.msg);
     if (atomic_load(&st->n_snapshots) != 0) { /* freeing under a reader would be worse */

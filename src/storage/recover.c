@@ -265,7 +265,7 @@ alm_status alm_storage_recover(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan)
     ALM_TRY(alm_hold_read(cx, st));
     const alm_status e = recover_once(cx, st, &a, scan);
     if (e == ALM_OK)
-        return alm_generation_look(cx, st);
+        return alm_generation_look(cx, st, scan);
     const bool older = e == ALM_E_CORRUPT && !a.blames && alm_generation_is_newer(st);
     if ((a.blames || older) && !st->hold.copy && !st->foreign && alm_generation_is_there(st))
         return recover_previous(cx, st, scan);

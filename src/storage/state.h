@@ -160,6 +160,8 @@ typedef struct alm_generation { /* generation.h; by recovery, later under checkp
     uint64_t lost_lsn; /* of the damaged catalogue, as far as its header says; 0: not known */
     bool cut;          /* the crash met a checkpoint between its two renames */
     atomic_bool alone; /* recovered from the previous catalogue, and no checkpoint since */
+    atomic_bool
+        passed; /* recovered beside damage in the log before the checkpoint, and no checkpoint since */
     int64_t since_ns;
     alm_error why; /* the damage that recovery found; code ALM_OK: none */
 } alm_generation;
@@ -340,6 +342,8 @@ void alm_storage_nudge(alm_storage *st);
  * recycles the log; while a checkpoint is held, the heads only. */
 ALM_NODISCARD alm_status alm_heads_flush(alm_ctx *cx, alm_storage *st, int64_t keep_bytes);
 ALM_NODISCARD alm_status alm_checkpoint(alm_ctx *cx, alm_storage *st, int64_t keep_bytes);
+/* At the end: the catalogue has everything, and the log behind it is an empty segment. */
+ALM_NODISCARD alm_status alm_checkpoint_last(alm_ctx *cx, alm_storage *st);
 enum { ALM_CHECKPOINT_KEEP_BYTES = 16 << 20 };
 /* The last part of it: catalogue file and log. Caller holds checkpoint_lock. */
 ALM_NODISCARD alm_status alm_checkpoint_write(alm_ctx *cx, alm_storage *st);

@@ -76,11 +76,11 @@ static alm_status segment_file(alm_ctx *cx, alm_wal *wal, uint64_t number, int64
         segment_path(wal, wal->spares[wal->n_spares - 1], true, spare);
         wal->n_spares--; /* whatever comes of it */
         if (io->rename(io, spare, path) != 0)
-            flags |= ALM_IO_CREATE | ALM_IO_TRUNCATE;
+            flags |= ALM_IO_TRUNCATE;
     } else {
-        flags |= ALM_IO_CREATE | ALM_IO_TRUNCATE;
+        flags |= ALM_IO_TRUNCATE;
     }
-    const int h = io->open(io, path, flags);
+    const int h = alm_io_create(io, path, flags);
     if (h < 0)
         return alm_io_fail(cx, h, "create a log segment");
     const int e = io->allocate(io, h, 0, bytes);
@@ -322,6 +322,61 @@ static alm_status write_group(alm_ctx *cx, alm_wal *wal, const alm_wal_record *r
     return sync ? sync_handle(cx, wal, next >= 0 ? next : wal->handle) : ALM_OK;
 }
 
+/* The current segment is closed, and the next one takes its place. The caller holds the lock. */
+static void go_on_in(alm_wal *wal, const alm_wal_segment *next_seg, int next, uint64_t salt)
+{
+    wal->segments[wal->n_segments - 1].last_lsn = next_seg->prev_lsn;
+    (void)wal->io->close(wal->io, wal->handle); /* synced */
+    wal->handle = next;
+    wal->salt = salt;
+    wal->outdated = false;
+    wal->segments[wal->n_segments++] = *next_seg;
+    wal->room = next_seg->bytes;
+}
+
+/* Records [0, n_here), go to the current segment, which ends at `here` then; the others to a new one of `bytes` (0: none is begun). */
+static alm_status append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *records, size_t n,
+                         size_t n_here, int64_t here, int64_t bytes, bool sync, bool *fatal)
+{
+    const uint64_t prev = n_here > 0 ? records[n_here - 1].lsn : wal->last_lsn;
+    alm_wal_segment next_seg = {0};
+    int next = -1;
+    uint64_t next_salt = 0;
+    ALM_ASSERT(wal->handle >= 0 && (bytes > 0 || n_here == n));
+    if (bytes > 0) {
+        (void)pthread_mutex_lock(&wal->lock);
+        alm_status st = segments_room(cx, wal);
+        if (st == ALM_OK)
+            st = segment_new(cx, wal, bytes, prev, &next_seg, &next, &next_salt);
+        (void)pthread_mutex_unlock(&wal->lock);
+        if (st != ALM_OK) /* nothing of the group is written: no room, no descriptors ... */
+            return st;
+    }
+    int64_t at = wal->at;
+    const alm_status st = write_group(cx, wal, records, n, n_here, next, next_salt, &at, sync);
+    if (st != ALM_OK) {
+        wal->stage_bytes = 0;
+        *fatal = !is_space(st) || !undo_group(wal, next);
+        if (next >= 0 && !*fatal)
+            segment_drop(wal, &next_seg, next);
+        else if (next >= 0)
+            (void)wal->io->close(wal->io, next);
+        return st;
+    }
+    (void)pthread_mutex_lock(&wal->lock);
+    if (next >= 0)
+        go_on_in(wal, &next_seg, next, next_salt);
+    wal->bytes_written += here - wal->at + (next >= 0 ? at : 0);
+    wal->at = at;
+    if (n > 0)
+        wal->last_lsn = records[n - 1].lsn;
+    wal->segments[wal->n_segments - 1].last_lsn = wal->last_lsn;
+    if (sync || n == 0)
+        wal->synced_lsn = wal->last_lsn;
+    (void)pthread_mutex_unlock(&wal->lock);
+    return ALM_OK;
+}
+
 alm_status alm_wal_append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *records, size_t n,
                           bool sync, bool *fatal)
 {
@@ -343,50 +398,16 @@ alm_status alm_wal_append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *recor
             rest += bytes;
         }
     }
-    alm_wal_segment next_seg = {0};
-    int next = -1;
-    uint64_t next_salt = 0;
-    if (n_here < n) {
-        const int64_t bytes = ALM_MAX(wal->segment_bytes, rest + ALM_WAL_HEADER + ALM_REC_HEADER);
-        const uint64_t prev = n_here > 0 ? records[n_here - 1].lsn : wal->last_lsn;
-        (void)pthread_mutex_lock(&wal->lock);
-        alm_status st = segments_room(cx, wal);
-        if (st == ALM_OK)
-            st = segment_new(cx, wal, bytes, prev, &next_seg, &next, &next_salt);
-        (void)pthread_mutex_unlock(&wal->lock);
-        if (st != ALM_OK) /* nothing of the group is written: no room, no descriptors ... */
-            return st;
-    }
-    int64_t at = wal->at;
-    const alm_status st = write_group(cx, wal, records, n, n_here, next, next_salt, &at, sync);
-    if (st != ALM_OK) {
-        wal->stage_bytes = 0;
-        *fatal = !is_space(st) || !undo_group(wal, next);
-        if (next >= 0 && !*fatal)
-            segment_drop(wal, &next_seg, next);
-        else if (next >= 0)
-            (void)wal->io->close(wal->io, next);
-        return st;
-    }
-    (void)pthread_mutex_lock(&wal->lock);
-    if (next >= 0) {
-        if (n_here > 0)
-            wal->segments[wal->n_segments - 1].last_lsn = records[n_here - 1].lsn;
-        (void)wal->io->close(wal->io, wal->handle); /* synced */
-        wal->handle = next;
-        wal->salt = next_salt;
-        wal->outdated = false;
-        wal->segments[wal->n_segments++] = next_seg;
-        wal->room = next_seg.bytes;
-    }
-    wal->bytes_written += here - wal->at + (next >= 0 ? at : 0);
-    wal->at = at;
-    wal->last_lsn = records[n - 1].lsn;
-    wal->segments[wal->n_segments - 1].last_lsn = wal->last_lsn;
-    if (sync)
-        wal->synced_lsn = wal->last_lsn;
-    (void)pthread_mutex_unlock(&wal->lock);
-    return ALM_OK;
+    const int64_t next =
+        n_here == n ? 0 : ALM_MAX(wal->segment_bytes, rest + ALM_WAL_HEADER + ALM_REC_HEADER);
+    return append(cx, wal, records, n, n_here, here, next, sync, fatal);
+}
+
+alm_status alm_wal_begin_segment(alm_ctx *cx, alm_wal *wal, int64_t bytes, bool *fatal)
+{
+    *fatal = false;
+    return wal->at == ALM_WAL_HEADER ? ALM_OK
+                                     : append(cx, wal, NULL, 0, 0, wal->at, bytes, false, fatal);
 }
 
 alm_status alm_wal_sync_all(alm_ctx *cx, alm_wal *wal, uint64_t *synced_lsn)

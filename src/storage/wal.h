@@ -120,6 +120,11 @@ typedef struct alm_wal_scan {
     int64_t at;        /* offset behind the last record */
     int64_t bytes;     /* read */
     uint64_t awaited;  /* segment that must follow and has not, 0: none */
+    struct { /* alm_wal_read: damage before the record `after`, so that nothing of it was needed */
+        uint64_t segment,
+            lsn; /* its number (0: there is none); of the last record before the damage */
+        int64_t at;
+    } passed;
     uint64_t prev_lsn; /* alm_wal_walk: of the last record before the segment */
     uint32_t crc;      /* alm_wal_walk: of all bytes up to `at` and of the mark behind */
     bool marked;       /* alm_wal_walk: a mark is there, or the format has none */
@@ -140,10 +145,13 @@ void alm_wal_maps_free(const alm_io *io, alm_wal_maps *maps);
 /* Forgets what was listed. */
 void alm_wal_forget(alm_wal *wal);
 /* Walks the chain; calls `each` for records with lsn > after. ALM_E_CORRUPT for a log damaged in the
- * middle, or one that begins after `after`. Reads only. The bytes that `each` is given stay until `maps` is freed, also by `each`;
+ * middle, or one that begins after `after`; of damage before the record `after` only out->passed tells, if that record or the one that follows
+ * it is whole. Reads only. The bytes that `each` is given stay until `maps` is freed, also by `each`;
  * NULL: while it runs. */
 ALM_NODISCARD alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each each,
                                       void *arg, alm_wal_maps *maps, alm_wal_scan *out);
+/* out->passed in words. */
+void alm_wal_passed_text(const alm_wal *wal, const alm_wal_scan *scan, char *text, size_t size);
 /* Behind alm_wal_read: takes segments before the chain into it, back to the record behind `lsn`. *reached false: they do not go back so
  * far, and the chain is as it was. Reads only. */
 ALM_NODISCARD alm_status alm_wal_reach_back(alm_ctx *cx, alm_wal *wal, uint64_t lsn, bool *reached);
@@ -189,6 +197,9 @@ ALM_NODISCARD alm_status alm_wal_start(alm_ctx *cx, alm_wal *wal, const alm_wal_
  * of the disk is unknown; if not, the log is as it was before. */
 ALM_NODISCARD alm_status alm_wal_append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *records,
                                         size_t n, bool sync, bool *fatal);
+/* Ends the current segment, if it has a record, and begins the next one, of `bytes`. Errors as of alm_wal_append. */
+ALM_NODISCARD alm_status alm_wal_begin_segment(alm_ctx *cx, alm_wal *wal, int64_t bytes,
+                                               bool *fatal);
 /* Syncs what alm_wal_append did not. */
 ALM_NODISCARD alm_status alm_wal_sync_all(alm_ctx *cx, alm_wal *wal, uint64_t *synced_lsn);
 /* Of segments that a checkpoint at `to` lets go, and one at `from` does not. */

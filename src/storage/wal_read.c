@@ -274,11 +274,11 @@ typedef struct chain {
     alm_wal_scan *out;
 } chain;
 
-/* Follows the chain through one segment. */
-static alm_status walk_segment(const chain *c, const segment_view *v, size_t index)
+/* Follows the chain through one segment, from `at` on. */
+static alm_status walk_segment(const chain *c, const segment_view *v, size_t index, int64_t at)
 {
     c->out->segment = index;
-    c->out->at = ALM_WAL_HEADER;
+    c->out->at = at;
     for (;;) {
         alm_rec_header rec;
         if (!record_at(v, c->out->at, &rec) || rec.prev_lsn != c->out->last_lsn ||
@@ -331,7 +331,7 @@ alm_status alm_wal_walk(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *
                       "the log is damaged: bytes of segment '%s/%016llx.wal' cannot be read",
                       wal->dir, (unsigned long long)seg->number);
     else
-        st = v.valid ? walk_segment(&c, &v, 0)
+        st = v.valid ? walk_segment(&c, &v, 0, ALM_WAL_HEADER)
                      : alm_fail(cx, ALM_E_CORRUPT, -1,
                                 "the log is damaged: segment '%s/%016llx.wal', whose header "
                                 "fails its checksum",
@@ -436,11 +436,22 @@ static alm_status fetch(alm_ctx *cx, const alm_wal *wal, size_t i, const segment
                     wal->dir, (unsigned long long)wal->segments[i].number);
 }
 
-/* Walks from segment i on, which begins at or before the checkpoint. */
-static alm_status walk_from(const chain *c, alm_wal *wal, size_t i)
+/* Where a chain begins: at a record of a segment (0: at its first), behind a record. */
+typedef struct beginning {
+    size_t segment;
+    int64_t at;
+    uint64_t lsn;
+} beginning;
+
+/* Walks from there on, at or before the checkpoint. */
+static alm_status walk_from(const chain *c, alm_wal *wal, beginning from)
 {
     bool first = true;
-    for (; i < wal->n_segments; i++) {
+    for (size_t i = 0; i < wal->n_segments; i++)
+        wal->segments[i].in_chain = false;
+    *c->out =
+        (alm_wal_scan){.last_lsn = c->after, .segment = from.segment, .passed = c->out->passed};
+    for (size_t i = from.segment; i < wal->n_segments; i++) {
         segment_view v;
         ALM_TRY(view_open(c->cx, wal, &wal->segments[i], &v));
         alm_status st = fetch(c->cx, wal, i, &v);
@@ -450,9 +461,10 @@ static alm_status walk_from(const chain *c, alm_wal *wal, size_t i)
         }
         wal->segments[i].in_chain = v.valid && (first || v.head.prev_lsn == c->out->last_lsn);
         if (wal->segments[i].in_chain) {
-            c->out->last_lsn = v.head.prev_lsn;
+            const bool within = first && from.at > 0;
+            c->out->last_lsn = within ? from.lsn : v.head.prev_lsn;
             wal->segments[i].prev_lsn = v.head.prev_lsn;
-            st = walk_segment(c, &v, i);
+            st = walk_segment(c, &v, i, within ? from.at : ALM_WAL_HEADER);
             wal->segments[i].last_lsn = c->out->last_lsn;
             c->out->awaited = mark_at(&v, c->out->at, c->out->last_lsn);
             if (c->maps != NULL && st == ALM_OK)
@@ -472,6 +484,32 @@ static alm_status too_short(const chain *c, bool begins)
                     (unsigned long long)c->after);
 }
 
+/* Of a log that does not lead to the checkpoint: the record of its number, or the one that follows that, where it stands whole. All before it is in
+ * the catalogue, and the chain goes on from it. */
+static alm_status find_resume(const chain *c, const alm_wal *wal, beginning *out)
+{
+    *out = (beginning){.at = 0};
+    for (size_t i = wal->n_segments; i-- > 0 && out->at == 0;) {
+        segment_view v;
+        alm_rec_header rec;
+        ALM_TRY(view_open(c->cx, wal, &wal->segments[i], &v));
+        if (v.valid && v.head.prev_lsn <= c->after) {
+            const alm_status st = fetch(c->cx, wal, i, &v);
+            for (int64_t at = ALM_WAL_HEADER;
+                 st == ALM_OK && out->at == 0 && at + ALM_REC_HEADER <= v.n; at += 8)
+                if (record_at(&v, at, &rec) && rec.lsn > rec.prev_lsn &&
+                    (rec.lsn == c->after || rec.prev_lsn == c->after))
+                    *out = (beginning){i, at, rec.prev_lsn};
+            if (st != ALM_OK) {
+                view_close(wal, &v);
+                return st;
+            }
+        }
+        view_close(wal, &v);
+    }
+    return ALM_OK;
+}
+
 /*
  * The start is the latest segment that begins at or before the checkpoint and whose chain reaches
  * it: a segment of a group that failed may begin there as well, but its chain ends early. Chains
@@ -483,6 +521,7 @@ alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each 
     const chain c = {
         .cx = cx, .wal = wal, .after = after, .each = each, .arg = arg, .maps = maps, .out = out};
     bool any = false, begins = false;
+    beginning from = {.at = 0};
     *out = (alm_wal_scan){.last_lsn = after, .segment = wal->n_segments};
     for (size_t i = wal->n_segments; i-- > 0;) {
         segment_view v;
@@ -492,13 +531,17 @@ alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each 
         view_close(wal, &v);
         if (!fits)
             continue;
-        begins = true;
-        for (size_t j = 0; j < wal->n_segments; j++)
-            wal->segments[j].in_chain = false;
-        *out = (alm_wal_scan){.last_lsn = after, .segment = i};
-        ALM_TRY(walk_from(&c, wal, i));
-        if (out->last_lsn >= after)
+        ALM_TRY(walk_from(&c, wal, (beginning){.segment = i}));
+        if (out->last_lsn >= after) {
+            out->passed.segment = 0;
             return check_end(&c);
+        }
+        if (!begins) { /* of the latest one */
+            out->passed.segment = wal->segments[out->segment].number;
+            out->passed.lsn = out->last_lsn;
+            out->passed.at = out->at;
+        }
+        begins = true;
     }
     if (!any &&
         after == 0) { /* a new database, or one that stopped while it made its first segment */
@@ -507,7 +550,22 @@ alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each 
         out->segment = wal->n_segments;
         return ALM_OK;
     }
-    return too_short(&c, begins);
+    ALM_TRY(find_resume(&c, wal, &from));
+    if (from.at == 0)
+        return too_short(&c, begins);
+    ALM_TRY(walk_from(&c, wal, from));
+    return out->last_lsn >= after ? check_end(&c) : too_short(&c, begins);
+}
+
+void alm_wal_passed_text(const alm_wal *wal, const alm_wal_scan *scan, char *text, size_t size)
+{
+    ALM_ASSERT(scan->passed.segment != 0);
+    (void)snprintf(
+        text, size,
+        "the log is damaged: segment '%s/%016llx.wal' has no valid record at offset "
+        "%lld, after lsn %llu; the changes there are before the checkpoint, and nothing is lost",
+        wal->dir, (unsigned long long)scan->passed.segment, (long long)scan->passed.at,
+        (unsigned long long)scan->passed.lsn);
 }
 
 /* What their records are is not looked at: who reads the log from there checks them. */
