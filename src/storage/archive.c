@@ -160,7 +160,9 @@ static alm_status op_files(alm_reader *r, alm_record_file each, void *arg)
         claim.part_id = alm_get_u64(r);
         (void)alm_get_u64(r); /* seq */
         claim.rows = alm_get_i64(r);
-        (void)alm_get_bytes(r, UINT64_C(3) * 8); /* times, bucket */
+        (void)alm_get_i64(r); /* first time */
+        claim.part_max_ts = alm_get_i64(r);
+        (void)alm_get_i64(r); /* bucket */
         alm_get_file(r, &claim);
         const uint32_t overlays = alm_get_u32(r);
         if (!r->bad)

@@ -14,6 +14,8 @@
 /* A file that a record names and the archive does not have. */
 typedef struct absent {
     uint64_t table_id, part_id, file_id;
+    int64_t max_ts;
+    bool removed; /* by a later record; it leaves the list when half of the list has */
 } absent;
 
 typedef struct checking {
@@ -22,8 +24,8 @@ typedef struct checking {
     const alm_io *io;
     const char *dir;
     uint64_t database_id; /* of its first segment that says it */
-    absent *absent;       /* that no record so far removes */
-    size_t n_absent, cap_absent;
+    absent *absent;       /* by part id: files of parts that no record so far removes */
+    size_t n_absent, n_removed, cap_absent;
 } checking;
 
 enum { DIR_MAX = ALM_PATH_MAX - 256 };
@@ -38,6 +40,20 @@ static alm_status settle(checking *c, alm_status st)
     return ALM_OK;
 }
 
+/* The first one of this or a later part. */
+static size_t first_of(const checking *c, uint64_t part_id)
+{
+    size_t lo = 0, hi = c->n_absent;
+    while (lo < hi) {
+        const size_t mid = lo + (hi - lo) / 2;
+        if (c->absent[mid].part_id < part_id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 static alm_status remember(checking *c, const absent *a)
 {
     if (c->n_absent == c->cap_absent) {
@@ -48,28 +64,57 @@ static alm_status remember(checking *c, const absent *a)
         c->absent = bigger;
         c->cap_absent = cap;
     }
-    c->absent[c->n_absent++] = *a;
+    const size_t at = first_of(
+        c, a->part_id + 1); /* ids ascend, so that it is the end, but for changes of older parts */
+    memmove(c->absent + at + 1, c->absent + at, (c->n_absent - at) * sizeof *c->absent);
+    c->absent[at] = *a;
+    c->n_absent++;
     return ALM_OK;
 }
 
-/* The record removes the part (part_id 0: all parts of the table), so a restore to it or a later one does not need its file, which may
- * have been deleted before the archiver reached it: it becomes a note. */
-static void forget(checking *c, uint64_t table_id, uint64_t part_id)
+/* A restore to the record that removes the part, or to a later one, does not need its file, which may have been deleted before the
+ * archiver reached it: it becomes a note. */
+static void remove_one(checking *c, absent *a)
 {
     char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 128];
+    if (a->removed)
+        return;
+    alm_archive_part_path(c->dir, a->table_id, a->file_id, path);
+    (void)snprintf(line, sizeof line, "note: '%s' is not there; a later record removes it", path);
+    alm_findings_note(&c->found, line);
+    a->removed = true;
+    c->n_removed++;
+}
+
+static void compact(checking *c)
+{
     size_t left = 0;
-    for (size_t i = 0; i < c->n_absent; i++) {
-        const absent a = c->absent[i];
-        if (a.table_id != table_id || (part_id != 0 && a.part_id != part_id)) {
-            c->absent[left++] = a;
-            continue;
-        }
-        alm_archive_part_path(c->dir, a.table_id, a.file_id, path);
-        (void)snprintf(line, sizeof line, "note: '%s' is not there; a later record removes it",
-                       path);
-        alm_findings_note(&c->found, line);
-    }
+    if (c->n_removed <= c->n_absent / 2)
+        return;
+    for (size_t i = 0; i < c->n_absent; i++)
+        if (!c->absent[i].removed)
+            c->absent[left++] = c->absent[i];
+    ALM_ASSERT(left == c->n_absent - c->n_removed);
     c->n_absent = left;
+    c->n_removed = 0;
+}
+
+static void forget_part(checking *c, uint64_t table_id, uint64_t part_id)
+{
+    for (size_t i = first_of(c, part_id); i < c->n_absent && c->absent[i].part_id == part_id; i++)
+        if (c->absent[i].table_id == table_id)
+            remove_one(c, &c->absent[i]);
+    compact(c);
+}
+
+/* All parts of the table whose rows are before that time. */
+static void forget_before(checking *c, uint64_t table_id, int64_t before)
+{
+    for (size_t i = 0; i < c->n_absent; i++)
+        if (c->absent[i].table_id == table_id &&
+            (before == INT64_MAX || c->absent[i].max_ts < before))
+            remove_one(c, &c->absent[i]);
+    compact(c);
 }
 
 static alm_status one_part(void *arg, const alm_part_claim *said)
@@ -77,7 +122,10 @@ static alm_status one_part(void *arg, const alm_part_claim *said)
     checking *c = arg;
     alm_part_claim claim = *said;
     claim.database_id = c->database_id;
-    const absent file = {claim.table_id, claim.part_id, claim.file_id};
+    const absent file = {.table_id = claim.table_id,
+                         .part_id = claim.part_id,
+                         .file_id = claim.file_id,
+                         .max_ts = claim.part_max_ts};
     char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 128];
     alm_io_stat meta;
     alm_part_check_arg check = {.report = alm_findings_add, .arg = c};
@@ -106,9 +154,10 @@ static void forget_removed(checking *c, const char *payload, size_t bytes)
         const uint64_t table_id = alm_get_u64(&body);
         if (body.bad)
             continue;
-        /* Which parts expire is not known here: their partitions are not looked at. */
-        if (kind == ALM_OP_DROP || kind == ALM_OP_TRUNCATE || kind == ALM_OP_EXPIRE)
-            forget(c, table_id, 0);
+        if (kind == ALM_OP_DROP || kind == ALM_OP_TRUNCATE)
+            forget_before(c, table_id, INT64_MAX);
+        if (kind == ALM_OP_EXPIRE)
+            forget_before(c, table_id, alm_get_i64(&body)); /* partitions end there */
         uint32_t removed = 0;
         if (kind == ALM_OP_PARTS) {
             (void)alm_get_u64(&body); /* flushed LSN */
@@ -118,7 +167,7 @@ static void forget_removed(checking *c, const char *payload, size_t bytes)
             removed = alm_get_u32(&body);
         }
         for (uint32_t i = 0; i < removed && !body.bad; i++)
-            forget(c, table_id, alm_get_u64(&body));
+            forget_part(c, table_id, alm_get_u64(&body));
     }
 }
 
@@ -134,6 +183,8 @@ static void tell_absent(checking *c)
 {
     char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 128];
     for (size_t i = 0; i < c->n_absent; i++) {
+        if (c->absent[i].removed)
+            continue;
         alm_archive_part_path(c->dir, c->absent[i].table_id, c->absent[i].file_id, path);
         (void)snprintf(line, sizeof line, "'%s' is not there, and no later record removes it",
                        path);

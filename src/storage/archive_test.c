@@ -259,10 +259,25 @@ static int add_name(void *arg, const char *name)
     return 0;
 }
 
-/* The check finds a part that is missing exactly if a restore of all of the log does. */
-static void a_part_that_is_missing_in_the_archive(void **state)
+/* The table keeps so many hours from now on: what is older expires with this record, and the rest does not. */
+static void live(fixture *f, int64_t hours)
 {
-    (void)state;
+    alm_snapshot *snap = fix_snapshot(f);
+    const alm_table *t = fix_table(snap);
+    const alm_table_spec spec = {.name = alm_str_of(t->name),
+                                 .cols = t->cols,
+                                 .n_cols = t->n_cols,
+                                 .ts_col = t->ts_col,
+                                 .partition = t->partition,
+                                 .dedup = t->dedup,
+                                 .ttl_hours = hours};
+    assert_int_equal(alm_table_alter(&f->cx, f->st, t, &spec), ALM_OK);
+    alm_snapshot_release(snap);
+}
+
+/* The check finds a part that is missing exactly if a restore of all of the log does. */
+static void missing_parts(bool expires)
+{
     fixture *f = start(11);
     const alm_io *io = alm_sim_io(f->sim);
     names files = {.n = 0};
@@ -273,6 +288,10 @@ static void a_part_that_is_missing_in_the_archive(void **state)
     while (fix_compact(f))
         continue;
     fix_load(f, 30, 5 * DAY, DAY);
+    if (expires) {
+        live(f, 72);
+        fix_load(f, 30, 6 * DAY, DAY);
+    }
     const moment m = now(f);
     assert_true(alm_archive_catch_up(f->st, NULL));
     assert_true(io->list(io, "/a/files", add_name, &files) >= 0);
@@ -298,6 +317,13 @@ static void a_part_that_is_missing_in_the_archive(void **state)
     }
     assert_true(n[0] > 0 && n[1] > 0);
     fix_free(f);
+}
+
+static void a_part_that_is_missing_in_the_archive(void **state)
+{
+    (void)state;
+    missing_parts(false);
+    missing_parts(true);
 }
 
 /* The power goes at the k-th call of a restore with a log: what is there does not open, or is whole. */

@@ -189,7 +189,8 @@ typedef struct alm_part_claim {
     uint32_t footer_crc;
     uint64_t pack; /* number of the file that it shares with others, 0: none */
     int64_t offset;
-    uint64_t part_id; /* in whose description it is */
+    uint64_t part_id;    /* in whose description it is, as far as a record of the log said it */
+    int64_t part_max_ts; /* of the rows of that part */
 } alm_part_claim;
 
 /* Maps the file and checks header and footer. The part has one reference. Columns of a Parquet file are
