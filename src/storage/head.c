@@ -126,7 +126,8 @@ alm_status alm_chunk_text(alm_ctx *cx, alm_chunk *chunk, size_t bytes, char **ou
         heap->len = 0;
         heap->cap = cap;
         chunk->heap = heap;
-        chunk->bytes += (int64_t)(sizeof *heap + cap);
+        atomic_fetch_add_explicit(&chunk->bytes, (int64_t)(sizeof *heap + cap),
+                                  memory_order_relaxed);
     }
     *out = heap->bytes + heap->len;
     heap->len += bytes;

@@ -5,6 +5,8 @@
  * Method  Random inserts, updates and deletes in one transaction beside inserts of others, each step
  *         compared with an oracle; the same after a restart; conflicts made on purpose.
  */
+#include <pthread.h>
+
 #include "storage/spill.h"
 #include "storage/table_fixture.h"
 
@@ -597,6 +599,71 @@ static void savepoints_are_charged_for_their_own_files(void **state)
     fix_free(f);
 }
 
+/* ------------------------------------------------------------------------- threads */
+
+enum { BESIDE_COMMITS = 500, BESIDE_ROWS = 20 };
+
+typedef struct beside {
+    alm_storage *st;
+    const alm_batch *batch;
+    _Atomic bool over;
+    alm_status status;
+} beside;
+
+static void *commit_beside(void *arg)
+{
+    beside *b = arg;
+    alm_arena arena;
+    alm_arena_init(&arena, NULL);
+    alm_ctx cx = {.arena = &arena};
+    for (int i = 0; i < BESIDE_COMMITS && b->status == ALM_OK; i++) {
+        alm_snapshot *snap = NULL;
+        alm_txn *txn = NULL;
+        b->status = alm_snapshot_acquire(&cx, b->st, &snap);
+        if (b->status != ALM_OK)
+            break;
+        b->status = alm_txn_begin(&cx, b->st, &txn);
+        if (b->status == ALM_OK)
+            b->status = alm_txn_append(&cx, txn, fix_table(snap), b->batch);
+        if (b->status == ALM_OK)
+            b->status = alm_txn_commit(&cx, txn, NULL);
+        alm_snapshot_release(snap);
+        alm_arena_reset(&arena);
+    }
+    alm_arena_deinit(&arena);
+    atomic_store(&b->over, true);
+    return NULL;
+}
+
+/* The chunks of the published head grow while a transaction puts its rows on top of them: a case for TSan. */
+static void sees_its_rows_beside_commits(void **state)
+{
+    (void)state;
+    fixture *f = fix_new(91, false, true);
+    alm_txn *txn = begin(f);
+    insert(f, txn, 10, 0, DAY);
+    const alm_batch batch =
+        fix_batch(f, BESIDE_ROWS, 0, 1); /* of one time, so that they go to one lane */
+    beside b = {.st = f->st, .batch = &batch};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, commit_beside, &b), 0);
+    int64_t seen = 10;
+    for (bool over = false; !over;) {
+        alm_snapshot *snap = NULL;
+        over = atomic_load(&b.over);
+        assert_int_equal(alm_txn_snapshot(&f->cx, txn, &snap), ALM_OK);
+        const int64_t rows = fix_table(snap)->row_count;
+        assert_true(rows >= seen && rows % BESIDE_ROWS == 10);
+        seen = rows;
+        alm_snapshot_release(snap);
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(b.status, ALM_OK);
+    assert_int_equal(seen, 10 + BESIDE_COMMITS * BESIDE_ROWS);
+    alm_txn_rollback(txn);
+    fix_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sees_its_own),
@@ -606,6 +673,7 @@ int main(void)
                                        cmocka_unit_test(others_insert_meanwhile),
                                        cmocka_unit_test(the_first_commit_wins),
                                        cmocka_unit_test(dedup_keeps_the_last),
+                                       cmocka_unit_test(sees_its_rows_beside_commits),
                                        cmocka_unit_test(loads_take_part),
                                        cmocka_unit_test(marks_are_a_stack),
                                        cmocka_unit_test(what_stays_the_same_takes_nothing),

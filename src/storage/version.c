@@ -469,7 +469,8 @@ void alm_version_settle(alm_version *v)
         t->max_ts = ALM_MAX(t->max_ts, lane->max_ts);
         for (uint32_t j = 0; j < lane->n_chunks; j++) {
             ALM_ASSERT(!lane->chunks[j].chunk->borrowed);
-            v->head_bytes += lane->chunks[j].chunk->bytes;
+            v->head_bytes +=
+                atomic_load_explicit(&lane->chunks[j].chunk->bytes, memory_order_relaxed);
         }
     }
     t->row_count = v->parts->rows + v->head_rows;

@@ -160,10 +160,10 @@ typedef struct alm_chunk {
     uint32_t n_cols;
     bool
         borrowed; /* columns are memory of somebody else, who must outlive the chunk: never of a version */
-    int64_t bytes;      /* of memory */
-    alm_mem *account;   /* of the open transaction that it is of; NULL: nobody's */
-    int64_t charged;    /* to it */
-    alm_schema *schema; /* counted; schema->cols[i] describes cols[i] */
+    _Atomic int64_t bytes; /* of memory; grows with texts, while views of transactions read it */
+    alm_mem *account;      /* of the open transaction that it is of; NULL: nobody's */
+    int64_t charged;       /* to it */
+    alm_schema *schema;    /* counted; schema->cols[i] describes cols[i] */
     struct alm_chunk_heap *heap;
     void *cols[]; /* 64-byte aligned arrays */
 } alm_chunk;
