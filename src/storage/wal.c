@@ -317,7 +317,8 @@ static alm_status write_group(alm_ctx *cx, alm_wal *wal, const alm_wal_record *r
         ALM_TRY(put_mark(cx, wal, here, prev, wal->next_number - 1));
         ALM_TRY(sync_handle(cx, wal, wal->handle)); /* only the last segment may be unsynced */
         *at = ALM_WAL_HEADER;
-        ALM_TRY(put_records(cx, wal, next, next_salt, records + n_here, n - n_here, prev, at));
+        if (n > n_here)
+            ALM_TRY(put_records(cx, wal, next, next_salt, records + n_here, n - n_here, prev, at));
     }
     return sync ? sync_handle(cx, wal, next >= 0 ? next : wal->handle) : ALM_OK;
 }
