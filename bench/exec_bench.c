@@ -8,7 +8,7 @@
 #include <math.h>
 #include <time.h>
 
-#include "exec/table_fixture.h"
+#include "exec/run/table_fixture.h"
 
 static uint64_t state = 88172645463325252U;
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "codec/ilp/ilp.h"
-#include "session/lines_value.h"
+#include "session/transfer/lines_value.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

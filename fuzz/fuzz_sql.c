@@ -7,8 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "sql/lex.h"
 #include "sql/sql.h"
+#include "sql/text/lex.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

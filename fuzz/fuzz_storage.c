@@ -12,10 +12,10 @@
 #include "base/crc32c.h"
 #include "base/log.h"
 #include "io/sim.h"
-#include "storage/part_format.h"
-#include "storage/scan.h"
+#include "storage/log/wal.h"
+#include "storage/part/format.h"
+#include "storage/scan/scan.h"
 #include "storage/storage.h"
-#include "storage/wal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sql/lex.h"
+#include "sql/text/lex.h"
 
 enum { MUTATE_TOKENS = 1500, MUTATE_TEXT = 6000 };
 

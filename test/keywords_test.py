@@ -13,8 +13,8 @@ import server
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 RECORDED = json.loads((TOP / "test" / "data" / "keywords.json").read_text())
-RESERVED = {m[1] for m in re.finditer(r'ALM_KEYWORD\(\w+, "(\w+)", R\)', (TOP / "src" / "sql" / "keyword.def").read_text())}
-KNOWN = {m[1] for m in re.finditer(r'ALM_KEYWORD\(\w+, "(\w+)"', (TOP / "src" / "sql" / "keyword.def").read_text())}
+RESERVED = {m[1] for m in re.finditer(r'ALM_KEYWORD\(\w+, "(\w+)", R\)', (TOP / "src" / "sql" / "text" / "keyword.def").read_text())}
+KNOWN = {m[1] for m in re.finditer(r'ALM_KEYWORD\(\w+, "(\w+)"', (TOP / "src" / "sql" / "text" / "keyword.def").read_text())}
 BARE_CALLS = {"current_catalog", "current_date", "current_timestamp", "current_user", "session_user"}
 STATEMENTS = {"begin", "close", "comment", "commit", "delete", "discard", "lock", "notify", "prepare", "release", "reset", "rollback", "savepoint",
               "set", "start", "unlisten", "listen", "vacuum", "scrub", "abort", "analyze", "reindex", "do", "execute", "deallocate", "fetch", "grant", "revoke"}
@@ -96,7 +96,7 @@ def run(client, only, everything):
 
 
 def flagged():
-    return {m[1] for m in re.finditer(r'ALM_KEYWORD\(\w+, "(\w+)", ([^)]*)\)', (TOP / "src" / "sql" / "keyword.def").read_text()) if m[2] != "0"}
+    return {m[1] for m in re.finditer(r'ALM_KEYWORD\(\w+, "(\w+)", ([^)]*)\)', (TOP / "src" / "sql" / "text" / "keyword.def").read_text()) if m[2] != "0"}
 
 
 SPECIAL = flagged()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The optimiser's rules change the speed of a query, never its answer: the recorded cases that only read run with
-each rule of src/sql/opt.def left out (debug.optimiser.off), and with all of them left out.
+each rule of src/sql/opt/opt.def left out (debug.optimiser.off), and with all of them left out.
 
     opt_off_test.py [--binary FILE] [--rules a,b] [FILE...]     no files: QUERIES
 """
@@ -18,7 +18,7 @@ QUERIES = ["compositions", "group_by", "joins", "asof_joins", "latest_on", "orde
 
 
 def rules():
-    text = (TOP / "src/sql/opt.def").read_text()
+    text = (TOP / "src/sql/opt/opt.def").read_text()
     return [r for r in re.findall(r"^ALM_RULE\((\w+),", text, re.M) if r not in KEEP]
 
 

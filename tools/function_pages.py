@@ -7,7 +7,7 @@ import pathlib, re, subprocess
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 OUT = TOP / "docs" / "sql" / "functions"
-NOTE = "<!-- Made by tools/gen_docs.py from the function registry (src/func, src/exec/source.def). Do not edit. -->\n"
+NOTE = "<!-- Made by tools/gen_docs.py from the function registry (src/func, src/exec/source/source.def). Do not edit. -->\n"
 # page: title, what stands above its functions; in the order of the index
 GROUPS = {
     "aggregates": ("Aggregates", "One value for all rows, for each group of GROUP BY, for each bucket of SAMPLE BY, or for each row "

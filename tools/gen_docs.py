@@ -163,10 +163,10 @@ KINDS = {"B": "BOOLEAN", "C": "CHAR", "H": "SHORT", "I": "INT", "L": "LONG", "F"
 
 
 def catalog():
-    out = [NOTE.format("src/exec/catalog.def"), CATALOG]
+    out = [NOTE.format("src/exec/source/catalog.def"), CATALOG]
     empty = {}
     schema = ""
-    for _, (where, name, _, fill, columns) in rows("src/exec/catalog.def", "ALM_RELATION"):
+    for _, (where, name, _, fill, columns) in rows("src/exec/source/catalog.def", "ALM_RELATION"):
         if fill == "none":
             empty.setdefault(where, []).append(f"`{name}`")
             continue

@@ -5,11 +5,11 @@
  */
 #include <stdio.h>
 
-#include "exec/source.h"
+#include "exec/source/source.h"
 #include "func/registry.h"
 
 #define ALM_SOURCE(name, text) extern const alm_source alm_source_##name;
-#include "exec/source.def"
+#include "exec/source/source.def"
 #undef ALM_SOURCE
 
 static const char *const KINDS[] = {
@@ -47,7 +47,7 @@ int main(void)
     (void)printf("table\t%s\t%s\t\t%s\t%s\t0.1\t\t\n", text,                                       \
                  or_empty(alm_source_##source.signature), or_empty(alm_source_##source.doc),       \
                  or_empty(alm_source_##source.example));
-#include "exec/source.def"
+#include "exec/source/source.def"
 #undef ALM_SOURCE
     alm_registry_free(registry);
     alm_arena_deinit(&arena);

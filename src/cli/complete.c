@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "cli/interactive.h"
-#include "sql/lex.h"
+#include "sql/text/lex.h"
 
 static const char names_sql[] = "SELECT table_name FROM tables() UNION "
                                 "SELECT column_name FROM information_schema.columns "

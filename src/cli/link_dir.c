@@ -10,7 +10,7 @@
 #include "cli/link.h"
 #include "codec/pg/pg_cell.h"
 #include "io/io.h"
-#include "session/parquet.h"
+#include "session/transfer/parquet.h"
 
 typedef struct dir_link {
     alm_link link;

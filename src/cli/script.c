@@ -1,7 +1,7 @@
 /* script.c - see script.h. */
 #include "cli/script.h"
 
-#include "sql/lex.h"
+#include "sql/text/lex.h"
 
 enum { STATEMENT_BYTES_MAX = 1 << 30 };
 

@@ -3,7 +3,7 @@
  */
 #include "exec/exec.h"
 
-#include "exec/op.h"
+#include "exec/run/op.h"
 
 struct alm_exec {
     alm_run run;

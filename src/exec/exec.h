@@ -12,7 +12,7 @@
 
 #include "base/lookup.h"
 #include "base/nearest.h"
-#include "sql/plan.h"
+#include "sql/plan/plan.h"
 #include "storage/storage.h"
 
 /* Threads that help with parallel work; the calling thread takes part too. n_threads counts all:
@@ -63,7 +63,7 @@ typedef struct alm_op_stats {
 } alm_op_stats;
 const alm_op_stats *alm_exec_stats(const alm_exec *ex, uint32_t node_id);
 
-/* ------------------------------------------------------- table functions (exec/source.def) */
+/* ------------------------------------------------------- table functions (exec/source/source.def) */
 
 /* What the binder needs of a table function: does it exist, which columns does it give. */
 typedef struct alm_source alm_source;
@@ -100,7 +100,7 @@ const alm_table *alm_catalog_table(const alm_snapshot *snap, int32_t oid, int32_
 /* Name as it is written, *out = NULL: no such relation; statement that makes an index. */
 ALM_NODISCARD alm_status alm_catalog_name(alm_ctx *cx, alm_arena *arena, const alm_snapshot *snap,
                                           int32_t oid, const char **out);
-/* Names of indexes (index_names.c): those that CREATE INDEX gave, else table_column_idx. */
+/* Names of indexes (source/index_names.c): those that CREATE INDEX gave, else table_column_idx. */
 enum { ALM_INDEX_KEY = 'i' }; /* records of the catalogue begin so */
 typedef struct alm_index_name {
     alm_str name, key; /* key: of its record; empty: it has none */

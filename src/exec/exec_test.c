@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "exec/eval.h"
-#include "exec/table_fixture.h"
+#include "exec/eval/eval.h"
+#include "exec/run/table_fixture.h"
 
 enum { ROWS = 300000, SYMBOLS = 7 };
 

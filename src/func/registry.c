@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "func/cast_rules.h"
-#include "func/signature.h"
-#include "func/tables.h"
+#include "func/value/cast_rules.h"
+#include "func/value/signature.h"
+#include "func/value/tables.h"
 #include "type/text.h"
 
 /* Of an operator: 1 + the place of the overload for two types among the rows of its name; 0: not asked yet. */
@@ -32,7 +32,7 @@ typedef struct entry {
     const char *group;
 } entry;
 
-/* The forms of a cast (cast_rules.h). */
+/* The forms of a cast (value/cast_rules.h). */
 typedef enum cast_form { EXPLICIT, LENIENT, STRICT, FORMS } cast_form;
 
 struct alm_registry {

@@ -37,7 +37,7 @@ enum {
     ALM_FN_BEYOND = 1 << 8,  /* only where an argument has a type of the row that is no LONG */
     ALM_FN_CHECKED = 1 << 9, /* refuses values: it may only see those that are asked for */
     /* Cannot fail because of a value, has no effect, and takes memory and time that tell nothing: it may see rows
-     * that the user may not (plan_op.def, BARRIER). */
+     * that the user may not (sql/plan/op.def, BARRIER). */
     ALM_FN_LEAKPROOF = 1 << 10,
     ALM_FN_EFFECT =
         1 << 11 /* changes something besides its result: a statement with it is never begun anew */
@@ -104,7 +104,7 @@ typedef struct alm_agg_ops {
                         size_t n);
     /* results of states 0..n-1 into out (flat, n elements; text as views) */
     alm_status (*finish)(alm_call *call, const void *states, size_t n, alm_vec *out);
-    uint8_t fuse; /* alm_fuse (agg_fused.h): scatter may be taken together with others */
+    uint8_t fuse; /* alm_fuse (agg/fused.h): scatter may be taken together with others */
     /* States are plain data: src of a merge may go on and be merged again. Where it is not set, a merge
      * may take over what src points to. */
     bool plain;
@@ -114,7 +114,7 @@ typedef struct alm_agg_ops {
     double (*between)(const void *a, const void *b, int64_t from, int64_t to);
 } alm_agg_ops;
 
-struct alm_window_ops; /* func/window.h */
+struct alm_window_ops; /* func/window/window.h */
 
 typedef struct alm_fn {
     const char *name; /* lower case; operators by their symbol: "+", "=", "like", "::int" */
@@ -198,7 +198,7 @@ const alm_fn *alm_assign_fn(const alm_registry *reg, alm_type from, alm_type to)
  * logic of the dialect `not (null > 5)` is false, as `null <= 5` is. */
 const char *alm_fn_negated(const char *name);
 
-/* ------------------------------------------------------------------- + - * (arith.c) */
+/* ------------------------------------------------------------------- + - * (operator/arith.c) */
 
 /* The same operator, failing where fn gives null for a result beyond its type; NULL: fn never does. */
 const alm_fn *alm_fn_checked(const alm_fn *fn);

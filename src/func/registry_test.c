@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "func/registry.h"
-#include "func/signature.h"
+#include "func/value/signature.h"
 
 static alm_registry *reg;
 static alm_arena arena;

@@ -16,16 +16,16 @@
 #include "net/http/cors.h"
 #include "net/http/held.h"
 #include "net/http/http.h"
+#include "net/http/login/session_cookie.h"
+#include "net/http/login/session_store.h"
 #include "net/http/places.h"
 #include "net/http/preferences.h"
-#include "net/http/session_cookie.h"
-#include "net/http/session_store.h"
 #include "net/http/tagged.h"
 #include "net/ilp/ilp_tcp.h"
 #include "net/pgwire/pgwire.h"
 #include "net/shared.h"
-#include "session/lines.h"
-#include "session/login.h"
+#include "session/access/login.h"
+#include "session/transfer/lines.h"
 
 enum { KEYS_BYTES_MAX = 1 << 20, PATH_BYTES = 8192 };
 

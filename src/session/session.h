@@ -370,7 +370,7 @@ typedef struct alm_copy_stream {
     bool
         in; /* alm_copy_feed wants bytes; else rows come by alm_cursor_next, to be written by codec/copy */
     const struct alm_copy_format *format;
-    bool parquet; /* TO: bytes come by alm_copy_parquet (parquet.h), not rows */
+    bool parquet; /* TO: bytes come by alm_copy_parquet (transfer/parquet.h), not rows */
     uint32_t n_cols;
     const char *const *names;
 } alm_copy_stream;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "session/session_state.h"
+#include "session/core/session_state.h"
 
 typedef struct world {
     char root[64];

@@ -1,16 +1,16 @@
 /*
  * sql.h - SQL text to statements, statements to plans. Touches no data.
  *
- * parse: text -> alm_stmt (ast.h). Names are looked up later, so a parsed statement can be planned
+ * parse: text -> alm_stmt (parse/ast.h). Names are looked up later, so a parsed statement can be planned
  * again after a schema change and with other parameter values.
- * plan: statement + snapshot + parameter values -> alm_plan (plan.h).
+ * plan: statement + snapshot + parameter values -> alm_plan (plan/plan.h).
  */
 #ifndef ALM_SQL_SQL_H
 #define ALM_SQL_SQL_H
 
-#include "sql/ast.h"
-#include "sql/plan.h"
-#include "sql/source_if.h"
+#include "sql/parse/ast.h"
+#include "sql/plan/plan.h"
+#include "sql/plan/source_if.h"
 
 /* Parses the first statement at or after *offset; *offset moves behind it and its ';'. At the end of
  * the text: kind ALM_STMT_EMPTY. Nodes and texts from cx->arena; `text` must outlive them. */
@@ -76,11 +76,11 @@ typedef struct alm_plan_env {
         of_view; /* for a view: functions must have no effect, as whoever reads the view would call them */
     bool fixed; /* for a materialized view: functions must give the same whenever they are called */
     alm_plan_uses *uses; /* written while planning; NULL: nobody asks */
-    /* The plan is a template (bind_template.c): it says nothing of the values of `params`, nor of rows, and runs by
+    /* The plan is a template (bind/template.c): it says nothing of the values of `params`, nor of rows, and runs by
      * its instances alone. Of no use if uses->once. `uses` must be there. */
     bool as_template;
     /* The plan is shown, not run: views that hide rows from who asks are leaves of it, and this is set where there is one
-     * (bind_view.c). NULL: the plan is to run. */
+     * (bind/view.c). NULL: the plan is to run. */
     bool *sealed;
     const char *opt_off; /* comma list of optimiser rules to leave out (tests), or NULL */
 } alm_plan_env;

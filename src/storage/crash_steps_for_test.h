@@ -6,7 +6,7 @@
 #define ALM_STORAGE_CRASH_STEPS_FOR_TEST_H
 
 #include "io/sim.h"
-#include "storage/compact.h"
+#include "storage/write/compact.h"
 
 enum { TABLES = 3, VALUES = 1024, MANY = 150 };
 

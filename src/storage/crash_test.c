@@ -438,7 +438,7 @@ static void catalogue_of_one_row(world *w)
     assert_int_equal(rows(w, 0, -1, 0, 5, &w->known), ALM_OK);
     alm_storage_close(w->st);
     w->st = NULL;
-    const alm_io *io = alm_sim_io(w->sim); /* generation_test.c has what takes its place */
+    const alm_io *io = alm_sim_io(w->sim); /* recover/generation_test.c has what takes its place */
     assert_int_equal(io->unlink(io, "r/db/catalog.1"), 0);
 }
 

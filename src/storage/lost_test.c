@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "storage/alter.h"
-#include "storage/part.h"
+#include "storage/part/part.h"
 #include "storage/state.h"
 #include "storage/table_fixture.h"
+#include "storage/write/alter.h"
 
 /* A file that none of the changes reads: which ones were read is not looked at. */
 static void lose_another(fixture *f)

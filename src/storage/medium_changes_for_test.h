@@ -4,8 +4,8 @@
 #ifndef ALM_STORAGE_MEDIUM_CHANGES_FOR_TEST_H
 #define ALM_STORAGE_MEDIUM_CHANGES_FOR_TEST_H
 
+#include "storage/check/scrub.h"
 #include "storage/medium_for_test.h"
-#include "storage/scrub.h"
 
 enum { ALL_TABLES = (1 << TABLES) - 1 };
 

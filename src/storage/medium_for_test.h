@@ -11,8 +11,8 @@
 #define ALM_STORAGE_MEDIUM_FOR_TEST_H
 
 #include "storage/crash_steps_for_test.h"
-#include "storage/generation.h"
-#include "storage/pack.h"
+#include "storage/part/pack.h"
+#include "storage/recover/generation.h"
 
 #define HOUR INT64_C(3600000000)
 enum { HOURS = VALUES / 30 + 1, PAST = 48 };

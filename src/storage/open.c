@@ -1,7 +1,7 @@
 /*
  * open.c - opening and closing a storage directory, what is asked of an open storage.
  *
- * Recovery (recover.c) reads the catalogue file and the log into memory and writes nothing; only then is the log
+ * Recovery (recover/recover.c) reads the catalogue file and the log into memory and writes nothing; only then is the log
  * made ready for appending. A crash in it changes nothing.
  */
 #include <errno.h>
@@ -9,12 +9,12 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "storage/archive.h"
-#include "storage/change.h"
-#include "storage/dict.h"
-#include "storage/generation.h"
-#include "storage/hold.h"
-#include "storage/reserve.h"
+#include "storage/backup/archive.h"
+#include "storage/dict/dict.h"
+#include "storage/recover/generation.h"
+#include "storage/recover/hold.h"
+#include "storage/version/change.h"
+#include "storage/write/reserve.h"
 
 void alm_storage_conf_default(alm_storage_conf *conf)
 {

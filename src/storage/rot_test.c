@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "storage/alter.h"
-#include "storage/backup.h"
-#include "storage/pack.h"
-#include "storage/part_format.h"
-#include "storage/scrub.h"
+#include "storage/backup/backup.h"
+#include "storage/check/scrub.h"
+#include "storage/part/format.h"
+#include "storage/part/pack.h"
 #include "storage/state.h"
 #include "storage/table_fixture.h"
+#include "storage/write/alter.h"
 
 /* ------------------------------------------------------------------------ damage */
 

@@ -7,7 +7,7 @@
  *             file_lock    the registry of files
  *             durable.lock directories of tables; durable.sync_lock, before it: syncs of the file system
  *             work_lock    the background thread's wishes, the stop of it and of the archive's thread, the work
- *                          that fails (failing.h)
+ *                          that fails (write/failing.h)
  *             The leader of a group alone touches the log, chunk memory beyond published lengths,
  *             and the memory of tables.
  */
@@ -16,15 +16,15 @@
 
 #include <pthread.h>
 
-#include "storage/damage.h"
-#include "storage/decoded.h"
-#include "storage/dict.h"
-#include "storage/dict_list.h"
-#include "storage/durable.h"
-#include "storage/owner.h"
-#include "storage/spill.h"
-#include "storage/version.h"
-#include "storage/wal.h"
+#include "storage/dict/dict.h"
+#include "storage/dict/list.h"
+#include "storage/log/wal.h"
+#include "storage/part/damage.h"
+#include "storage/part/decoded.h"
+#include "storage/part/durable.h"
+#include "storage/recover/owner.h"
+#include "storage/spill/spill.h"
+#include "storage/version/version.h"
 
 /* ------------------------------------------------------------------ tables */
 
@@ -45,7 +45,7 @@ struct alm_tab {
     _Atomic uint32_t claims;
     _Atomic uint64_t versions; /* made of it so far: alm_table.version */
     pthread_mutex_t interning_lock;
-    uint32_t interning; /* who may add symbols that no version shows yet (interning.c) */
+    uint32_t interning; /* who may add symbols that no version shows yet (write/interning.c) */
     atomic_bool unused; /* it may have symbols that nobody will need */
 };
 
@@ -73,7 +73,7 @@ typedef struct alm_catver {
     size_t n, n_blocks;
     cat_names *names;
     cat_block **blocks;
-    struct alm_records *records; /* records.h; NULL: none */
+    struct alm_records *records; /* version/records.h; NULL: none */
 } alm_catver;
 
 struct alm_snapshot {
@@ -100,7 +100,7 @@ typedef struct alm_build {
     int64_t head_delta;
     bool touched; /* rows that materialized views follow */
     bool redo;    /* of the log, by recovery */
-    bool gaps;    /* the log has some: codes of lost symbols get placeholders (dict_lost.c) */
+    bool gaps;    /* the log has some: codes of lost symbols get placeholders (dict/lost.c) */
 } alm_build;
 ALM_NODISCARD alm_status alm_catver_empty(alm_ctx *cx, alm_catver **out);
 ALM_NODISCARD alm_status alm_build_begin(alm_ctx *cx, alm_storage *st, alm_build *b);
@@ -143,7 +143,7 @@ typedef struct alm_archive_state {
     atomic_bool failing;
 } alm_archive_state;
 
-typedef struct alm_hold { /* hold.h; `held` and the files that wait: under file_lock */
+typedef struct alm_hold { /* recover/hold.h; `held` and the files that wait: under file_lock */
     atomic_bool held;
     _Atomic int64_t since_us;
     int64_t began_ns; /* the same moment by the clock that never jumps */
@@ -154,7 +154,7 @@ typedef struct alm_hold { /* hold.h; `held` and the files that wait: under file_
     uint64_t sweep_end; /* sweep that waits for the release, 0: none */
 } alm_hold;
 
-typedef struct alm_generation { /* generation.h; by recovery, later under checkpoint_lock */
+typedef struct alm_generation { /* recover/generation.h; by recovery, later under checkpoint_lock */
     bool kept;                  /* the previous catalogue is sound, and the log goes back to it */
     uint64_t lsn;               /* of its checkpoint */
     uint64_t lost_lsn; /* of the damaged catalogue, as far as its header says; 0: not known */
@@ -172,7 +172,7 @@ typedef struct alm_backup_progress {
     _Atomic uint64_t whole_lsn;  /* of the last one of the whole database, since the start */
 } alm_backup_progress;
 
-/* Work on one table in the background: failing.h. */
+/* Work on one table in the background: write/failing.h. */
 typedef enum alm_work_step { ALM_WORK_FLUSH, ALM_WORK_MERGE } alm_work_step;
 
 typedef struct alm_failing {
@@ -183,7 +183,7 @@ typedef struct alm_failing {
     alm_error why;
 } alm_failing;
 
-typedef struct alm_scrub_state { /* scrub.h */
+typedef struct alm_scrub_state { /* check/scrub.h */
     pthread_t thread;
     bool started;
     atomic_bool running;
@@ -212,7 +212,7 @@ struct alm_storage {
         void *arg); /* calls somebody who runs alm_storage_lead; NULL: everybody waits himself */
     void *lead_arg;
     alm_symbols_space symbols;
-    atomic_bool reserve_spent; /* reserve.h; set by who leads */
+    atomic_bool reserve_spent; /* write/reserve.h; set by who leads */
     _Atomic int64_t reserve_tried_ns;
     atomic_bool failed; /* read-only after a failed write or sync */
     char failed_why[256];

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "io/sim.h"
-#include "storage/compact.h"
-#include "storage/scan.h"
+#include "storage/scan/scan.h"
+#include "storage/write/compact.h"
 
 #define DAY INT64_C(86400000000)
 enum { COLS = 5, COL_TS = 0, COL_ID, COL_SYM, COL_TEXT, COL_X };

@@ -2,7 +2,7 @@
  * worker.c - the background thread: syncs by interval, flushes large heads, compacts, checkpoints,
  * sweeps; the thread of the archive; and the brake for writers that are faster than they are.
  *
- * Failure     of the work on one table is remembered with it, and the round goes on (failing.h). What ends a round is
+ * Failure     of the work on one table is remembered with it, and the round goes on (write/failing.h). What ends a round is
  *             logged and tried again. Both are kept for writers that wait.
  */
 #include <errno.h>
@@ -11,15 +11,15 @@
 
 #include "base/log.h"
 #include "base/wait.h"
-#include "storage/archive.h"
-#include "storage/commit.h"
-#include "storage/compact.h"
-#include "storage/failing.h"
-#include "storage/generation.h"
-#include "storage/head.h"
-#include "storage/hold.h"
-#include "storage/interning.h"
-#include "storage/scrub.h"
+#include "storage/backup/archive.h"
+#include "storage/check/scrub.h"
+#include "storage/recover/generation.h"
+#include "storage/recover/hold.h"
+#include "storage/version/head.h"
+#include "storage/write/commit.h"
+#include "storage/write/compact.h"
+#include "storage/write/failing.h"
+#include "storage/write/interning.h"
 
 enum { IDLE_ROUNDS = 10, IDLE_BYTES = 4 << 20, IDLE_KEEP_BYTES = 1 << 20 };
 enum { ROUND_MS = 1000, BRAKE_MS = 10, BRAKE_ROUNDS_MAX = 500 };

@@ -150,7 +150,7 @@ class Round:
         self.duck.execute("set memory_limit = '1GB'")
         self.duck.execute(MACROS)
         self.many = Server(binary=binary, env={"ALMANAC_SHARED_WORKER_COUNT": "4", "ALMANAC_WAL_SYNC": "off"})
-        rules = [m[1] for m in re.finditer(r"^ALM_RULE\((\w+)", (HERE.parent.parent / "src/sql/opt.def").read_text(), re.M)]
+        rules = [m[1] for m in re.finditer(r"^ALM_RULE\((\w+)", (HERE.parent.parent / "src/sql/opt/opt.def").read_text(), re.M)]
         rules = [name for name in rules if name not in ("nulls", "overflow")]  # these decide what is computed
         off = [[], rules, rng.sample(rules, rng.randint(1, 4))][seed % 3]
         self.one = Server(binary=binary, env={"ALMANAC_SHARED_WORKER_COUNT": "1", "ALMANAC_WAL_SYNC": "off",

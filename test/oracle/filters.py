@@ -181,7 +181,7 @@ def main():
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--count", type=int, default=5)
     ap.add_argument("--only", default="")
-    ap.add_argument("--off", help="rules of src/sql/opt.def left out")
+    ap.add_argument("--off", help="rules of src/sql/opt/opt.def left out")
     ap.add_argument("--nightly", action="store_true")
     args = ap.parse_args()
     if args.nightly:

@@ -8,7 +8,7 @@
 #include "base/conf.h"
 #include "base/crc32c.h"
 #include "base/number.h"
-#include "session/login.h"
+#include "session/access/login.h"
 
 static const struct {
     const char *ending, *type;

@@ -9,12 +9,12 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "io/io.h"
-#include "net/http/query_json.h"
-#include "net/http/query_run.h"
+#include "net/http/query/json.h"
+#include "net/http/query/run.h"
 #include "net/http/tagged.h"
 #include "net/http/validate.h"
 #include "net/shared.h"
-#include "session/parquet.h"
+#include "session/transfer/parquet.h"
 
 typedef struct collected_body { /* POST: h->work until the body is complete */
     alm_buf bytes;

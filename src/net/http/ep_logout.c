@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/conf.h"
-#include "net/http/query_run.h"
-#include "session/login.h"
+#include "net/http/query/run.h"
+#include "session/access/login.h"
 
 enum { BODY_MAX = 3 * ALM_OIDC_TOKEN_MAX + 256 };
 

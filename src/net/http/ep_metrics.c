@@ -7,7 +7,7 @@
 #include "net/http/held.h"
 #include "net/http/http.h"
 #include "net/shared.h"
-#include "session/login.h"
+#include "session/access/login.h"
 
 /* What all rows are computed from, taken once for an answer. */
 typedef struct sample {

@@ -6,7 +6,7 @@
 #include "base/conf.h"
 #include "base/number.h"
 #include "net/http/held.h"
-#include "net/http/query_run.h"
+#include "net/http/query/run.h"
 #include "net/http/tagged.h"
 #include "net/shared.h"
 

@@ -9,9 +9,9 @@
 #include "base/number.h"
 #include "codec/json_text.h"
 #include "net/http/preferences.h"
-#include "net/http/query_run.h"
+#include "net/http/query/run.h"
 #include "net/shared.h"
-#include "session/login.h"
+#include "session/access/login.h"
 
 static const char json_type[] = "application/json; charset=utf-8";
 

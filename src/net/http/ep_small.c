@@ -3,7 +3,7 @@
 #include "codec/json_text.h"
 #include "io/process.h"
 #include "net/http/asset.h"
-#include "session/login.h"
+#include "session/access/login.h"
 
 static void ping(alm_http *h)
 {

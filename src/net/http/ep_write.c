@@ -13,12 +13,12 @@
 #include "base/log.h"
 #include "codec/compress/unpack.h"
 #include "codec/json_text.h"
-#include "net/http/login.h"
+#include "net/http/login/login.h"
 #include "net/http/multipart.h"
-#include "net/http/query_run.h"
+#include "net/http/query/run.h"
 #include "net/shared.h"
-#include "session/lines.h"
-#include "session/requests.h"
+#include "session/core/requests.h"
+#include "session/transfer/lines.h"
 
 enum { PIECE_BYTES = 1 << 20, PACKED_PIECE_BYTES = 64 << 10 };
 /* A body of who may write no table is read up to so many bytes, to say which permission its first line needs. */

@@ -13,12 +13,12 @@
 #include "base/number.h"
 #include "net/http/cors.h"
 #include "net/http/host.h"
-#include "net/http/login.h"
-#include "net/http/query_run.h"
+#include "net/http/login/login.h"
+#include "net/http/login/session_store.h"
+#include "net/http/query/run.h"
 #include "net/http/route.h"
-#include "net/http/session_store.h"
 #include "net/shared.h"
-#include "session/requests.h"
+#include "session/core/requests.h"
 
 enum {
     CHUNK_SIZE, /* waiting for the size line */

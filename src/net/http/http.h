@@ -36,7 +36,7 @@ typedef struct alm_http_request {
 } alm_http_request;
 
 typedef struct alm_http alm_http;
-typedef struct alm_cookie_life alm_cookie_life; /* session_store.h */
+typedef struct alm_cookie_life alm_cookie_life; /* http/login/session_store.h */
 
 typedef struct alm_http_handler {
     /* The head is there. For requests without body this is the only call. */

@@ -5,7 +5,7 @@
 
 #include "codec/json.h"
 #include "codec/json_text.h"
-#include "session/load.h"
+#include "session/transfer/load.h"
 
 static const char *const partition_names[] = {
     [ALM_PART_NONE] = "NONE", [ALM_PART_HOUR] = "HOUR",   [ALM_PART_DAY] = "DAY",

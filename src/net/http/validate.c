@@ -5,8 +5,8 @@
 
 #include "base/utf8.h"
 #include "codec/json_text.h"
-#include "net/http/query_run.h"
-#include "session/validate.h"
+#include "net/http/query/run.h"
+#include "session/statement/validate.h"
 
 typedef struct validate_run {
     alm_http *h;

@@ -1,4 +1,4 @@
-/* validate.h - answers what is wrong with the statements of the parameter `query` (session/validate.h). Private to net/http. */
+/* validate.h - answers what is wrong with the statements of the parameter `query` (session/statement/validate.h). Private to net/http. */
 #ifndef ALM_NET_HTTP_VALIDATE_H
 #define ALM_NET_HTTP_VALIDATE_H
 

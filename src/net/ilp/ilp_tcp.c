@@ -11,9 +11,9 @@
 #include "base/lookup.h"
 #include "io/io.h"
 #include "net/shared.h"
-#include "session/lines.h"
-#include "session/login.h"
-#include "session/requests.h"
+#include "session/access/login.h"
+#include "session/core/requests.h"
+#include "session/transfer/lines.h"
 
 /* A piece of work reads as much as is there, up to PIECE_BYTES: a client that sends fast gets large commits. */
 enum { PIECE_BYTES = 4 << 20, REASON_BYTES = 400, LOGIN_LINE_MAX = 256, BARRED_BYTES = 64 << 10 };

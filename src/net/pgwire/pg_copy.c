@@ -13,7 +13,7 @@
 
 #include "codec/copy/copy.h"
 #include "net/pgwire/pg_state.h"
-#include "session/parquet.h"
+#include "session/transfer/parquet.h"
 
 enum { PIECE_BYTES = 1 << 20 };
 

@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 #include "net/pgwire/pg_state.h"
-#include "session/requests.h"
+#include "session/core/requests.h"
 
 void pg_fail_err(pg_conn *c, const alm_error *err, alm_str sql)
 {

@@ -11,7 +11,7 @@
 #include "base/conf.h"
 #include "codec/json_text.h"
 #include "net/pgwire/pg_state.h"
-#include "session/login.h"
+#include "session/access/login.h"
 
 typedef struct external {
     alm_oidc_wait wait; /* first: `done` has no other */

@@ -14,8 +14,8 @@
 #include "base/lookup.h"
 #include "base/utf8.h"
 #include "net/pgwire/pg_state.h"
-#include "session/login.h"
-#include "session/requests.h"
+#include "session/access/login.h"
+#include "session/core/requests.h"
 
 enum {
     CODE_CANCEL = 80877102,

@@ -7,7 +7,7 @@
 #include "auth/rights.h"
 #include "base/log.h"
 #include "net/pgwire/pg_state.h"
-#include "session/requests.h"
+#include "session/core/requests.h"
 
 enum { LOGIN_BYTES_MAX = 70000, TLS_HANDSHAKE = 0x16 };
 

@@ -1,0 +1,296 @@
+/*
+ * pipe.c - parallel input: a chain of streaming operators over a scan, copied per thread, run morsel
+ * by morsel. See op.h.
+ *
+ * Threads     The copies are made by the threads that use them, on first use. Prepared state is made
+ *             before, by the thread that calls alm_pipe_new.
+ * Order       Bodies run in any order; whoever needs order stores results by morsel number.
+ */
+#include <time.h>
+
+#include "exec/group/branch.h"
+#include "exec/group/part.h"
+#include "exec/run/op.h"
+#include "exec/run/scan_plan.h"
+#include "exec/run/source_scan.h"
+
+typedef struct pipe_slot {
+    alm_ctx cx;
+    alm_arena arena;
+    alm_op *top;
+    alm_op meter; /* parent of top: takes the time spent below, for EXPLAIN ANALYZE */
+    bool ready;
+} pipe_slot;
+
+struct alm_pipe {
+    alm_run *run;
+    const alm_plan *top;
+    const alm_plan *consumer;
+    const alm_scan_plan *scan; /* one of the three, or serial */
+    const alm_source_plan *parts;
+    alm_op *source; /* a GROUP BY that has run */
+    pipe_slot *slot;
+    uint32_t n_slots;
+    alm_mem *mem;
+};
+
+/* ----------------------------------------------------------------------- is it a pipeline? */
+
+static bool exprs_volatile(alm_expr *const *e, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (alm_eval_expr_volatile(e[i]))
+            return true;
+    return false;
+}
+
+/* Random numbers and sequences depend on the order of evaluation: they keep a plan serial. */
+static bool node_volatile(const alm_plan *p)
+{
+    if (p->op == ALM_P_SCAN)
+        return exprs_volatile(p->scan.filter, p->scan.n_filters);
+    if (p->op == ALM_P_SOURCE)
+        return exprs_volatile(p->source.filter, p->source.n_filters);
+    if (p->op == ALM_P_FILTER)
+        return exprs_volatile(p->filter.conjunct, p->filter.n);
+    if (p->op == ALM_P_PROJECT)
+        return exprs_volatile(p->project.expr, p->n_cols);
+    if (p->op == ALM_P_JOIN)
+        return exprs_volatile(p->join.left_keys, p->join.n_keys) ||
+               exprs_volatile(p->join.residual, p->join.n_residual);
+    if (p->op == ALM_P_WINDOW_JOIN) {
+        bool any = exprs_volatile(p->winjoin.left_keys, p->winjoin.n_keys);
+        for (uint32_t a = 0; a < p->winjoin.n_aggs; a++)
+            any |= exprs_volatile(p->winjoin.aggs[a].args, p->winjoin.aggs[a].n_args);
+        return any;
+    }
+    return false;
+}
+
+static const alm_plan *driving_child(const alm_plan *p)
+{
+    const alm_op_kind *kind = alm_op_kind_of(p->op);
+    if (kind == NULL || kind->drive == NULL)
+        return NULL;
+    const int32_t i = kind->drive(p);
+    return i < 0 ? NULL : p->child[i];
+}
+
+/* The scan or GROUP BY with keys at the bottom of a chain of streaming operators, or NULL. */
+static const alm_plan *pipeline_bottom(const alm_run *run, const alm_plan *top)
+{
+    for (const alm_plan *p = top; p != NULL; p = driving_child(p)) {
+        if (node_volatile(p))
+            return NULL;
+        if (p->op == ALM_P_SCAN || (p->op == ALM_P_SOURCE && p->source.all != NULL))
+            return p;
+        if (p->op == ALM_P_GROUP && p->group.n_keys > 0 && !alm_group_branches(run, p))
+            return p;
+    }
+    return NULL;
+}
+
+static alm_status prepare_chain(alm_ctx *cx, alm_run *run, const alm_plan *top)
+{
+    for (const alm_plan *p = top; p != NULL; p = driving_child(p)) {
+        void *shared = NULL;
+        if (alm_op_kind_of(p->op)->prepare != NULL)
+            ALM_TRY(alm_op_shared(cx, run, p, &shared));
+    }
+    return ALM_OK;
+}
+
+/* ---------------------------------------------------------------------------- life cycle */
+
+/* Analyzed, its time and memory are its own, not those of the consumer that makes the pipe. */
+static alm_status run_source(alm_ctx *cx, alm_pipe *pipe, const alm_plan *group)
+{
+    alm_run *run = pipe->run;
+    alm_mem *before = alm_run_enter(cx, run, group);
+    const int64_t start_ns = run->env.analyze ? alm_thread_cpu_ns() : 0;
+    const alm_status st = alm_group_run(cx, run, group, &pipe->source);
+    cx->mem = before;
+    if (run->env.analyze) {
+        const int64_t spent_ns = alm_thread_cpu_ns() - start_ns;
+        atomic_fetch_add_explicit(&run->node[group->id].cpu_ns, spent_ns, memory_order_relaxed);
+        if (pipe->consumer != NULL)
+            atomic_fetch_sub_explicit(&run->node[pipe->consumer->id].cpu_ns, spent_ns,
+                                      memory_order_relaxed);
+    }
+    if (st != ALM_OK) { /* nobody frees a pipe that was not made */
+        alm_op_close(pipe->source);
+        pipe->source = NULL;
+    }
+    return st;
+}
+
+alm_status alm_pipe_new(alm_ctx *cx, alm_run *run, const alm_plan *top, const alm_plan *consumer,
+                        alm_pipe **out)
+{
+    alm_pipe *pipe = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &pipe));
+    pipe->run = run;
+    pipe->top = top;
+    pipe->consumer = consumer;
+    pipe->mem = cx->mem;
+    pipe->n_slots = run->env.workers != NULL ? alm_workers_count(run->env.workers) : 1;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, pipe->n_slots, &pipe->slot));
+    *out = pipe;
+    const alm_plan *bottom = pipeline_bottom(run, top);
+    if (bottom != NULL)
+        ALM_TRY(prepare_chain(cx, run, top));
+    if (bottom != NULL && bottom->op == ALM_P_SCAN)
+        ALM_TRY(alm_op_shared(cx, run, bottom, &pipe->scan));
+    else if (bottom != NULL && bottom->op == ALM_P_SOURCE)
+        ALM_TRY(alm_op_shared(cx, run, bottom, &pipe->parts));
+    else if (bottom != NULL)
+        return run_source(cx, pipe, bottom);
+    return ALM_OK;
+}
+
+void alm_pipe_free(alm_pipe *pipe)
+{
+    if (pipe == NULL)
+        return;
+    for (uint32_t i = 0; i < pipe->n_slots; i++) {
+        alm_op_close(pipe->slot[i].top);
+        if (pipe->slot[i].ready)
+            alm_arena_deinit(&pipe->slot[i].arena);
+        pipe->slot[i] = (pipe_slot){0};
+    }
+    alm_op_close(pipe->source);
+    pipe->source = NULL;
+}
+
+uint32_t alm_pipe_morsels(const alm_pipe *pipe)
+{
+    if (pipe->source != NULL)
+        return alm_group_parts(pipe->source);
+    if (pipe->parts != NULL)
+        return pipe->parts->n_morsels;
+    return pipe->scan == NULL ? 1 : pipe->scan->n_morsels;
+}
+
+uint32_t alm_pipe_slots(const alm_pipe *pipe)
+{
+    return pipe->n_slots;
+}
+bool alm_pipe_parallel(const alm_pipe *pipe)
+{
+    return pipe->scan != NULL || pipe->parts != NULL || pipe->source != NULL;
+}
+
+alm_op *alm_pipe_source(const alm_pipe *pipe)
+{
+    return pipe->source;
+}
+
+int64_t alm_pipe_rows(const alm_pipe *pipe)
+{
+    if (pipe->source != NULL)
+        return alm_group_rows(pipe->source);
+    if (pipe->parts != NULL)
+        return pipe->parts->rows;
+    return pipe->scan == NULL ? -1 : alm_scan_rows(pipe->scan->scan);
+}
+
+/* ---------------------------------------------------------------------------------- runs */
+
+typedef struct pipe_call {
+    alm_pipe *pipe;
+    uint32_t lo;
+    alm_pipe_body body; /* one of the two */
+    alm_pipe_task task;
+    void *arg;
+    atomic_bool failed;
+} pipe_call;
+
+static void slot_ready(pipe_slot *s, alm_mem *mem)
+{
+    if (!s->ready) {
+        alm_arena_init(&s->arena, mem);
+        s->ready = true;
+    }
+    s->cx.arena = &s->arena;
+}
+
+static alm_status run_body(pipe_call *call, pipe_slot *s, uint32_t slot, uint32_t morsel)
+{
+    if (call->body == NULL)
+        return call->task(&s->cx, call->arg, slot, morsel);
+    alm_pipe *pipe = call->pipe;
+    if (s->top == NULL) {
+        ALM_TRY(alm_op_new(&s->cx, pipe->run, pipe->top, alm_pipe_parallel(pipe) ? pipe : NULL,
+                           &s->top));
+        s->top->parent = &s->meter;
+    }
+    if (alm_pipe_parallel(pipe))
+        ALM_TRY(alm_op_start(&s->cx, s->top, morsel));
+    return call->body(&s->cx, call->arg, slot, morsel, s->top);
+}
+
+/* The consumer's own share of a body: all of it less what the input took. */
+static alm_status run_counted(pipe_call *call, pipe_slot *s, uint32_t slot, uint32_t morsel)
+{
+    s->meter.child_ns = 0;
+    const int64_t before_ns = alm_thread_cpu_ns();
+    const alm_status st = run_body(call, s, slot, morsel);
+    const int64_t own_ns = alm_thread_cpu_ns() - before_ns - s->meter.child_ns;
+    alm_op_node *node = &call->pipe->run->node[call->pipe->consumer->id];
+    atomic_fetch_add_explicit(&node->cpu_ns, own_ns > 0 ? own_ns : 0, memory_order_relaxed);
+    return st;
+}
+
+static void pipe_step(void *arg, uint32_t i, uint32_t slot)
+{
+    pipe_call *call = arg;
+    if (atomic_load_explicit(&call->failed, memory_order_relaxed))
+        return;
+    pipe_slot *s = &call->pipe->slot[slot];
+    slot_ready(s, call->pipe->mem);
+    const bool counted = call->pipe->run->env.analyze && call->pipe->consumer != NULL;
+    const alm_status st =
+        counted ? run_counted(call, s, slot, call->lo + i) : run_body(call, s, slot, call->lo + i);
+    if (st != ALM_OK)
+        atomic_store_explicit(&call->failed, true, memory_order_relaxed);
+}
+
+static alm_status run_call(alm_ctx *cx, pipe_call *call, uint32_t n)
+{
+    alm_pipe *pipe = call->pipe;
+    ALM_ASSERT(call->task != NULL || alm_pipe_parallel(pipe) || n <= 1);
+    const bool counted = pipe->run->env.analyze && pipe->consumer != NULL;
+    const int64_t before_ns = counted ? alm_thread_cpu_ns() : 0;
+    for (uint32_t i = 0; i < pipe->n_slots; i++)
+        alm_ctx_fork(cx, &pipe->slot[i].cx);
+    if (pipe->n_slots > 1)
+        alm_workers_run(pipe->run->env.workers, n, pipe_step, call);
+    else
+        for (uint32_t i = 0; i < n; i++)
+            pipe_step(call, i, 0);
+    if (counted) /* the caller's share is counted by run_counted and by alm_op_next around it */
+        atomic_fetch_sub_explicit(&pipe->run->node[pipe->consumer->id].cpu_ns,
+                                  alm_thread_cpu_ns() - before_ns, memory_order_relaxed);
+    alm_status st = ALM_OK;
+    for (uint32_t i = 0; i < pipe->n_slots; i++) {
+        const alm_status slot_st = alm_ctx_join(cx, &pipe->slot[i].cx);
+        st = st == ALM_OK ? slot_st : st;
+    }
+    if (st == ALM_OK && atomic_load(&call->failed))
+        st = alm_fail(cx, ALM_E_INTERNAL, -1, "a worker failed without an error");
+    return st;
+}
+
+alm_status alm_pipe_run(alm_ctx *cx, alm_pipe *pipe, uint32_t lo, uint32_t hi, alm_pipe_body body,
+                        void *arg)
+{
+    ALM_ASSERT(lo <= hi && hi <= alm_pipe_morsels(pipe));
+    pipe_call call = {.pipe = pipe, .lo = lo, .body = body, .arg = arg};
+    return run_call(cx, &call, hi - lo);
+}
+
+alm_status alm_pipe_each(alm_ctx *cx, alm_pipe *pipe, uint32_t n, alm_pipe_task task, void *arg)
+{
+    pipe_call call = {.pipe = pipe, .task = task, .arg = arg};
+    return run_call(cx, &call, n);
+}

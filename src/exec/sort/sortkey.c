@@ -1,0 +1,375 @@
+/*
+ * sortkey.c - see sortkey.h. What is done with the codes: items.c.
+ */
+#include "exec/sort/sortkey.h"
+
+#include <stdlib.h>
+
+#include "exec/data/blend.h"
+
+enum { RANK_MAX = 1 << 17 };
+
+/* ------------------------------------------------------------------------------ symbol ranks */
+
+typedef struct ranked {
+    const alm_view *view;
+    uint32_t code;
+} ranked;
+
+static int by_text(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    return alm_view_cmp(x->view, NULL, y->view, NULL);
+}
+
+alm_status alm_sort_rank(alm_ctx *cx, alm_pool *pool, const alm_vec *v, alm_sort_order *order)
+{
+    const alm_dict *dict = v->dict;
+    if (dict == NULL || dict->count > RANK_MAX ||
+        (order->rank != NULL && order->rank_dict == dict->id && order->rank_count >= dict->count))
+        return ALM_OK;
+    ranked *list = NULL;
+    uint32_t *rank = NULL;
+    ALM_TRY(alm_pool_alloc(cx, pool, dict->count * sizeof *list, &list));
+    ALM_TRY(alm_pool_alloc(cx, pool, dict->count * sizeof *rank, &rank));
+    for (uint32_t c = 0; c < dict->count; c++)
+        list[c] = (ranked){.view = &dict->views[c], .code = c};
+    qsort(list + 1, dict->count - 1, sizeof *list, by_text);
+    for (uint32_t i = 0; i < dict->count; i++)
+        rank[list[i].code] = i; /* code 0, null, stays first */
+    alm_pool_free(pool, list);
+    order->rank = rank;
+    order->rank_dict = dict->id;
+    order->rank_count = dict->count;
+    return ALM_OK;
+}
+
+static bool has_rank(const alm_vec *v, const alm_sort_order *order)
+{
+    return v->dict != NULL && order->rank != NULL && order->rank_dict == v->dict->id &&
+           order->rank_count >= v->dict->count;
+}
+
+bool alm_sort_exact(const alm_vec *v, const alm_sort_order *order)
+{
+    return has_rank(v, order) || (v->width < 16 && v->dict == NULL);
+}
+
+/* ---------------------------------------------------------------------------------- encoding */
+
+/*
+ * Places `up` (rising with the value, the value 0 is free or null) by direction. null: goes to the
+ * end that nulls_first says; the other values make room by one step, which never wraps because one
+ * code, that of null, is not taken by a value.
+ */
+static inline uint64_t placed(uint64_t up, bool null, bool desc, bool nulls_first)
+{
+    if (null)
+        return nulls_first ? 0 : UINT64_MAX;
+    if (desc)
+        return nulls_first ? ~up + 1 : ~up; /* up >= 1: ~up < MAX */
+    return nulls_first ? up : up - 1;
+}
+
+#define SIGN UINT64_C(0x8000000000000000)
+
+static inline uint64_t double_up(double x)
+{
+    /* what the comparison takes for 0 is one value, -0.0 too (func/operator/compare.c) */
+    const double y = x > -1e-300 && x < 1e-300 ? 0.0 : x;
+    uint64_t bits = 0;
+    memcpy(&bits, &y, sizeof bits);
+    return bits ^ ((uint64_t)((int64_t)bits >> 63) | SIGN);
+}
+
+/* FORM(name, type of elements, rising number of element x, is x null) */
+#define EXACT_FORMS(FORM)                                                                          \
+    FORM(i64, int64_t, (uint64_t)x ^ SIGN, x == ALM_LONG_NULL)                                     \
+    FORM(i32, int32_t, (uint64_t)(int64_t)x ^ SIGN, x == ALM_INT_NULL)                             \
+    FORM(i16, int16_t, (uint64_t)(int64_t)x ^ SIGN, false)                                         \
+    FORM(i8, int8_t, (uint64_t)(int64_t)x ^ SIGN, false)                                           \
+    FORM(null16, int16_t, (uint64_t)(int64_t)x ^ SIGN, x == INT16_MIN)                             \
+    FORM(null8, int8_t, (uint64_t)(int64_t)x ^ SIGN, x == INT8_MIN)                                \
+    FORM(bool, uint8_t, (uint64_t)x + 1, false)                                                    \
+    FORM(u16, uint16_t, (uint64_t)x, x == 0)                                                       \
+    FORM(u32, uint32_t, (uint64_t)x, x == 0)                                                       \
+    FORM(double, double, double_up(x), x != x)                                                     \
+    FORM(float, float, double_up((double)x), x != x)
+
+#define DEFINE_ENCODE(name, type, UP, NULL_TEST)                                                   \
+    ALM_SIMD static void encode_##name(const type *restrict v, size_t step,                        \
+                                       const uint32_t *restrict pick, uint32_t n, bool desc,       \
+                                       bool nulls_first, uint64_t *restrict out)                   \
+    {                                                                                              \
+        if (pick == NULL && step == 1)                                                             \
+            for (uint32_t i = 0; i < n; i++) {                                                     \
+                const type x = v[i];                                                               \
+                out[i] = placed((UP), (NULL_TEST), desc, nulls_first);                             \
+            }                                                                                      \
+        else                                                                                       \
+            for (uint32_t i = 0; i < n; i++) {                                                     \
+                const type x = v[(pick != NULL ? pick[i] : i) * step];                             \
+                out[i] = placed((UP), (NULL_TEST), desc, nulls_first);                             \
+            }                                                                                      \
+    }
+EXACT_FORMS(DEFINE_ENCODE)
+
+typedef enum sort_form {
+#define FORM_ID(name, type, UP, NULL_TEST) FORM_##name,
+    EXACT_FORMS(FORM_ID)
+#undef FORM_ID
+        FORM_wide,
+    FORM_text,
+    FORM_rank
+} sort_form;
+
+static sort_form form_of(const alm_vec *v, const alm_sort_order *o)
+{
+    if (has_rank(v, o))
+        return FORM_rank;
+    if (alm_has_views(v->type))
+        return FORM_text;
+    switch (v->type.id) {
+    case ALM_T_DOUBLE:
+        return FORM_double;
+    case ALM_T_FLOAT:
+        return FORM_float;
+    case ALM_T_INT:
+        return FORM_i32;
+    case ALM_T_SHORT:
+        return FORM_i16;
+    case ALM_T_BYTE:
+        return FORM_i8;
+    case ALM_T_BOOLEAN:
+        return FORM_bool;
+    case ALM_T_CHAR:
+        return FORM_u16;
+    case ALM_T_IPV4:
+        return FORM_u32;
+    default:
+        break;
+    }
+    return v->width >= 16  ? FORM_wide
+           : v->width == 4 ? FORM_i32
+           : v->width == 2 ? FORM_null16
+           : v->width == 1 ? FORM_null8
+                           : FORM_i64;
+}
+
+/* Bytes [8 * level, 8 * level + 8) of a text, first byte highest; zeros behind its end. */
+static uint64_t view_up(const alm_view *v, const char *heap, uint32_t level)
+{
+    char head[8] = {0};
+    uint64_t up = 0;
+    if (v->len <= 8 * level)
+        return 0;
+    memcpy(head, alm_view_ptr(v, heap) + 8 * (size_t)level, ALM_MIN(v->len - 8 * level, 8U));
+    memcpy(&up, head, sizeof up);
+    return __builtin_bswap64(up);
+}
+
+static const alm_view *view_at(const alm_vec *v, uint32_t row)
+{
+    return v->dict != NULL ? &v->dict->views[alm_vec_code(v, row)]
+                           : &((const alm_view *)v->data)[v->is_const ? 0 : row];
+}
+
+static void encode_text(const alm_vec *v, const alm_sort_order *o, uint32_t level,
+                        const uint32_t *pick, uint32_t n, uint64_t *out)
+{
+    const char *heap = v->dict != NULL ? NULL : v->heap;
+    for (uint32_t i = 0; i < n; i++) {
+        const alm_view *view = view_at(v, pick != NULL ? pick[i] : i);
+        if (alm_view_is_null(view)) {
+            out[i] = o->nulls_first ? 0 : UINT64_MAX;
+            continue;
+        }
+        const uint64_t up = view_up(view, heap, level);
+        out[i] = o->desc ? ~up : up; /* inexact anyway: no room is made for null */
+    }
+}
+
+static void encode_ranks(const alm_vec *v, const alm_sort_order *o, const uint32_t *pick,
+                         uint32_t n, uint64_t *out)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t code = alm_vec_code(v, pick != NULL ? pick[i] : i);
+        out[i] = placed(o->rank[code], code == 0, o->desc, o->nulls_first);
+    }
+}
+
+/*
+ * Values of 16 and 32 bytes: INTERVAL by its start, then its end; UUID by its halves; the others are numbers,
+ * least word first, LONG256 without sign.
+ */
+static uint64_t wide_word(const alm_vec *v, uint32_t row, uint32_t place)
+{
+    const uint32_t words = v->width / 8U;
+    const uint64_t *x = (const uint64_t *)v->data + (v->is_const ? 0 : (size_t)row * words);
+    const uint8_t id = v->type.id;
+    if (id == ALM_T_INTERVAL)
+        return x[place] ^ SIGN;
+    if (id == ALM_T_UUID) /* its first half first */
+        return x[place];
+    const bool sign = place == 0 && alm_type_info_of(v->type)->cls != ALM_TC_OTHER;
+    return x[words - 1 - place] ^ (sign ? SIGN : 0);
+}
+
+static void encode_wide(const alm_vec *v, const alm_sort_order *o, uint32_t place,
+                        const uint32_t *pick, uint32_t n, uint64_t *out)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t row = pick != NULL ? pick[i] : i;
+        const uint64_t up = wide_word(v, row, place);
+        out[i] = alm_vec_is_null(v, row) ? (o->nulls_first ? 0 : UINT64_MAX) : o->desc ? ~up : up;
+    }
+}
+
+static void encode_nulls(const alm_vec *v, const alm_sort_order *o, const uint32_t *pick,
+                         uint32_t n, uint64_t *out)
+{
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = alm_vec_is_null(v, pick != NULL ? pick[i] : i) != o->nulls_first;
+}
+
+bool alm_sort_is_text(const alm_vec *v)
+{
+    return alm_has_views(v->type);
+}
+
+uint32_t alm_sort_text_len(const alm_vec *v, uint32_t row)
+{
+    return view_at(v, row)->len;
+}
+
+void alm_sort_encode_at(const alm_vec *v, const alm_sort_order *o, uint32_t level,
+                        const uint32_t *pick, uint32_t n, uint64_t *out)
+{
+    if (alm_sort_exact(v, o))
+        alm_sort_encode(v, o, pick, n, out);
+    else if (level == 0)
+        encode_nulls(v, o, pick, n, out);
+    else if (alm_has_views(v->type))
+        encode_text(v, o, level - 1, pick, n, out);
+    else
+        encode_wide(v, o, level - 1, pick, n, out);
+}
+
+void alm_sort_encode(const alm_vec *v, const alm_sort_order *o, const uint32_t *pick, uint32_t n,
+                     uint64_t *out)
+{
+    switch (form_of(v, o)) {
+#define ENCODE(name, type, UP, NULL_TEST)                                                          \
+    case FORM_##name:                                                                              \
+        encode_##name(v->data, v->is_const ? 0 : 1, pick, n, o->desc, o->nulls_first, out);        \
+        return;
+        EXACT_FORMS(ENCODE)
+#undef ENCODE
+    case FORM_rank:
+        encode_ranks(v, o, pick, n, out);
+        return;
+    case FORM_text:
+        encode_text(v, o, 0, pick, n, out);
+        return;
+    case FORM_wide:
+        encode_wide(v, o, 0, pick, n, out);
+        return;
+    }
+}
+
+/* The same for one row, without the cost of starting a vector loop. */
+static uint64_t encode_one(const alm_vec *v, const alm_sort_order *o, uint32_t row)
+{
+    uint64_t out = 0;
+    switch (form_of(v, o)) {
+#define ONE(name, type, UP, NULL_TEST)                                                             \
+    case FORM_##name: {                                                                            \
+        const type x = ((const type *)v->data)[v->is_const ? 0 : row];                             \
+        return placed((UP), (NULL_TEST), o->desc, o->nulls_first);                                 \
+    }
+        EXACT_FORMS(ONE)
+#undef ONE
+    case FORM_rank:
+        encode_ranks(v, o, &row, 1, &out);
+        break;
+    case FORM_text:
+        encode_text(v, o, 0, &row, 1, &out);
+        break;
+    case FORM_wide:
+        encode_wide(v, o, 0, &row, 1, &out);
+        break;
+    }
+    return out;
+}
+
+/* ------------------------------------------------------------------------------- statistics */
+
+bool alm_sort_has_stats(alm_type type)
+{
+    const uint8_t id = type.id;
+    return id == ALM_T_DOUBLE || id == ALM_T_FLOAT || id == ALM_T_LONG || id == ALM_T_INT ||
+           id == ALM_T_SHORT || id == ALM_T_BYTE || id == ALM_T_TIMESTAMP || id == ALM_T_DATE;
+}
+
+uint64_t alm_sort_best_code(alm_type type, const alm_sort_order *o, const alm_col_stats *stats)
+{
+    const bool floating = type.id == ALM_T_DOUBLE || type.id == ALM_T_FLOAT;
+    if (stats->nulls > 0 && o->nulls_first)
+        return 0;
+    if (!stats->has_minmax) /* nulls alone, at the end; or it is not known */
+        return stats->nulls == stats->rows ? UINT64_MAX : 0;
+    const uint64_t up = floating ? double_up(o->desc ? stats->max_f : stats->min_f)
+                                 : (uint64_t)(o->desc ? stats->max_i : stats->min_i) ^ SIGN;
+    return placed(up, false, o->desc, o->nulls_first);
+}
+
+/* -------------------------------------------------------------------------------- comparing */
+
+static int compare_text(const alm_vec *v, const alm_sort_order *o, const alm_view *x,
+                        const alm_vec *w, const alm_view *y)
+{
+    const char *heap_x = v->dict != NULL ? NULL : v->heap,
+               *heap_y = w->dict != NULL ? NULL : w->heap;
+    const bool null_x = alm_view_is_null(x), null_y = alm_view_is_null(y);
+    if (null_x || null_y)
+        return o->nulls_first ? (int)null_y - (int)null_x : (int)null_x - (int)null_y;
+    const int c = alm_view_cmp(x, heap_x, y, heap_y);
+    return o->desc ? -c : c;
+}
+
+int alm_sort_compare_two(const alm_vec *v, uint32_t a, const alm_vec *w, uint32_t b,
+                         const alm_sort_order *o)
+{
+    if (alm_has_views(v->type))
+        return compare_text(v, o, view_at(v, a), w, view_at(w, b));
+    uint64_t x = 0, y = 0;
+    if (v->width < 16) {
+        x = encode_one(v, o, a);
+        y = encode_one(w, o, b);
+    }
+    for (uint32_t level = 0; v->width >= 16 && level <= v->width / 8U && x == y; level++) {
+        alm_sort_encode_at(v, o, level, &a, 1, &x);
+        alm_sort_encode_at(w, o, level, &b, 1, &y);
+    }
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+int alm_sort_compare(const alm_vec *v, const alm_sort_order *o, uint32_t a, uint32_t b)
+{
+    if (!has_rank(v, o) && alm_has_views(v->type))
+        return compare_text(v, o, view_at(v, a), v, view_at(v, b));
+    const uint64_t x = encode_one(v, o, a), y = encode_one(v, o, b);
+    if (x != y)
+        return x < y ? -1 : 1;
+    if (v->width < 16 || v->is_const)
+        return 0;
+    const bool null_a = alm_vec_is_null(v, a), null_b = alm_vec_is_null(v, b);
+    if (null_a || null_b)
+        return o->nulls_first ? (int)null_b - (int)null_a : (int)null_a - (int)null_b;
+    for (uint32_t place = 1; place < v->width / 8U; place++) {
+        const uint64_t p = wide_word(v, a, place), q = wide_word(v, b, place);
+        if (p != q)
+            return (p < q) == !o->desc ? -1 : 1;
+    }
+    return 0;
+}

@@ -1,0 +1,296 @@
+/*
+ * database.c - show_create_database(): the statements that would make tables, views, users and what is granted to
+ * them again, one a row, in an order in which they can be run. Passwords, tokens and keys are not among them.
+ *
+ * Order       Groups, users, service accounts, memberships; tables; views and materialized views, each behind those that
+ *             its query may name; grants at the end, so that who runs the statements has what he needs until then.
+ * Rights      Tables that one may not see are left out; of those that one sees, one column must be readable, as for
+ *             SHOW CREATE TABLE. Users need LIST USERS and USER DETAILS: a list without them would be no copy.
+ */
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/access.h"
+#include "exec/source/list.h"
+#include "exec/source/schema.h"
+
+enum {
+    TABLES = 1,
+    VIEWS = 2,
+    MATVIEWS = 4,
+    USERS = 8,
+    GROUPS = 16,
+    ACCOUNTS = 32,
+    PERMISSIONS = 64,
+    ALL = 127
+};
+
+static const struct {
+    const char *name;
+    uint32_t bits;
+} categories[] = {
+    {"TABLES", TABLES},
+    {"VIEWS", VIEWS},
+    {"MATERIALIZED_VIEWS", MATVIEWS},
+    {"USERS", USERS},
+    {"GROUPS", GROUPS},
+    {"SERVICE_ACCOUNTS", ACCOUNTS},
+    {"PERMISSIONS", PERMISSIONS},
+    {"ACL", USERS | GROUPS | ACCOUNTS | PERMISSIONS},
+    {"ALL", ALL},
+};
+
+/* ------------------------------------------------------------------------ categories */
+
+static alm_status read_one(alm_ctx *cx, alm_str word, int32_t pos, uint32_t *bits)
+{
+    for (size_t i = 0; i < ALM_COUNT(categories); i++)
+        if (alm_str_ieq(word, alm_str_of(categories[i].name))) {
+            *bits |= categories[i].bits;
+            return ALM_OK;
+        }
+    return alm_fail(cx, ALM_E_ARG, pos,
+                    "'%.*s' is none of TABLES, VIEWS, MATERIALIZED_VIEWS, USERS, GROUPS, "
+                    "SERVICE_ACCOUNTS, PERMISSIONS, ACL, ALL",
+                    (int)ALM_MIN(word.len, (size_t)40), word.ptr);
+}
+
+/* "tables, users"; nothing: all of them. */
+static alm_status read_categories(alm_ctx *cx, alm_str text, int32_t pos, uint32_t *bits)
+{
+    *bits = 0;
+    for (size_t at = 0; at < text.len;) {
+        size_t n = 0;
+        while (at < text.len && (text.ptr[at] == ' ' || text.ptr[at] == ','))
+            at++;
+        while (at + n < text.len && text.ptr[at + n] != ' ' && text.ptr[at + n] != ',')
+            n++;
+        if (n > 0)
+            ALM_TRY(read_one(cx, (alm_str){text.ptr + at, n}, pos, bits));
+        at += n;
+    }
+    if (*bits == 0)
+        *bits = ALL;
+    return ALM_OK;
+}
+
+/* --------------------------------------------------------------------------- tables */
+
+static alm_status row_of(alm_ctx *cx, alm_list *l, const alm_buf *b)
+{
+    alm_str text;
+    ALM_TRY(alm_arena_copy(cx, cx->arena, (alm_str){b->ptr, b->len}, &text));
+    ALM_TRY(alm_list_row(cx, l));
+    alm_list_str(l, 0, text);
+    return ALM_OK;
+}
+
+static alm_status put_quoted(alm_ctx *cx, alm_buf *b, const char *text)
+{
+    ALM_TRY(alm_buf_text(cx, b, "'"));
+    for (; *text != 0; text++)
+        ALM_TRY(alm_buf_append(cx, b, *text == '\'' ? "''" : text, *text == '\'' ? 2 : 1));
+    return alm_buf_text(cx, b, "'");
+}
+
+/* col NULL: of the table. */
+static alm_status put_comment(alm_ctx *cx, alm_list *l, const alm_table *t, const alm_column *col)
+{
+    static const char *const kinds[] = {[ALM_TABLE_BASE] = "TABLE",
+                                        [ALM_TABLE_VIEW] = "VIEW",
+                                        [ALM_TABLE_MATVIEW] = "MATERIALIZED VIEW"};
+    const char *comment = alm_table_comment(t, col != NULL ? col->id : 0);
+    if (comment == NULL || comment[0] == 0)
+        return ALM_OK;
+    alm_buf b;
+    alm_buf_init(&b, cx->mem);
+    alm_status st =
+        col == NULL
+            ? alm_buf_printf(cx, &b, "COMMENT ON %s \"%s\" IS ", kinds[t->kind], t->name)
+            : alm_buf_printf(cx, &b, "COMMENT ON COLUMN \"%s\".\"%s\" IS ", t->name, col->name);
+    if (st == ALM_OK)
+        st = put_quoted(cx, &b, comment);
+    if (st == ALM_OK)
+        st = alm_buf_text(cx, &b, ";");
+    if (st == ALM_OK)
+        st = row_of(cx, l, &b);
+    alm_buf_deinit(&b);
+    return st;
+}
+
+static alm_status put_limit(alm_ctx *cx, alm_list *l, const alm_table *t)
+{
+    alm_buf b;
+    if (t->kind != ALM_TABLE_MATVIEW || t->view->limit.count == 0)
+        return ALM_OK;
+    alm_buf_init(&b, cx->mem);
+    alm_status st = alm_buf_printf(cx, &b, "ALTER MATERIALIZED VIEW '%s' SET REFRESH LIMIT %u%c;",
+                                   t->name, t->view->limit.count, t->view->limit.unit);
+    if (st == ALM_OK)
+        st = row_of(cx, l, &b);
+    alm_buf_deinit(&b);
+    return st;
+}
+
+static alm_status put_table(alm_ctx *cx, alm_list *l, const alm_table *t, int32_t pos)
+{
+    alm_buf b;
+    ALM_TRY(alm_access_any(cx, "SELECT", t->name, pos));
+    alm_buf_init(&b, cx->mem);
+    alm_status st = t->kind == ALM_TABLE_BASE   ? alm_schema_put_table(cx, &b, t)
+                    : t->kind == ALM_TABLE_VIEW ? alm_schema_put_view(cx, &b, t)
+                                                : alm_schema_put_matview(cx, &b, t);
+    if (st == ALM_OK)
+        st = row_of(cx, l, &b);
+    alm_buf_deinit(&b);
+    ALM_TRY(st);
+    ALM_TRY(put_limit(cx, l, t));
+    ALM_TRY(put_comment(cx, l, t, NULL));
+    for (uint32_t i = 0; i < t->n_cols && t->kind == ALM_TABLE_BASE; i++)
+        ALM_TRY(put_comment(cx, l, t, &t->cols[i]));
+    return ALM_OK;
+}
+
+static uint32_t bit_of(const alm_table *t)
+{
+    return t->kind == ALM_TABLE_BASE ? TABLES : t->kind == ALM_TABLE_VIEW ? VIEWS : MATVIEWS;
+}
+
+static bool is_word_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Does the word stand in the text? A column of that name costs an order that need not be, and nothing else. */
+static bool names(const char *sql, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *at = sql; (at = strcasestr(at, word)) != NULL; at++)
+        if ((at == sql || !is_word_byte(at[-1])) && !is_word_byte(at[n]))
+            return true;
+    return false;
+}
+
+/* Of n views: is one that is still to come named by view i? */
+static bool waits(const alm_table *const *view, const bool *done, size_t n, size_t i)
+{
+    for (size_t k = 0; k < n; k++)
+        if (k != i && !done[k] && names(view[i]->view->sql, view[k]->name))
+            return true;
+    return false;
+}
+
+/* Rounds, each with those whose names are there; a circle, which only names of columns can make, is cut at its first. */
+static alm_status put_views(alm_ctx *cx, alm_list *l, const alm_table *const *view, size_t n,
+                            uint32_t bits, int32_t pos)
+{
+    bool *done = NULL;
+    size_t left = n;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &done));
+    for (bool stuck = false; left > 0;) {
+        const size_t before = left;
+        for (size_t i = 0; i < n; i++) {
+            if (done[i] || (!stuck && waits(view, done, n, i)))
+                continue;
+            if ((bits & bit_of(view[i])) != 0)
+                ALM_TRY(put_table(cx, l, view[i], pos));
+            done[i] = true;
+            left--;
+            if (stuck)
+                break;
+        }
+        stuck = left == before;
+    }
+    return ALM_OK;
+}
+
+static alm_status put_tables(alm_ctx *cx, const alm_list_args *args, alm_list *l, uint32_t bits)
+{
+    const alm_snapshot *snap = args->run->env.snapshot;
+    const size_t n = alm_snapshot_count(snap);
+    const alm_table **view = NULL;
+    size_t n_views = 0;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &view));
+    for (size_t i = 0; i < n; i++) {
+        const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
+        if (t->kind != ALM_TABLE_BASE)
+            view[n_views++] = t;
+        else if ((bits & TABLES) != 0)
+            ALM_TRY(put_table(cx, l, t, args->pos));
+    }
+    return put_views(cx, l, view, n_views, bits, args->pos);
+}
+
+/* --------------------------------------------------------------------------- source */
+
+/* What the session says of users: statements. */
+static alm_status put_texts(alm_ctx *cx, const alm_run *run, alm_list *l, const char *what)
+{
+    const char *const *cell = NULL;
+    size_t rows = 0;
+    if (run->env.texts != NULL)
+        ALM_TRY(run->env.texts(cx, what, &cell, &rows));
+    for (; rows > 0; rows--, cell++) {
+        ALM_TRY(alm_list_row(cx, l));
+        alm_list_text(l, 0, *cell);
+    }
+    return ALM_OK;
+}
+
+static const alm_plan_col ddl_cols[] = {{"ddl", ALM_TY(VARCHAR)}};
+
+static alm_status bind(alm_ctx *cx, alm_snapshot *snap, int32_t pos, const alm_expr *const *args,
+                       uint32_t n_args, alm_source_bound *out)
+{
+    alm_str text = {"", 0};
+    char one[4] = {0};
+    uint32_t *bits = NULL;
+    if (n_args > 1 || (n_args == 1 && !alm_list_text_arg(args[0], one, &text)))
+        return alm_fail(cx, ALM_E_ARG, n_args > 0 ? args[0]->pos : pos,
+                        "names of categories, as a constant, or nothing expected");
+    ALM_TRY(alm_list_bind(cx, "show_create_database", false, ddl_cols, ALM_COUNT(ddl_cols), snap,
+                          pos, args, 0, out));
+    ALM_TRY(ALM_NEW(cx, cx->arena, &bits));
+    ALM_TRY(read_categories(cx, text, n_args > 0 ? args[0]->pos : pos, bits));
+    out->data = bits;
+    return ALM_OK;
+}
+
+static alm_status open_list(alm_ctx *cx, alm_run *run, const alm_plan *plan, void **state)
+{
+    static const struct {
+        uint32_t bits;
+        const char *what;
+    } before[] = {{GROUPS, "acl ddl_groups"},
+                  {USERS, "acl ddl_users"},
+                  {ACCOUNTS, "acl ddl_accounts"},
+                  {GROUPS | USERS, "acl ddl_members"}};
+    const uint32_t bits = *(const uint32_t *)plan->source.data;
+    const alm_list_args args = {.run = run, .pos = plan->pos};
+    alm_list *l = NULL;
+    ALM_TRY(alm_list_new(cx, ddl_cols, ALM_COUNT(ddl_cols), &l));
+    for (size_t i = 0; i < ALM_COUNT(before); i++)
+        if ((bits & before[i].bits) == before[i].bits)
+            ALM_TRY(put_texts(cx, run, l, before[i].what));
+    ALM_TRY(put_tables(cx, &args, l, bits));
+    if ((bits & PERMISSIONS) != 0)
+        ALM_TRY(put_texts(cx, run, l, "acl ddl_permissions"));
+    *state = l;
+    return ALM_OK;
+}
+
+const alm_source alm_source_show_create_database = {
+    .name = "show_create_database",
+    .signature = "([categories STRING])",
+    .doc =
+        "The statements that would make tables, views, users and grants again, without passwords, "
+        "tokens and keys; SHOW CREATE DATABASE is this. Categories: TABLES, VIEWS, "
+        "MATERIALIZED_VIEWS, USERS, GROUPS, SERVICE_ACCOUNTS, PERMISSIONS; ACL is the last four.",
+    .example = "select ddl from show_create_database('tables, views')",
+    .bind = bind,
+    .open = open_list,
+    .next = alm_list_next,
+    .count = alm_list_count,
+    .skip = alm_list_skip};

@@ -1,0 +1,195 @@
+/*
+ * list.c - see list.h. Rows are columns of fixed width from the start, so that a batch is
+ * a slice of them.
+ */
+#include "exec/source/list.h"
+
+#include "base/access.h"
+#include "base/utf8.h"
+
+enum { ROWS_MIN = 64 };
+
+/* ------------------------------------------------------------------------------------ cells */
+
+static size_t cell_width(alm_type t)
+{
+    return t.id == ALM_T_SYMBOL ? sizeof(alm_view) : alm_type_width(t);
+}
+
+static void *cell(alm_list *l, uint32_t col)
+{
+    ALM_ASSERT(col < l->n_cols && l->n > 0);
+    return l->data[col] + (size_t)(l->n - 1) * cell_width(l->cols[col].type);
+}
+
+static alm_status grow(alm_ctx *cx, alm_list *l)
+{
+    const uint32_t cap = ALM_MAX(2 * l->cap, (uint32_t)ROWS_MIN);
+    for (uint32_t c = 0; c < l->n_cols; c++) {
+        const size_t width = cell_width(l->cols[c].type);
+        char *data = NULL;
+        ALM_TRY(alm_arena_bytes(cx, cx->arena, cap * width, &data));
+        if (l->n > 0)
+            memcpy(data, l->data[c], l->n * width);
+        l->data[c] = data;
+    }
+    l->cap = cap;
+    return ALM_OK;
+}
+
+alm_status alm_list_new(alm_ctx *cx, const alm_plan_col *cols, uint32_t n_cols, alm_list **out)
+{
+    ALM_TRY(ALM_NEW(cx, cx->arena, out));
+    (*out)->cols = cols;
+    (*out)->n_cols = n_cols;
+    return ALM_NEWN(cx, cx->arena, n_cols, &(*out)->data);
+}
+
+alm_status alm_list_row(alm_ctx *cx, alm_list *l)
+{
+    if (l->n == l->cap)
+        ALM_TRY(grow(cx, l));
+    l->n++;
+    for (uint32_t c = 0; c < l->n_cols; c++)
+        alm_value_set_null(l->cols[c].type, cell(l, c));
+    return ALM_OK;
+}
+
+void alm_list_str(alm_list *l, uint32_t col, alm_str text)
+{
+    const alm_view v = alm_view_of(text);
+    ALM_ASSERT(alm_type_is_text(l->cols[col].type));
+    memcpy(cell(l, col), &v, sizeof v);
+}
+
+void alm_list_text(alm_list *l, uint32_t col, const char *text)
+{
+    if (text != NULL)
+        alm_list_str(l, col, alm_str_of(text));
+}
+
+void alm_list_int(alm_list *l, uint32_t col, int64_t value)
+{
+    void *to = cell(l, col);
+    switch (cell_width(l->cols[col].type)) {
+    case 8:
+        memcpy(to, &value, 8);
+        return;
+    case 4:
+        memcpy(to, &(int32_t){(int32_t)value}, 4);
+        return;
+    case 2:
+        memcpy(to, &(int16_t){(int16_t)value}, 2);
+        return;
+    case 1:
+        memcpy(to, &(int8_t){(int8_t)value}, 1);
+        return;
+    default:
+        ALM_UNREACHABLE("an integer cell of another width");
+    }
+}
+
+void alm_list_bool(alm_list *l, uint32_t col, bool value)
+{
+    ALM_ASSERT(l->cols[col].type.id == ALM_T_BOOLEAN);
+    alm_list_int(l, col, value);
+}
+
+/* ----------------------------------------------------------------------------------- source */
+
+bool alm_list_text_arg(const alm_expr *e, char one[4], alm_str *out)
+{
+    if (e->kind != ALM_X_CONST ||
+        (!alm_type_is_text(e->value.type) && e->value.type.id != ALM_T_CHAR))
+        return false;
+    if (e->value.type.id != ALM_T_CHAR) {
+        *out = alm_vec_text(&e->value, 0);
+        return true;
+    }
+    const uint16_t letter = *(const uint16_t *)e->value.data;
+    *out = (alm_str){one, alm_utf8_from_unit(letter, one)};
+    return true;
+}
+
+/* Name of a table from a constant text argument. */
+static alm_status table_arg(alm_ctx *cx, const alm_expr *e, const char *name, alm_snapshot *snap,
+                            const alm_table **out)
+{
+    alm_str text = {0};
+    char one[4] = {0};
+    if (!alm_list_text_arg(e, one, &text))
+        return alm_fail(cx, ALM_E_ARG, e->pos, "%s: name of a table expected", name);
+    if (text.ptr != NULL)
+        ALM_TRY(alm_access_name(cx, "SELECT", text, e->pos));
+    *out = text.ptr == NULL ? NULL : alm_snapshot_find(snap, text);
+    if (*out == NULL)
+        return alm_no_table(cx, snap, text, e->pos);
+    return alm_access_any(cx, "SELECT", (*out)->name, e->pos);
+}
+
+alm_status alm_list_bind(alm_ctx *cx, const char *name, bool takes_table, const alm_plan_col *cols,
+                         uint32_t n_cols, alm_snapshot *snap, int32_t pos,
+                         const alm_expr *const *args, uint32_t n_args, alm_source_bound *out)
+{
+    const alm_table *table = NULL;
+    if (n_args != (takes_table ? 1 : 0))
+        return alm_fail(cx, ALM_E_ARG, pos,
+                        takes_table ? "%s takes the name of a table" : "%s takes no arguments",
+                        name);
+    if (takes_table)
+        ALM_TRY(table_arg(cx, args[0], name, snap, &table));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols, &out->cols));
+    memcpy(out->cols, cols, n_cols * sizeof *cols);
+    out->n_cols = n_cols;
+    out->ts_col = -1;
+    out->est_rows = 100;
+    if (table != NULL) { /* by name: the plan may outlive the snapshot it was made with */
+        const char *copy = NULL;
+        ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(table->name), &copy));
+        out->data = (void *)(uintptr_t)copy;
+    }
+    return ALM_OK;
+}
+
+alm_status alm_list_open(alm_ctx *cx, alm_run *run, const alm_plan *plan, const alm_plan_col *cols,
+                         uint32_t n_cols, alm_list_fill fill, void **state)
+{
+    alm_list *l = NULL;
+    alm_list_args args = {.run = run, .pos = plan->pos};
+    if (plan->source.data != NULL) {
+        args.table = alm_snapshot_find(run->env.snapshot, alm_str_of(plan->source.data));
+        if (args.table == NULL)
+            return alm_no_table(cx, run->env.snapshot, alm_str_of(plan->source.data), plan->pos);
+    }
+    ALM_TRY(alm_list_new(cx, cols, n_cols, &l));
+    ALM_TRY(fill(cx, &args, l));
+    *state = l;
+    return ALM_OK;
+}
+
+alm_status alm_list_next(alm_ctx *cx, void *state, alm_arena *arena, alm_batch *out)
+{
+    (void)cx;
+    (void)arena;
+    alm_list *l = state;
+    out->rows = ALM_MIN(l->n - l->at, (uint32_t)ALM_BATCH_ROWS);
+    for (uint32_t c = 0; out->rows > 0 && c < l->n_cols; c++) {
+        const size_t width = cell_width(l->cols[c].type);
+        out->cols[c] = (alm_vec){
+            .type = l->cols[c].type, .width = (uint8_t)width, .data = l->data[c] + l->at * width};
+    }
+    l->at += out->rows;
+    return ALM_OK;
+}
+
+int64_t alm_list_count(const void *state)
+{
+    const alm_list *l = state;
+    return (int64_t)l->n - l->at;
+}
+
+void alm_list_skip(void *state, int64_t rows)
+{
+    alm_list *l = state;
+    l->at += (uint32_t)ALM_MIN(rows, (int64_t)(l->n - l->at));
+}

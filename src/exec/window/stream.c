@@ -1,0 +1,605 @@
+/*
+ * stream.c - which calls stream, and how. See stream.h.
+ *
+ * Every kernel is one loop over the batch with the state of each row's partition found by number.
+ * Aggregates of frames are in slide.c; here are ranks, values of other rows, and what turns a
+ * call into one of those:
+ *
+ *   - FILTER makes nulls of the rows that do not pass.
+ *   - A frame that ends k rows before the current one is that frame of lag(value, k): the nulls at the
+ *     beginning add nothing.
+ *   - Rows that tie under RANGE have one result, that of the last of them in their partition: it is
+ *     copied to the others afterwards.
+ */
+#include "exec/window/stream.h"
+
+#include "exec/data/wide.h"
+#include "exec/window/slide.h"
+#include "type/value.h"
+
+enum { LAG_MAX = 1 << 16, LAG_FLAT_MAX = 8, LATE_MAX = 1024 };
+
+typedef enum stream_kind {
+    S_NONE,
+    S_ROW_NUMBER,
+    S_RANK,
+    S_DENSE_RANK,
+    S_LAG,    /* the value `depth` rows back */
+    S_FIRST,  /* of a frame without a beginning */
+    S_OLDEST, /* the oldest row of a ROWS frame */
+    S_AGG
+} stream_kind;
+
+/* How a call streams. */
+typedef struct stream_way {
+    stream_kind kind;
+    alm_slide_spec agg;
+    uint32_t depth; /* LAG: rows back; OLDEST: rows of the frame; AGG: rows the frame ends before */
+    bool ties;      /* peers share the result */
+} stream_way;
+
+/* Rank: rows and groups so far, time of the group. */
+typedef struct rank_state {
+    int64_t rows, rank, dense, ts;
+} rank_state;
+
+/* The last `depth` values of a partition. */
+typedef struct past {
+    char *data;
+    uint32_t count, next, cap;
+} past;
+
+/* The last values of all partitions, `depth` each, side by side; at first all of them the default. */
+typedef struct flat {
+    char *data;
+    uint32_t *next; /* depth > 1: place of the oldest */
+    uint32_t n, depth;
+} flat;
+
+struct alm_window_stream {
+    const alm_window_call *call;
+    alm_pool *pool;
+    stream_way way;
+    uint8_t width;
+    uint32_t n; /* partitions */
+    int64_t *rows;
+    rank_state *rank;
+    flat flat;
+    past *pasts;
+    uint8_t *seen; /* FIRST: is there a value */
+    alm_slide *slide;
+    flat late;     /* values on their way into frames that end before the current row */
+    char *last;    /* by partition: result of the last peer */
+    uint8_t *null; /* per row: nulls, where they are passed over */
+    uint64_t *values, *delayed; /* per row */
+    uint32_t cap;               /* of the arrays per row */
+    char none[32];              /* null of the result, or the constant default */
+};
+
+/* ----------------------------------------------------------------------------- which calls */
+
+static bool fixed_width(alm_type t)
+{
+    return !alm_type_is_text(t) && t.id != ALM_T_NULL && alm_type_info_of(t)->null != ALM_NULL_VIEW;
+}
+
+static stream_kind lag_way(const alm_window_call *call, int64_t rows, stream_way *way)
+{
+    if (rows >= LAG_MAX || (call->ignore_nulls && rows == 0))
+        return S_NONE;
+    way->depth = (uint32_t)rows;
+    return S_LAG;
+}
+
+static stream_kind value_kind(const alm_window_call *call, stream_way *way)
+{
+    const alm_window_ops *ops = call->fn->window;
+    if (ops == &alm_window_row_number)
+        return S_ROW_NUMBER;
+    if (ops == &alm_window_rank_ops)
+        return S_RANK;
+    if (ops == &alm_window_dense_rank)
+        return S_DENSE_RANK;
+    if (call->n_args == 0 || !fixed_width(call->args[0]->type))
+        return S_NONE;
+    if (ops == &alm_window_lag)
+        return lag_way(call, ((const alm_window_offset *)call->data)->offset, way);
+    const bool no_start = call->lo_kind == 'U', rows = call->frame == 'r';
+    if (call->exclude != 0)
+        return S_NONE;
+    way->ties = !rows && call->n_order > 0;
+    if (call->hi_kind == 'p' && rows && ops == &alm_window_last_value && !call->ignore_nulls)
+        return no_start || (call->lo_kind == 'p' && call->lo >= call->hi)
+                   ? lag_way(call, call->hi, way)
+                   : S_NONE;
+    if (call->hi_kind != 'c')
+        return S_NONE;
+    if (ops == &alm_window_last_value) {
+        way->depth = 1;
+        return call->ignore_nulls && no_start              ? S_OLDEST
+               : !call->ignore_nulls && (no_start || rows) ? S_OLDEST
+                                                           : S_NONE;
+    }
+    if (ops != &alm_window_first_value)
+        return S_NONE;
+    way->ties = way->ties && call->ignore_nulls;
+    if (no_start)
+        return S_FIRST;
+    if (!rows || call->lo_kind != 'p' || call->lo >= LAG_MAX || call->ignore_nulls)
+        return S_NONE;
+    way->depth = (uint32_t)call->lo + 1;
+    return S_OLDEST;
+}
+
+/* Frames of aggregates that end at the current row or before it. */
+static bool frame_way(const alm_window_call *call, stream_way *way)
+{
+    const bool rows = call->frame == 'r', no_start = call->lo_kind == 'U';
+    const bool at_row = call->hi_kind == 'c' || (call->hi_kind == 'p' && call->hi == 0);
+    int64_t lo = call->lo_kind == 'p' ? call->lo : 0, hi = call->hi_kind == 'p' ? call->hi : 0;
+    const bool start = no_start || call->lo_kind == 'p' || (rows && call->lo_kind == 'c');
+    if (!start || (call->hi_kind != 'c' && call->hi_kind != 'p'))
+        return false;
+    if (call->exclude == 'c' && rows && at_row && (no_start || lo > 0))
+        hi = 1; /* the rows before the current one */
+    else if (call->exclude != 0)
+        return false;
+    way->agg.pos = call->pos;
+    if (rows) {
+        if (hi > LATE_MAX || (!no_start && (lo < hi || lo - hi >= ALM_SLIDE_ROWS_MAX)))
+            return false;
+        way->depth = (uint32_t)hi;
+        way->agg.back = lo - hi;
+        way->agg.shape = no_start ? ALM_SLIDE_TOTAL : ALM_SLIDE_ROWS;
+        return true;
+    }
+    if (call->n_order == 0 || (call->frame == 'u' && (!no_start || !at_row)))
+        return false;
+    way->ties = at_row;
+    way->agg.back = no_start ? INT64_MAX : lo;
+    way->agg.ahead = hi;
+    way->agg.shape = no_start && at_row ? ALM_SLIDE_TOTAL : ALM_SLIDE_RANGE;
+    return no_start ? at_row : lo >= hi;
+}
+
+static stream_way way_of(const alm_window_call *call)
+{
+    stream_way way = {0};
+    if (call->distinct || (call->n_order > 0 && (!call->order_is_ts || call->order[0].desc)))
+        return way;
+    if (call->fn->kind == ALM_FN_WINDOW) {
+        if (call->filter == NULL)
+            way.kind = value_kind(call, &way);
+    } else if (alm_slide_op_of(call, &way.agg.op, &way.agg.floating) && frame_way(call, &way)) {
+        way.kind = S_AGG;
+    }
+    return way;
+}
+
+bool alm_window_streams(const alm_window_call *call)
+{
+    return way_of(call).kind != S_NONE;
+}
+
+/* ------------------------------------------------------------------------------------ making */
+
+/* Few values back: no pointer per partition. */
+static bool is_flat(const alm_window_stream *s)
+{
+    return s->way.kind == S_LAG && s->way.depth <= LAG_FLAT_MAX &&
+           (s->call->n_args < 3 || s->call->args[2]->kind == ALM_X_CONST);
+}
+
+alm_status alm_window_stream_new(alm_ctx *cx, alm_pool *pool, const alm_window_call *call,
+                                 alm_window_stream **out)
+{
+    alm_window_stream *s = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &s));
+    s->call = call;
+    s->pool = pool;
+    s->way = way_of(call);
+    ALM_ASSERT(s->way.kind != S_NONE);
+    s->width = (uint8_t)alm_type_width(call->type);
+    alm_value_set_null(call->type, s->none);
+    if (is_flat(s) && call->n_args > 2)
+        memcpy(s->none, call->args[2]->value.data, s->width);
+    if (s->way.kind == S_AGG)
+        ALM_TRY(alm_slide_new(cx, pool, &s->way.agg, &s->slide));
+    *out = s;
+    return ALM_OK;
+}
+
+static alm_status grow_states(alm_ctx *cx, alm_window_stream *s, void *states, size_t bytes,
+                              uint32_t n)
+{
+    char *at = NULL;
+    ALM_TRY(alm_pool_grow(cx, s->pool, states, s->n * bytes, n * bytes));
+    memcpy(&at, states, sizeof at);
+    memset(at + s->n * bytes, 0, (n - s->n) * bytes);
+    return ALM_OK;
+}
+
+/* Room for n partitions, the new ones filled with `none`. */
+static alm_status flat_reserve(alm_ctx *cx, alm_pool *pool, flat *f, uint32_t depth, uint32_t n,
+                               uint8_t width, const void *none)
+{
+    const size_t old = (size_t)f->n * depth, all = (size_t)n * depth;
+    f->depth = depth;
+    ALM_TRY(alm_pool_grow(cx, pool, &f->data, old * width, all * width));
+    for (size_t i = old; i < all; i++)
+        memcpy(f->data + i * width, none, width);
+    if (depth > 1) {
+        ALM_TRY(alm_pool_grow(cx, pool, &f->next, f->n * sizeof(uint32_t), n * sizeof(uint32_t)));
+        memset(f->next + f->n, 0, (n - f->n) * sizeof(uint32_t));
+    }
+    f->n = n;
+    return ALM_OK;
+}
+
+alm_status alm_window_stream_reserve(alm_ctx *cx, alm_window_stream *s, uint32_t n)
+{
+    static const uint64_t null_f = 0x7ff8000000000000, null_i = (uint64_t)INT64_MIN, null_c = 0;
+    if (n <= s->n)
+        return ALM_OK;
+    n = ALM_MAX(n, 2 * s->n);
+    if (s->way.ties)
+        ALM_TRY(grow_states(cx, s, &s->last, s->width, n));
+    switch (s->way.kind) {
+    case S_NONE:
+        break;
+    case S_ROW_NUMBER:
+        ALM_TRY(grow_states(cx, s, &s->rows, sizeof *s->rows, n));
+        break;
+    case S_RANK:
+    case S_DENSE_RANK:
+        ALM_TRY(grow_states(cx, s, &s->rank, sizeof *s->rank, n));
+        break;
+    case S_LAG:
+        if (s->way.depth == 0)
+            break;
+        if (is_flat(s))
+            ALM_TRY(flat_reserve(cx, s->pool, &s->flat, s->way.depth, n, s->width, s->none));
+        else
+            ALM_TRY(grow_states(cx, s, &s->pasts, sizeof *s->pasts, n));
+        break;
+    case S_FIRST:
+        ALM_TRY(grow_states(cx, s, &s->seen, 1, n));
+        ALM_TRY(flat_reserve(cx, s->pool, &s->flat, 1, n, s->width, s->none));
+        break;
+    case S_OLDEST:
+        if (s->way.depth == 1)
+            ALM_TRY(flat_reserve(cx, s->pool, &s->flat, 1, n, s->width, s->none));
+        else
+            ALM_TRY(grow_states(cx, s, &s->pasts, sizeof *s->pasts, n));
+        break;
+    case S_AGG:
+        ALM_TRY(alm_slide_reserve(cx, s->slide, n));
+        if (s->way.depth > 0)
+            ALM_TRY(flat_reserve(cx, s->pool, &s->late, s->way.depth, n, 8,
+                                 s->way.agg.op == ALM_SLIDE_COUNT ? &null_c
+                                 : s->way.agg.floating            ? &null_f
+                                                                  : &null_i));
+        break;
+    }
+    s->n = n;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------------------------ ranks */
+
+static void run_ranks(alm_window_stream *s, uint32_t n, const uint32_t *number, bool single,
+                      const int64_t *ts, int64_t *restrict out)
+{
+    rank_state *state = s->rank;
+    if (s->way.kind == S_ROW_NUMBER) {
+        int64_t *restrict rows = s->rows;
+        for (uint32_t i = 0; single && i < n; i++)
+            out[i] = rows[0] + i + 1;
+        for (uint32_t i = 0; !single && i < n; i++)
+            out[i] = ++rows[number[i]];
+        rows[0] += single ? n : 0;
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        rank_state *r = &state[number[i]];
+        r->rows++;
+        if (r->rows == 1 || (ts != NULL && ts[i] != r->ts)) {
+            r->rank = r->rows;
+            r->dense++;
+            r->ts = ts != NULL ? ts[i] : 0;
+        }
+        out[i] = s->way.kind == S_RANK ? r->rank : r->dense;
+    }
+}
+
+/* ----------------------------------------------------------------------------------- values */
+
+/* null: rows to be passed over, or NULL. */
+typedef struct value_rows {
+    uint32_t n;
+    const uint32_t *number;
+    const uint8_t *null;
+    const void *arg;
+    void *out;
+} value_rows;
+
+#define DEFINE_VALUES(name, type)                                                                  \
+    static void lag_##name(flat *f, const value_rows *r)                                           \
+    {                                                                                              \
+        type *data = (type *)(void *)f->data, *restrict out = r->out;                              \
+        const type *restrict arg = r->arg;                                                         \
+        const uint32_t depth = f->depth;                                                           \
+        for (uint32_t i = 0; depth == 1 && i < r->n; i++) {                                        \
+            type *at = &data[r->number[i]];                                                        \
+            out[i] = *at;                                                                          \
+            if (r->null == NULL || !r->null[i])                                                    \
+                *at = arg[i];                                                                      \
+        }                                                                                          \
+        for (uint32_t i = 0; depth > 1 && i < r->n; i++) {                                         \
+            uint32_t *next = &f->next[r->number[i]];                                               \
+            type *at = &data[(size_t)r->number[i] * depth + *next];                                \
+            out[i] = *at;                                                                          \
+            if (r->null == NULL || !r->null[i]) {                                                  \
+                *at = arg[i];                                                                      \
+                *next = *next + 1 == depth ? 0 : *next + 1;                                        \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void first_##name(flat *f, uint8_t *seen, const value_rows *r)                          \
+    {                                                                                              \
+        type *data = (type *)(void *)f->data, *restrict out = r->out;                              \
+        const type *restrict arg = r->arg;                                                         \
+        for (uint32_t i = 0; i < r->n; i++) {                                                      \
+            const uint32_t k = r->number[i];                                                       \
+            if (!seen[k] && (r->null == NULL || !r->null[i])) {                                    \
+                data[k] = arg[i];                                                                  \
+                seen[k] = 1;                                                                       \
+            }                                                                                      \
+            out[i] = data[k];                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void last_##name(flat *f, const value_rows *r)                                          \
+    {                                                                                              \
+        type *data = (type *)(void *)f->data, *restrict out = r->out;                              \
+        const type *restrict arg = r->arg;                                                         \
+        for (uint32_t i = 0; i < r->n; i++) {                                                      \
+            type *at = &data[r->number[i]];                                                        \
+            if (r->null == NULL || !r->null[i])                                                    \
+                *at = arg[i];                                                                      \
+            out[i] = *at;                                                                          \
+        }                                                                                          \
+    }                                                                                              \
+    /* Rows of one time: the result of the last one of each partition is that of all. */           \
+    static void tie_##name(type *restrict last, const uint32_t *restrict number,                   \
+                           const int64_t *restrict ts, uint32_t n, type *restrict out)             \
+    {                                                                                              \
+        for (uint32_t i = 0, end; i < n; i = end) {                                                \
+            for (end = i + 1; end < n && ts[end] == ts[i];)                                        \
+                end++;                                                                             \
+            if (end == i + 1)                                                                      \
+                continue;                                                                          \
+            for (uint32_t k = i; k < end; k++)                                                     \
+                last[number[k]] = out[k];                                                          \
+            for (uint32_t k = i; k < end; k++)                                                     \
+                out[k] = last[number[k]];                                                          \
+        }                                                                                          \
+    }
+DEFINE_VALUES(8, uint8_t)
+DEFINE_VALUES(16, uint16_t)
+DEFINE_VALUES(32, uint32_t)
+DEFINE_VALUES(64, uint64_t)
+DEFINE_VALUES(128, alm_wide16)
+DEFINE_VALUES(256, alm_wide32)
+
+typedef struct value_kernels {
+    void (*lag)(flat *f, const value_rows *r);
+    void (*first)(flat *f, uint8_t *seen, const value_rows *r);
+    void (*last)(flat *f, const value_rows *r);
+} value_kernels;
+
+static const value_kernels *kernels_of(uint8_t width)
+{
+    static const value_kernels rows[] = {
+        {lag_8, first_8, last_8},       {lag_16, first_16, last_16},
+        {lag_32, first_32, last_32},    {lag_64, first_64, last_64},
+        {lag_128, first_128, last_128}, {lag_256, first_256, last_256}};
+    uint32_t i = 0;
+    while (1U << i < width)
+        i++;
+    ALM_ASSERT(i < ALM_COUNT(rows) && 1U << i == width);
+    return &rows[i];
+}
+
+static alm_status past_push(alm_ctx *cx, alm_window_stream *s, past *p, const void *v)
+{
+    const uint32_t depth = s->way.depth;
+    if (p->count == p->cap && p->cap < depth) { /* not full yet: entries start at 0 */
+        const uint32_t cap = ALM_MIN(ALM_MAX(2 * p->cap, 4U), depth);
+        ALM_TRY(alm_pool_grow(cx, s->pool, &p->data, (size_t)p->cap * s->width,
+                              (size_t)cap * s->width));
+        p->cap = cap;
+        p->next = p->count;
+    }
+    memcpy(p->data + (size_t)p->next * s->width, v, s->width);
+    p->next = p->next + 1 == depth ? 0 : p->next + 1;
+    p->count += p->count < depth;
+    return ALM_OK;
+}
+
+/* The oldest of the values kept; once `depth` of them are there, the one about to be replaced. */
+static const void *past_oldest(const alm_window_stream *s, const past *p)
+{
+    return p->data + (p->count == s->way.depth ? (size_t)p->next * s->width : 0);
+}
+
+/* Values far back, in arrays that grow by partition. */
+static alm_status run_past(alm_ctx *cx, alm_window_stream *s, const value_rows *r,
+                           const alm_vec *other)
+{
+    const bool lag = s->way.kind == S_LAG;
+    const char *arg = r->arg, *none = other != NULL ? other->data : s->none;
+    const size_t step = other != NULL && !other->is_const ? s->width : 0;
+    char *out = r->out;
+    for (uint32_t i = 0; i < r->n; i++, out += s->width, arg += s->width, none += step) {
+        past *p = &s->pasts[r->number[i]];
+        if (lag)
+            memcpy(out, p->count == s->way.depth ? past_oldest(s, p) : none, s->width);
+        if (r->null == NULL || !r->null[i])
+            ALM_TRY(past_push(cx, s, p, arg));
+        if (!lag)
+            memcpy(out, p->count > 0 ? past_oldest(s, p) : none, s->width);
+    }
+    return ALM_OK;
+}
+
+static alm_status run_values(alm_ctx *cx, alm_window_stream *s, const value_rows *r,
+                             const alm_vec *other)
+{
+    const value_kernels *k = kernels_of(s->width);
+    if (s->way.kind == S_FIRST) {
+        k->first(&s->flat, s->seen, r);
+    } else if (s->way.depth == 0) {
+        memcpy(r->out, r->arg, (size_t)r->n * s->width);
+    } else if (is_flat(s)) {
+        k->lag(&s->flat, r);
+    } else if (s->way.kind == S_OLDEST && s->way.depth == 1) {
+        k->last(&s->flat, r);
+    } else {
+        return run_past(cx, s, r, other);
+    }
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------------------- aggregates */
+
+ALM_SIMD static void marks_to_ones(const uint8_t *restrict null, const uint8_t *restrict pass,
+                                   uint32_t n, uint64_t *restrict out)
+{
+    if (pass == NULL)
+        for (uint32_t i = 0; i < n; i++)
+            out[i] = null[i] ^ 1U;
+    else
+        for (uint32_t i = 0; i < n; i++)
+            out[i] = (null[i] ^ 1U) & pass[i];
+}
+
+ALM_SIMD static void keep_passing(const uint64_t *restrict values, const uint8_t *restrict pass,
+                                  uint64_t none, uint32_t n, uint64_t *restrict out)
+{
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = pass[i] ? values[i] : none;
+}
+
+/* What the kernels take: values, or ones and zeros to be counted; nulls where the filter says no. */
+static const uint64_t *agg_values(alm_window_stream *s, uint32_t n, const alm_vec *arg,
+                                  const uint8_t *pass)
+{
+    if (s->way.agg.op == ALM_SLIDE_COUNT) {
+        if (arg != NULL && !arg->no_nulls)
+            (void)alm_vec_null_mask(arg, n, s->null);
+        else
+            memset(s->null, 0, n);
+        marks_to_ones(s->null, pass, n, s->values);
+        return s->values;
+    }
+    if (pass == NULL)
+        return arg->data;
+    uint64_t none;
+    memcpy(&none, s->none, sizeof none);
+    keep_passing(arg->data, pass, none, n, s->values);
+    return s->values;
+}
+
+static alm_status run_agg(alm_ctx *cx, alm_window_stream *s, const alm_stream_rows *r, void *out)
+{
+    const uint64_t *values = agg_values(s, r->n, r->arg, r->pass);
+    if (s->way.depth > 0) {
+        lag_64(&s->late,
+               &(value_rows){.n = r->n, .number = r->number, .arg = values, .out = s->delayed});
+        values = s->delayed;
+    }
+    return alm_slide_run(cx, s->slide, r->n, r->number, r->single, r->ts, values, out);
+}
+
+/* -------------------------------------------------------------------------------------- all */
+
+static bool any_ties(const int64_t *ts, uint32_t n)
+{
+    uint32_t ties = 0;
+    for (uint32_t i = 1; i < n; i++)
+        ties += ts[i] == ts[i - 1];
+    return ties > 0;
+}
+
+static void share_results(alm_window_stream *s, const alm_stream_rows *r, void *out)
+{
+    if (!any_ties(r->ts, r->n))
+        return;
+    switch (s->width) {
+    case 1:
+        tie_8((void *)s->last, r->number, r->ts, r->n, out);
+        break;
+    case 2:
+        tie_16((void *)s->last, r->number, r->ts, r->n, out);
+        break;
+    case 4:
+        tie_32((void *)s->last, r->number, r->ts, r->n, out);
+        break;
+    case 8:
+        tie_64((void *)s->last, r->number, r->ts, r->n, out);
+        break;
+    case 16:
+        tie_128((void *)s->last, r->number, r->ts, r->n, out);
+        break;
+    default:
+        tie_256((void *)s->last, r->number, r->ts, r->n, out);
+    }
+}
+
+static alm_status reserve_rows(alm_ctx *cx, alm_window_stream *s, uint32_t n)
+{
+    if (n <= s->cap)
+        return ALM_OK;
+    ALM_TRY(alm_pool_grow(cx, s->pool, &s->null, 0, n));
+    ALM_TRY(alm_pool_grow(cx, s->pool, &s->values, 0, n * sizeof *s->values));
+    ALM_TRY(alm_pool_grow(cx, s->pool, &s->delayed, 0, n * sizeof *s->delayed));
+    s->cap = n;
+    return ALM_OK;
+}
+
+bool alm_window_stream_ties(const alm_window_stream *s)
+{
+    return s->way.ties;
+}
+
+alm_status alm_window_stream_run(alm_ctx *cx, alm_window_stream *s, const alm_stream_rows *r,
+                                 void *out)
+{
+    ALM_TRY(reserve_rows(cx, s, r->n));
+    switch (s->way.kind) {
+    case S_NONE:
+        ALM_UNREACHABLE("a call that does not stream");
+    case S_ROW_NUMBER:
+    case S_RANK:
+    case S_DENSE_RANK:
+        run_ranks(s, r->n, r->number, r->single, s->call->n_order > 0 ? r->ts : NULL, out);
+        return ALM_OK;
+    case S_LAG:
+    case S_FIRST:
+    case S_OLDEST: {
+        const bool skip = s->call->ignore_nulls && !r->arg->no_nulls;
+        value_rows v = {.n = r->n, .number = r->number, .arg = r->arg->data, .out = out};
+        if (skip) {
+            (void)alm_vec_null_mask(r->arg, r->n, s->null);
+            v.null = s->null;
+        }
+        ALM_TRY(run_values(cx, s, &v, r->other));
+        break;
+    }
+    case S_AGG:
+        ALM_TRY(run_agg(cx, s, r, out));
+    }
+    if (s->way.ties)
+        share_results(s, r, out);
+    return ALM_OK;
+}

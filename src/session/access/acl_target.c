@@ -1,0 +1,54 @@
+/*
+ * acl_target.c - whose account may be changed by whom. Who sets a password, a token or a key becomes that user, who adds a user or an
+ * alias to a group gives what it has, and who drops, disables or limits somebody takes it away: so nobody does that to whom holds more
+ * than he does himself. Permissions like ADD PASSWORD say which of these changes somebody may make, not to whom.
+ */
+#include <stdio.h>
+
+#include "session/access/access.h"
+
+/* All that is granted to one entity, with grant option where it has that. */
+static bool covers_grants(const alm_rights *mine, const alm_acl *acl, const char *entity)
+{
+    uint32_t at;
+    const uint32_t end = alm_acl_grants_of(acl, entity, &at);
+    for (; at < end; at++) {
+        const alm_grant g = alm_acl_grant_at(acl, at);
+        for (uint8_t number = 1; number <= ALM_PERMISSION_MAX; number++) {
+            const alm_rights_ask ask = {.number = number,
+                                        .table = g.table[0] != 0 ? g.table : NULL,
+                                        .column = g.column[0] != 0 ? g.column : NULL,
+                                        .option = alm_permission_in(&g.option, number)};
+            if (alm_permission_in(&g.may, number) && !alm_rights_may(mine, &ask))
+                return false;
+        }
+    }
+    for (uint32_t i = 0; i < acl->n_assumes; i++)
+        if (strcmp(acl->assumes[i].entity, entity) == 0 &&
+            !alm_rights_assumes(mine, acl->assumes[i].account, acl->assumes[i].option))
+            return false;
+    return true;
+}
+
+static bool covers(const alm_rights *mine, const alm_acl *acl, const char *entity)
+{
+    if (mine->all || (mine->kind == ALM_PRINCIPAL_LOCAL && strcmp(mine->name, entity) == 0) ||
+        alm_rights_assumes(mine, entity, true)) /* he may hand it on as it is */
+        return true;
+    if (!covers_grants(mine, acl, entity))
+        return false;
+    for (uint32_t i = 0; i < acl->n_members; i++)
+        if (strcmp(acl->members[i].first, entity) == 0 &&
+            !covers_grants(mine, acl, acl->members[i].second))
+            return false;
+    return true;
+}
+
+alm_status alm_acl_may_change(alm_cursor *c, const alm_acl *acl, const char *entity, int32_t pos)
+{
+    char what[400];
+    if (covers(c->rights, acl, entity))
+        return ALM_OK;
+    (void)snprintf(what, sizeof what, "%.255s holds permissions that are not yours", entity);
+    return alm_access_denied(c, pos, what);
+}

@@ -1,0 +1,135 @@
+/* requests.c - see requests.h. */
+#include "session/core/requests.h"
+
+#include <stdlib.h>
+
+#include "session/access/access.h"
+
+void alm_requests_init(alm_db *db)
+{
+    (void)pthread_mutex_init(&db->requests.lock, NULL);
+    db->requests.all.name = "request.memory.max";
+    alm_requests_conf(db);
+}
+
+void alm_requests_deinit(alm_db *db)
+{
+    ALM_ASSERT(db->requests.users == NULL);
+    (void)pthread_mutex_destroy(&db->requests.lock);
+}
+
+alm_mem *alm_db_request_memory(alm_db *db)
+{
+    return &db->requests.all;
+}
+
+/* With the lock held, or before there is anybody else. */
+static void set_limits(const alm_db *db, alm_request_user *user)
+{
+    const struct alm_conf *conf = db->conf;
+    const bool one = user->identity[0] != 0;
+    const int64_t requests = conf != NULL ? conf->request_memory_user_max : 0;
+    const int64_t prepared = conf != NULL ? conf->pg_prepared_memory_user_max : 0;
+    const int64_t half = db->requests.all.limit_bytes / 2;
+    __atomic_store_n(&user->requests.limit_bytes,
+                     !one           ? 0
+                     : requests > 0 ? requests
+                                    : half,
+                     __ATOMIC_RELEASE);
+    __atomic_store_n(&user->prepared.limit_bytes, alm_db_memory_share(db, prepared, INT64_MAX, 8),
+                     __ATOMIC_RELEASE);
+}
+
+void alm_requests_conf(alm_db *db)
+{
+    const int64_t all = db->conf != NULL ? db->conf->request_memory_max : 0;
+    (void)pthread_mutex_lock(&db->requests.lock);
+    __atomic_store_n(&db->requests.all.limit_bytes, alm_db_memory_share(db, all, INT64_MAX, 4),
+                     __ATOMIC_RELEASE);
+    for (alm_request_user *user = db->requests.users; user != NULL; user = user->next)
+        set_limits(db, user);
+    (void)pthread_mutex_unlock(&db->requests.lock);
+}
+
+/* NULL: no memory. */
+static alm_request_user *find_or_make(alm_db *db, const char *identity)
+{
+    alm_request_user *user = db->requests.users;
+    while (user != NULL && strcmp(user->identity, identity) != 0)
+        user = user->next;
+    if (user != NULL)
+        return user;
+    const size_t n = strlen(identity) + 1;
+    user = calloc(1, sizeof *user + n);
+    if (user == NULL)
+        return NULL;
+    (void)memcpy(user->identity, identity, n);
+    user->requests.name = "request.memory.user.max";
+    user->requests.parent = &db->requests.all;
+    user->prepared.name = "pg.prepared.memory.user.max";
+    set_limits(db, user);
+    user->next = db->requests.users;
+    db->requests.users = user;
+    return user;
+}
+
+alm_status alm_requests_join(alm_ctx *cx, alm_db *db, const char *identity, alm_request_user **out)
+{
+    (void)pthread_mutex_lock(&db->requests.lock);
+    alm_request_user *user = find_or_make(db, identity != NULL ? identity : "");
+    if (user != NULL)
+        user->refs++;
+    (void)pthread_mutex_unlock(&db->requests.lock);
+    *out = user;
+    return user != NULL ? ALM_OK : alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+}
+
+void alm_requests_leave(alm_db *db, alm_request_user *user)
+{
+    if (user == NULL)
+        return;
+    (void)pthread_mutex_lock(&db->requests.lock);
+    ALM_ASSERT(user->refs > 0);
+    if (--user->refs == 0) {
+        alm_request_user **at = &db->requests.users;
+        while (*at != user)
+            at = &(*at)->next;
+        *at = user->next;
+        ALM_ASSERT(atomic_load(&user->requests.used_bytes) == 0);
+        ALM_ASSERT(atomic_load(&user->prepared.used_bytes) == 0);
+        free(user);
+    }
+    (void)pthread_mutex_unlock(&db->requests.lock);
+}
+
+alm_request_user *alm_session_requests(alm_session *s)
+{
+    if (s->requests != NULL)
+        return s->requests;
+    alm_ctx cx = {0};
+    if (alm_requests_join(&cx, s->db, s->who != NULL ? s->identity : NULL, &s->requests) == ALM_OK)
+        return s->requests;
+    s->err = cx.err;
+    s->err.sql_pos = -1;
+    return NULL;
+}
+
+void alm_session_requests_over(alm_session *s)
+{
+    alm_requests_leave(s->db, s->requests);
+    s->requests = NULL;
+}
+
+alm_status alm_session_may_ingest(alm_session *s, bool overwrite)
+{
+    static const char *const ways[] = {"INSERT", "CREATE TABLE", "DROP TABLE"};
+    alm_ctx cx = {.conf = s->db->conf, .io = s->db->io, .user = s->user, .session = s};
+    bool may = s->who == NULL || s->db->conf == NULL || !s->db->conf->acl_enabled;
+    alm_status st = may ? ALM_OK : alm_session_refresh(&cx, s);
+    for (size_t i = 0; st == ALM_OK && !may && i < (overwrite ? 3 : 2); i++)
+        may = s->rights->enabled &&
+              alm_rights_anywhere(s->rights, alm_permission_find(alm_str_of(ways[i]))->number);
+    if (st == ALM_OK && !may)
+        st = alm_session_denied(&cx, s, ways[0], -1);
+    return st == ALM_OK ? ALM_OK : alm_session_failed(s, &cx);
+}

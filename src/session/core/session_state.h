@@ -1,0 +1,441 @@
+/*
+ * session_state.h - the structs behind session.h. Private to session/.
+ *
+ * Ownership   alm_db owns storage, registry, workers and zones; sessions are linked into it so that a
+ *             stop can cancel them. A prepared statement owns its text and tree; a cursor owns one
+ *             arena with everything of one execution, a snapshot and its running operators.
+ * Threads     db->lock guards the list of sessions. session->cancel is atomic; all else of a session
+ *             is used by one thread at a time.
+ */
+#ifndef ALM_SESSION_SESSION_STATE_H
+#define ALM_SESSION_SESSION_STATE_H
+
+#include <pthread.h>
+
+#include "auth/rights.h"
+#include "base/access.h"
+#include "base/conf.h"
+#include "base/lookup.h"
+#include "session/core/requests.h"
+#include "session/session.h"
+#include "session/statement/plan_cache.h"
+#include "time/zone.h"
+
+struct alm_db {
+    const alm_io *io;
+    const struct alm_conf *conf;
+    char root[4096];
+    char archive[8192]; /* of the log; "": none */
+    alm_storage *storage;
+    alm_registry *registry;
+    alm_workers *workers;
+    alm_zones *zones;
+    alm_mem mem;   /* all queries */
+    alm_mem users; /* those of users, not of the built-in admin; part of mem */
+    struct {
+        pthread_mutex_t lock;
+        struct alm_account *first; /* of each user with a session */
+        int64_t max_bytes, max_files, max_symbols;
+        alm_mem symbols; /* of users without an account */
+    } accounts;
+    struct {
+        pthread_mutex_t lock;
+        struct alm_cursor *first; /* by alm_cursor.held_next */
+    } statements; /* that hold memory: those that run, and cursors with rows to come */
+    alm_requests requests;
+    alm_plan_cache plans;
+    int64_t query_mem_bytes;
+    int64_t
+        ram_bytes; /* that this process may use; processors too: when the settings were last read */
+    uint32_t processors;
+    _Atomic uint64_t next_statement;
+    alm_db_counters counters;
+    atomic_bool stopping;
+    pthread_mutex_t lock;
+    alm_session *sessions;
+    int32_t n_sessions;
+    int64_t started_us;              /* wall clock */
+    const alm_cookies *cookies;      /* who keeps sessions of HTTP; NULL: nobody */
+    struct alm_copy_jobs *copy_jobs; /* imports by COPY FROM a file */
+    struct alm_exports *exports;     /* exports by COPY TO a file */
+    struct {
+        pthread_mutex_t lock; /* one at a time */
+        alm_reload_fn run;
+        void *arg;
+    } reload;
+    struct alm_refreshers *refreshers; /* NULL: they do not run */
+    struct {
+        pthread_mutex_t lock;
+        struct alm_refresh_run *first;
+    } refreshes; /* that run: statement/matview.h */
+    struct {
+        pthread_mutex_t lock;
+        alm_acl *acl; /* the newest that was looked at, or NULL */
+        bool is_made;
+        struct alm_audit_log *audit;
+        alm_token *transient; /* access/transient.c: by hash; entity: malloc */
+        size_t n_transient;
+        _Atomic uint64_t version;  /* goes up with what decides about logins and is no record */
+        struct alm_logins *logins; /* access/login.c */
+        struct alm_oidc *oidc;     /* users of the identity provider; NULL: there are none */
+    } access;
+};
+
+enum {
+    ALM_SETTINGS_MAX = 64,
+    ALM_SETTINGS_OWN_MAX = 100,
+    ALM_SETTINGS_ALL_MAX = ALM_SETTINGS_MAX + ALM_SETTINGS_OWN_MAX
+};
+
+/* See settings.c. */
+typedef struct alm_settings {
+    char *now[ALM_SETTINGS_ALL_MAX], *start[ALM_SETTINGS_ALL_MAX];
+    char *own
+        [ALM_SETTINGS_OWN_MAX]; /* names that the client has made up; behind those of the table */
+    uint32_t n_own;
+    struct alm_setting_undo *undo; /* of the transaction, newest last */
+    size_t n_undo, undo_cap;
+    uint64_t version;   /* goes up with every change */
+    uint64_t forgotten; /* the version that alm_session_forget_settings left */
+} alm_settings;
+
+/* The statement that runs, or ran last, for others to see. */
+typedef struct alm_activity {
+    pthread_mutex_t lock;
+    int64_t begin_us; /* wall clock */
+    char text[1024];  /* its beginning */
+    bool fixed;       /* it stays: what the session runs is part of that */
+    char application[64];
+    uint64_t settings_version; /* that `application` is of */
+} alm_activity;
+
+struct alm_session {
+    alm_db *db;
+    alm_session *prev, *next;
+    char user[ALM_ENTITY_NAME_MAX + 1];
+    const char *identity;              /* of who, or user; others read it with activity.lock */
+    alm_principal *who;                /* NULL: access control does not ask */
+    alm_principal *assumed;            /* service account, or NULL */
+    alm_rights *rights;                /* of the one or the other; NULL: not looked up yet */
+    struct alm_credential *credential; /* of a user of the provider; or NULL */
+    bool renews;                       /* a job: it asks the provider itself (alm_session_renew) */
+    int64_t answer_until_ns, answer_asked_ns;
+    uint64_t answer_forgets;
+    alm_seen seen; /* that `rights` are of */
+    uint64_t turn; /* goes up when `rights` may be others */
+    bool
+        by_identity; /* with `rights`: his name reads as one of the house, so current_user() gives his identity */
+    char plan_key[ALM_ENTITY_NAME_MAX +
+                  60]; /* user, groups and epoch of `rights`, as plans are kept by; "": NULL */
+    char protocol[16];
+    int32_t pid; /* of the connection; 0: it has none */
+    alm_ends ends;
+    int64_t since_us; /* wall clock when it began */
+    alm_activity activity;
+    int64_t brief_ns;         /* alm_session_brief: until when; 0: any time */
+    atomic_bool cancel, gone; /* gone: for good */
+    atomic_bool
+        gives_way; /* its cursors that stand still release their memory (mem.gives_way) at the next look */
+    uint32_t n_held;            /* of its cursors, in db->statements; by its lock */
+    atomic_bool ended;          /* by somebody: alm_session_is_ended */
+    _Atomic int halted;         /* an alm_status: alm_session_halt */
+    _Atomic uint64_t statement; /* number of the one that runs, 0: none */
+    bool of_users; /* what it runs is for users, whom it is not: no memory of the administrator's */
+    struct alm_account *account; /* NULL: its memory is of no user's */
+    uint64_t last_statement;
+    struct alm_cursor *open;        /* cursors with rows to come, the one that ran last first */
+    uint8_t by;                     /* ALM_BY_HTTP ...: of db->counters */
+    uint64_t seed;                  /* of its statements' seeds */
+    int64_t timeout_ms;             /* 0: configured default */
+    int64_t timeout_max_ms;         /* instead of query.timeout; 0: that itself */
+    int64_t idle_ms, idle_block_ms; /* 0: no limit */
+    bool read_only, no_blocks, streams;
+    const char *reads_only;           /* why nothing but reading is run; NULL: it is */
+    bool exports;                     /* rows of this request are a file for the client: /exp */
+    bool copies;                      /* rows are a file of the server: the SELECT of a COPY TO */
+    bool interface_read_only;         /* nobody may write here: pg.security.readonly */
+    bool default_read_only;           /* default_transaction_read_only */
+    bool tx_read_only;                /* the transaction that is open */
+    bool tx_looked;                   /* it has run a statement that reads or writes */
+    bool implicit;                    /* statements outside of a block are one transaction */
+    _Atomic char tx_state;            /* others list it */
+    struct alm_savepoint *savepoints; /* of the block, newest first */
+    int32_t n_savepoints;
+    uint64_t savepoint_clock; /* how many there have been */
+    uint64_t went_back;       /* clock of the savepoint that ROLLBACK TO named last */
+    alm_txn
+        *txn; /* open transaction that has written, or NULL: of the block, or the implicit one */
+    struct alm_txn_commit_run *commit; /* under way; NULL: none */
+    alm_request_user *requests;        /* joined, or NULL */
+    alm_mem mem;                       /* prepared statements and settings */
+    alm_arena arena;
+    alm_settings settings;
+    alm_session_list_fn list; /* of the protocol, or NULL */
+    void *list_arg;
+    alm_error err;
+};
+
+struct alm_prepared {
+    alm_session *session;
+    alm_mem mem;
+    alm_arena arena;
+    alm_str text;
+    alm_stmt *stmt;
+    alm_kept_plan *origin; /* owns text and stmt, which was never parsed here; NULL: they are own */
+    alm_kept_plan *kept;   /* plan of the last execution, or NULL */
+    bool keeps;            /* its plan may be kept, as far as the text says */
+    bool again;            /* the text has come before */
+    bool planned;          /* once, here */
+    bool no_template;      /* one was tried in vain */
+    uint32_t pause;        /* executions for which no plan is kept: those before did not hold */
+    bool plain_values;     /* alm_prepared_is_values */
+    bool ran;
+    bool yielded; /* its next execution is the last one, elsewhere */
+    int64_t parse_ns;
+    int64_t nodes;            /* of the tree, without rows of VALUES; 0: it was not parsed */
+    const int32_t *param_pos; /* of alm_describe */
+    uint32_t n_param_pos;
+};
+
+/* Are statements part of a transaction that goes on behind them? */
+static inline bool alm_in_transaction(const alm_session *s)
+{
+    return s->tx_state == 'T' || (s->tx_state == 'I' && s->implicit);
+}
+
+struct alm_cursor {
+    alm_session *session;
+    alm_cursor *open_next; /* of session->open */
+    bool is_open;
+    alm_cursor *held_prev, *held_next; /* of db->statements, by its lock */
+    bool is_held;
+    int64_t way_ns; /* with that lock: when mem.gives_way was set */
+    alm_mem mem;
+    alm_arena arena;
+    alm_ctx cx;
+    alm_lookup lookup;
+    struct alm_account
+        *maker_account;     /* of who made the view that is refreshed; NULL: the session's counts */
+    alm_prepared *prepared; /* what alm_execute was given; NULL: nothing */
+    alm_access access;
+    alm_rights *rights;            /* what cx->access asks; NULL: everything is allowed */
+    alm_seen seen;                 /* when the questions were answered last */
+    uint64_t turn;                 /* of the session, then */
+    const char *definer_of;        /* view whose definer is asked; NULL: the session's user is */
+    const struct alm_asked *asked; /* that were answered with yes: standing.h */
+    alm_snapshot *snapshot;
+    int64_t snapshot_bytes; /* charged to `mem` for a snapshot of the open transaction */
+    alm_plan *plan;
+    alm_kept_plan *kept;      /* owns `plan`; NULL: the arena does */
+    alm_exec *exec;           /* NULL, of a plan: it yielded, and is opened anew */
+    _Atomic int64_t yield_ns; /* cx.yield_ns points here, and so do those of helpers */
+    bool yielded;
+    int64_t rows_given,
+        rows_to_pass; /* in batches; of these the cursor that starts over passes over */
+    alm_plan_col *cols;
+    uint32_t n_cols;
+    int32_t ts_col;
+    bool has_rows;
+    struct alm_returned *returned,
+        *last_returned;     /* RETURNING: rows that were not handed out yet */
+    uint32_t returned_from; /* their first column in the plan */
+    bool returns;
+    alm_batch *ready; /* result that is made at once (EXPLAIN, SHOW x), handed out piece by piece */
+    uint32_t ready_row;
+    alm_copy_stream *stream;                /* of COPY, or NULL */
+    struct alm_copy_in *copy_in;            /* COPY FROM STDIN, or NULL */
+    struct alm_pq_request *parquet_request; /* of COPY TO STDOUT (FORMAT parquet), or NULL */
+    struct alm_pq_writer *parquet;          /* its writer, once rows are asked for */
+    int64_t affected;
+    const char *tag;
+    alm_notice *notices, *last_notice;
+    uint64_t statement;
+    int64_t compile_ns, execute_ns;
+    bool counted, failed; /* it is one of those that db->counters has; it ended by an error */
+    int64_t map_faults;   /* of all, when the statement began */
+};
+
+/* account.c. Memory of the statements of one user. */
+typedef struct alm_account alm_account;
+void alm_accounts_init(alm_db *db);
+void alm_accounts_deinit(alm_db *db);
+void alm_accounts_limit(alm_db *db); /* the settings have changed */
+/* New symbols of the cursor count for the user of that alm_maker, and not for the session's, until alm_account_leave_maker; 0: for no
+ * user. */
+ALM_NODISCARD alm_status alm_account_join_maker(struct alm_cursor *c, uint64_t maker);
+void alm_account_leave_maker(struct alm_cursor *c);
+/* The session's user is another now. */
+void alm_account_change(alm_session *s);
+void alm_account_leave(alm_session *s);
+/* From here to alm_statement_release its memory counts among those that can give way. */
+void alm_statement_hold(alm_cursor *c);
+void alm_statement_release(alm_cursor *c);
+
+void alm_db_look_at_machine(alm_db *db);
+int64_t alm_session_timeout_ms(const alm_session *s); /* of its next statement; 0: none */
+
+/* statement/prepared.c. alm_look_end of a statement of that text; what took too long is a line of the log. */
+void alm_statement_looked(alm_str text);
+/* The tree of a statement whose plan was found by its text. */
+ALM_NODISCARD alm_status alm_prepared_parse(alm_ctx *cx, alm_prepared *p);
+/* statement/select.c. Plans the SELECT, or takes the plan that is kept, and opens it. */
+ALM_NODISCARD alm_status alm_run_prepared(alm_cursor *c, alm_param *params, uint32_t n);
+/* What the operators of every plan are given, so that SELECT and statements that write read the same rows. */
+alm_exec_env alm_db_exec_env(const alm_db *db, alm_snapshot *snapshot);
+/* Operators for c->plan, at their first row. */
+ALM_NODISCARD alm_status alm_cursor_open_plan(alm_cursor *c);
+
+/* Ends the statement of that number, or that on the connection of that number. A read-only session may end
+ * those of its user. */
+alm_cancelled alm_activity_cancel(const alm_session *me, int64_t number, bool of_connection);
+/* Context of one execution: arena, limits, clock, cancel flag of the session. */
+void alm_cursor_context(alm_cursor *c);
+/* The same, with a number of its own: what runs from here on can be cancelled. */
+void alm_cursor_begin(alm_cursor *c);
+/* It does not run any more; its arena goes. */
+void alm_cursor_over(alm_cursor *c);
+/* Command tag of its kind, "" where the words of the statement tell. */
+const char *alm_stmt_tag(const alm_stmt *stmt);
+/* Copies the context's error to the session; returns its code. */
+alm_status alm_session_failed(alm_session *s, const alm_ctx *cx);
+void alm_plan_env_init(alm_plan_env *env, alm_cursor *c, alm_param *params, uint32_t n_params);
+/* Rows of one plan run to the end and handed to `sink`. */
+alm_status alm_run_plan(alm_cursor *c, const alm_plan *plan, alm_snapshot *snapshot,
+                        alm_status (*sink)(alm_ctx *cx, void *arg, const alm_batch *batch),
+                        void *arg);
+/* One STRING column with n texts as the cursor's result. */
+alm_status alm_cursor_texts(alm_cursor *c, const char *column, const char *const *texts, size_t n);
+
+alm_status alm_run_select(alm_cursor *c, alm_select *select, alm_param *params, uint32_t n);
+alm_status alm_run_explain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+/* New values of n_set columns and then the position of the row, as the plan of an UPDATE gives them,
+ * to the update; n_set == 0: the rows of a DELETE. */
+alm_status alm_run_update_plan(alm_cursor *c, const alm_plan *plan, const alm_table *table,
+                               uint32_t n_set, alm_update *update);
+/* Catalogue changes are refused in a block that has written, and commit an implicit transaction. */
+alm_status alm_outside_block(alm_cursor *c, const alm_stmt *stmt);
+/* Commits an implicit transaction before a statement that cannot go on with it. */
+alm_status alm_commit_before(alm_cursor *c);
+/* What it reads is kept for it from now on, as long as storage.snapshot.age.max says. */
+void alm_cursor_ages(alm_cursor *c);
+/* A load reads nothing from here on but how *table (NULL: none) is made: no files are kept for it, however long its client sends. */
+ALM_NODISCARD alm_status alm_cursor_keeps_table(alm_cursor *c, const alm_table **table);
+/* A newer snapshot. Plans made on the one before must not be used any more. */
+alm_status alm_cursor_look_again(alm_cursor *c);
+alm_status alm_run_alter(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+/* statement/view.c */
+alm_status alm_run_create_view(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_drop_view(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_alter_matview(alm_cursor *c, const alm_stmt *stmt, alm_param *params,
+                                 uint32_t n);
+/* After a change of the catalogue: columns and validity of the views that read what changed. */
+alm_status alm_views_settle(alm_cursor *c, alm_stmt_kind kind);
+/* statement/matview.c: REFRESH, and the thread that refreshes by itself. */
+alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_refresher_start(alm_ctx *cx, alm_db *db);
+void alm_refresher_stop(alm_db *db);
+/* statement/backup.c */
+alm_status alm_run_backup(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_checkpoint(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+/* ALTER TABLE on what the cursor sees, with records of the catalogue; ALM_E_STALE: look again. */
+ALM_NODISCARD alm_status alm_alter_with(alm_cursor *c, const alm_stmt *stmt,
+                                        const alm_records_change *records);
+alm_status alm_run_create_index(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_drop_index(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_comment(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_delete(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_insert(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_copy_from(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_copy_to(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_update(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_create(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_drop(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_truncate(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_rename(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_show(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_set(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_transaction(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_set_transaction(alm_cursor *c, const alm_stmt *stmt, alm_param *params,
+                                   uint32_t n);
+/* Something the client is to hear. */
+void alm_cursor_note(alm_cursor *c, bool warning, const char *sqlstate, const char *format, ...)
+    ALM_PRINTF(4, 5);
+/* IF NOT EXISTS, IF EXISTS: the statement leaves this out. `what`: "table", "view" ... */
+void alm_note_exists(alm_cursor *c, alm_str relation);
+void alm_note_missing(alm_cursor *c, const char *what, alm_str name);
+/* The same of what IF EXISTS named in schemas that are not there. */
+void alm_note_absent(alm_cursor *c, const char *what, const alm_stmt *stmt);
+alm_status alm_run_empty(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+
+/* The query that answers SHOW what; NULL where it is a setting. Fails if it names an unknown table. */
+alm_status alm_show_select(alm_cursor *c, const alm_stmt *stmt, alm_select **out);
+/* Name of the setting that SHOW or SET names, as the table has it ("time zone": TimeZone); else the
+ * words themselves. */
+alm_status alm_setting_name(alm_ctx *cx, alm_str words, const char **out);
+
+/* settings.c. Changes in a transaction are undone with it; local ones end with it. */
+ALM_NODISCARD alm_status alm_setting_change(alm_ctx *cx, alm_session *s, const char *name,
+                                            const char *value, bool local);
+ALM_NODISCARD alm_status alm_settings_reset(alm_ctx *cx, alm_session *s); /* RESET ALL */
+size_t alm_settings_mark(const alm_session *s);
+void alm_settings_back_to(alm_session *s, size_t mark);
+void alm_settings_commit(alm_session *s);
+void alm_settings_deinit(alm_session *s);
+/* A block or an implicit transaction begins: in the mode of the session. */
+void alm_transaction_begins(alm_session *s);
+ALM_NODISCARD alm_status alm_transaction_mode(alm_ctx *cx, alm_session *s, bool read_only,
+                                              int32_t pos);
+bool alm_session_refuses_writes(const alm_session *s); /* by mode, not by right */
+
+/* statement/tx.c */
+size_t alm_savepoint_settings(const alm_session *s); /* mark of the newest; 0: none */
+void alm_savepoints_clear(alm_session *s);
+void alm_drop_writes(alm_session *s); /* what the open transaction has written */
+/* After an error in a block: keeps only what ROLLBACK TO its newest savepoint needs. */
+void alm_drop_failed_writes(alm_session *s);
+
+/* Lets functions of this execution ask for settings and object numbers. */
+void alm_cursor_lookup(alm_cursor *c);
+
+/* statement/returning.c. Before a plan runs whose columns from `first` on are those of RETURNING, if the statement has that; again when
+ * it is planned anew. Then each batch; then, when the change is made, the rows. */
+alm_status alm_returning_begin(alm_cursor *c, const alm_stmt *stmt, const alm_plan *plan,
+                               uint32_t first);
+alm_status alm_returning_keep(alm_cursor *c, const alm_batch *batch);
+void alm_returning_next(alm_cursor *c, alm_batch **out);
+int64_t alm_returning_rows(const alm_cursor *c); /* that are still to come */
+
+/* transfer/files.c. Path, bytes and time in us of each file below a folder of the folder of imports, or of exports. */
+typedef enum alm_files_of { ALM_FILES_IMPORTED, ALM_FILES_EXPORTED } alm_files_of;
+alm_status alm_files_texts(alm_ctx *cx, alm_files_of of, const char *folder,
+                           const char *const **cells, size_t *rows);
+/* activity.c. Rows of ALM_ACTIVITY_CELLS texts: statement, connection, begin, user, protocol, state,
+ * text, application, address and port of the client (NULL: none), begin of the session; of two texts: name of an
+ * account of memory, bytes. */
+enum { ALM_ACTIVITY_CELLS = 11 };
+/* Of the text its beginning is kept, without secrets. */
+void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us);
+/* The same for all statements to come. */
+void alm_activity_fix(alm_session *s, alm_str text, int64_t now_us);
+void alm_activity_settings(alm_session *s); /* settings have changed, maybe */
+/* session_list.c */
+alm_status alm_run_drop_session(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_sessions_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
+/* The connection of the PostgreSQL protocol of that number. False: there is none, or the user may not end it. */
+bool alm_session_terminate(alm_session *me, int64_t pid);
+alm_status alm_activity_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
+/* transfer/copy_file.c. Rows of ten texts: time in us, id, table, file, phase, status, message, counts. */
+alm_status alm_copy_jobs_new(alm_ctx *cx, const alm_db *db, struct alm_copy_jobs **out);
+bool alm_copy_jobs_run(struct alm_copy_jobs *jobs); /* does one run still? */
+void alm_copy_jobs_free(struct alm_copy_jobs *jobs);
+alm_status alm_copy_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
+alm_status alm_memory_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
+
+/* The table functions of exec/ in the form sql/ asks for. */
+const alm_source_if *alm_session_sources(void);
+/* Lists for table functions: alm_exec_env.texts. */
+alm_status alm_session_texts(alm_ctx *cx, const char *what, const char *const **cells,
+                             size_t *rows);
+
+#endif

@@ -1,0 +1,463 @@
+/*
+ * prepared.c - statements: parsed once, kept with their own copy of the text; described on demand.
+ *
+ * A plan is made anew for each execution, from the parsed tree, with the parameter values at hand:
+ * constant folding and time intervals then see them. It, or a template of it, may be kept (plan_cache.h); a
+ * statement whose text has a plan there is parsed only if that does not hold any more.
+ */
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/look.h"
+#include "session/access/access.h"
+
+static void prepare_context(alm_session *s, alm_prepared *p, alm_ctx *cx)
+{
+    *cx = (alm_ctx){.arena = &p->arena,
+                    .mem = &p->mem,
+                    .conf = s->db->conf,
+                    .io = s->db->io,
+                    .zones = s->db->zones,
+                    .user = s->user,
+                    .session = s};
+    cx->started_ns = alm_monotonic_ns();
+    cx->timeout_ms = alm_session_timeout_ms(s);
+    cx->deadline_ns = cx->timeout_ms > 0 ? cx->started_ns + cx->timeout_ms * 1000000 : 0;
+    cx->now_ns = s->db->io->wall_ns(s->db->io);
+}
+
+static alm_status parse_text(alm_ctx *cx, alm_prepared *p, alm_str text, size_t *next)
+{
+    if (next == NULL)
+        ALM_TRY(alm_arena_copy(cx, &p->arena, text, &p->text));
+    else
+        p->text = text;
+    size_t offset = next != NULL ? *next : 0;
+    ALM_TRY(alm_sql_parse(cx, p->text, &offset, &p->stmt));
+    if (next != NULL) {
+        *next = offset;
+        return ALM_OK;
+    }
+    if (p->stmt->kind == ALM_STMT_EMPTY)
+        return ALM_OK;
+    size_t rest = offset;
+    alm_stmt *other = NULL;
+    ALM_TRY(alm_sql_parse(cx, p->text, &rest, &other));
+    if (other->kind != ALM_STMT_EMPTY)
+        return alm_fail(cx, ALM_E_SYNTAX, other->pos, "only one statement can be run at a time");
+    return ALM_OK;
+}
+
+static bool is_plain(const alm_ast *ast)
+{
+    while (ast->kind == ALM_AST_CAST || ast->kind == ALM_AST_UNARY)
+        ast = ast->arg[0];
+    switch ((int)ast->kind) {
+    case ALM_AST_NULL:
+    case ALM_AST_BOOL:
+    case ALM_AST_NUMBER:
+    case ALM_AST_STRING:
+    case ALM_AST_PARAM:
+    case ALM_AST_TYPED:
+        return true;
+    case ALM_AST_CALL: /* now(); what has arguments may be anything */
+        return ast->n_args == 0;
+    default:
+        return false;
+    }
+}
+
+/* Does the statement insert literals, parameters and the time, nothing that takes time to compute? */
+static bool has_plain_values(const alm_stmt *stmt)
+{
+    if (stmt->kind != ALM_STMT_INSERT || stmt->select != NULL || stmt->returning != NULL)
+        return false;
+    for (uint32_t r = 0; r < stmt->n_rows; r++)
+        for (uint32_t i = 0; i < stmt->row_lens[r]; i++)
+            if (!is_plain(stmt->rows[r][i]))
+                return false;
+    return true;
+}
+
+bool alm_text_goes_on(alm_str text, size_t at)
+{
+    while (at < text.len && text.ptr[at] != 0 && strchr(" \t\r\n\f\v;", text.ptr[at]) != NULL)
+        at++;
+    return at < text.len;
+}
+
+alm_status alm_prepared_parse(alm_ctx *cx, alm_prepared *p)
+{
+    alm_ctx own;
+    alm_stmt *stmt = NULL;
+    size_t offset = 0;
+    if (p->origin == NULL || p->stmt != p->origin->stmt)
+        return ALM_OK;
+    prepare_context(p->session, p, &own);
+    const alm_status st = alm_sql_parse(&own, p->text, &offset, &stmt);
+    if (st == ALM_OK)
+        p->stmt = stmt;
+    else
+        cx->err = own.err;
+    return st;
+}
+
+/* A plan that is kept tells all about its text; does it hold? Execution sees. */
+static bool find_kept(alm_session *s, alm_prepared *p, alm_str text, size_t *next)
+{
+    if (s->db->plans.bytes_max == 0 || (next != NULL && *next != 0))
+        return false; /* behind other statements its places would be others */
+    p->origin = alm_plan_cache_find(
+        &s->db->plans, alm_str_of(s->who != NULL ? s->plan_key : s->user), text, &p->again);
+    p->keeps = p->origin == NULL || !p->origin->hopeless;
+    if (p->origin == NULL)
+        return false;
+    if (!p->keeps) {
+        alm_kept_plan_release(p->origin);
+        p->origin = NULL;
+        return false;
+    }
+    p->kept = alm_kept_plan_retain(p->origin);
+    p->stmt = p->origin->stmt;
+    p->text = p->origin->text;
+    if (next != NULL)
+        *next = p->origin->next;
+    return true;
+}
+
+/* Texts from this length on can be cancelled while they are parsed. */
+enum { LONG_TEXT = 32 << 10 };
+
+/* A statement of that number runs; *before: the one that stands still meanwhile, of a cursor. */
+static void parse_begins(alm_session *s, alm_ctx *cx, alm_str text, uint64_t *before)
+{
+    *before = atomic_load(&s->statement);
+    if (*before == 0)
+        atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
+    alm_activity_begin(s, text, cx->now_ns / 1000);
+    s->last_statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
+    atomic_store(&s->statement, s->last_statement);
+    cx->cancel = &s->cancel;
+}
+
+void alm_statement_looked(alm_str text)
+{
+    enum { SHOWN = 200 };
+    uintptr_t place = 0;
+    const int64_t ms = alm_look_end(&place);
+    if (ms == 0)
+        return;
+    alm_arena arena;
+    const char *shown = NULL;
+    alm_arena_init(&arena, NULL);
+    alm_ctx cx = {.arena = &arena};
+    if (alm_sql_masked(&cx, text, &shown) != ALM_OK) /* it may hold a password */
+        shown = "?";
+    alm_log_warn("look", "%lld ms without a look at the time limit, up to 0x%llx: %.*s",
+                 (long long)ms, (unsigned long long)place, SHOWN, shown);
+    alm_arena_deinit(&arena);
+}
+
+alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared **out)
+{
+    alm_ctx cx;
+    alm_prepared *p = calloc(1, sizeof(*p));
+    if (p == NULL) {
+        s->err = (alm_error){.code = ALM_E_MEMORY, .sql_pos = -1, .msg = "out of memory"};
+        return ALM_E_MEMORY;
+    }
+    p->session = s;
+    p->mem = (alm_mem){.limit_bytes = s->db->query_mem_bytes,
+                       .parent = alm_session_memory(s),
+                       .name = "query",
+                       .setting = "query.memory.max"};
+    alm_arena_init_small(&p->arena, &p->mem);
+    if (find_kept(s, p, text, next)) {
+        *out = p;
+        return ALM_OK;
+    }
+    prepare_context(s, p, &cx);
+    alm_status st = ALM_OK;
+    alm_look_begin();
+    const int64_t limit = s->db->conf != NULL ? s->db->conf->sql_text_max : INT64_C(16) << 20;
+    if ((int64_t)text.len > limit)
+        st = alm_fail(&cx, ALM_E_LIMIT, -1,
+                      "statement of %zu bytes is longer than sql.text.max (%lld)", text.len,
+                      (long long)limit);
+    uint64_t before = 0;
+    const bool is_long = st == ALM_OK && text.len > LONG_TEXT;
+    if (is_long)
+        parse_begins(s, &cx, text, &before);
+    if (st == ALM_OK)
+        st = parse_text(&cx, p, text, next);
+    alm_statement_looked(text);
+    if (is_long)
+        atomic_store(&s->statement, before);
+    p->nodes = cx.nodes;
+    if (st != ALM_OK) {
+        s->last_statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
+        st = alm_session_failed(s, &cx);
+        alm_prepared_free(p);
+        return st;
+    }
+    p->plain_values = has_plain_values(p->stmt);
+    p->keeps = p->keeps && p->stmt->kind == ALM_STMT_SELECT;
+    p->parse_ns = alm_monotonic_ns() - cx.started_ns;
+    *out = p;
+    return ALM_OK;
+}
+
+void alm_prepared_free(alm_prepared *p)
+{
+    if (p == NULL)
+        return;
+    alm_arena_deinit(&p->arena);
+    alm_kept_plan_release(p->kept);
+    alm_kept_plan_release(p->origin);
+    free(p);
+}
+
+int32_t alm_prepared_param_pos(const alm_prepared *p, uint32_t i)
+{
+    return i < p->n_param_pos ? p->param_pos[i] : -1;
+}
+
+alm_stmt_kind alm_prepared_kind(const alm_prepared *p)
+{
+    return p->stmt->kind;
+}
+const char *alm_prepared_text(const alm_prepared *p, size_t *len)
+{
+    *len = p->text.len;
+    return p->text.ptr;
+}
+
+alm_status alm_prepared_shown(alm_ctx *cx, const alm_prepared *p, const char **out)
+{
+    return alm_sql_masked(cx, p->text, out);
+}
+
+void alm_prepared_words(const alm_prepared *p, alm_str *tag, alm_str *rest)
+{
+    const bool words = p->stmt->kind == ALM_STMT_SET;
+    *tag = words ? p->stmt->text : (alm_str){"", 0};
+    *rest = words ? p->stmt->value : (alm_str){"", 0};
+}
+
+const alm_cursor_words *alm_prepared_cursor(const alm_prepared *p)
+{
+    const bool cursor = p->stmt->kind == ALM_STMT_DECLARE_CURSOR || p->stmt->kind == ALM_STMT_FETCH;
+    return cursor ? p->stmt->ext : NULL;
+}
+
+const alm_prepare_words *alm_prepared_prepare(const alm_prepared *p)
+{
+    return p->stmt->kind == ALM_STMT_PREPARE ? p->stmt->ext : NULL;
+}
+
+const alm_execute_words *alm_prepared_execute(const alm_prepared *p)
+{
+    return p->stmt->kind == ALM_STMT_EXECUTE ? p->stmt->ext : NULL;
+}
+
+/* Result columns of statements that return rows without being a SELECT. */
+static alm_status describe_other(alm_ctx *cx, const alm_stmt *stmt, const alm_plan_col **cols,
+                                 uint32_t *n_cols)
+{
+    const alm_copy *copy = stmt->kind == ALM_STMT_COPY_FROM ? stmt->ext : NULL;
+    const bool file = copy != NULL && copy->place != ALM_COPY_AT_STREAM;
+    const bool rows = stmt->kind == ALM_STMT_EXPLAIN || stmt->kind == ALM_STMT_SHOW || file;
+    *cols = NULL;
+    *n_cols = 0;
+    if (!rows)
+        return ALM_OK;
+    alm_plan_col *col = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &col));
+    *col =
+        (alm_plan_col){.name = "QUERY PLAN", .type = stmt->json ? alm_type_json() : ALM_TY(STRING)};
+    if (stmt->kind == ALM_STMT_SHOW)
+        ALM_TRY(alm_setting_name(cx, stmt->what, &col->name));
+    if (file)
+        col->name = copy->place == ALM_COPY_AT_FILE ? "id" : "status";
+    *cols = col;
+    *n_cols = 1;
+    return ALM_OK;
+}
+
+/* INSERT, UPDATE, DELETE; *first: where the columns of RETURNING begin. Plan NULL: another statement. */
+static alm_status describe_change(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                                  alm_plan **plan, uint32_t *first)
+{
+    const alm_table *table = NULL;
+    alm_update_plan *update = NULL;
+    if (stmt->kind == ALM_STMT_INSERT) {
+        ALM_TRY(alm_plan_insert(cx, env, stmt, &table, plan));
+        *first = table->n_cols;
+    } else if (stmt->kind == ALM_STMT_UPDATE) {
+        ALM_TRY(alm_plan_update(cx, env, stmt, &update));
+    } else if (stmt->kind == ALM_STMT_DELETE) {
+        ALM_TRY(alm_plan_delete(cx, env, stmt, &update));
+    }
+    if (update != NULL) {
+        *plan = update->plan;
+        *first = update->n_set + 1;
+    }
+    return ALM_OK;
+}
+
+static alm_status describe_plan(alm_cursor *c, alm_prepared *p, alm_param *params, uint32_t n,
+                                const alm_plan_col **cols, uint32_t *n_cols)
+{
+    alm_ctx *cx = &c->cx;
+    alm_stmt *stmt = p->stmt;
+    alm_plan_env env;
+    *cols = NULL;
+    *n_cols = 0;
+    ALM_TRY(alm_snapshot_acquire(cx, c->session->db->storage, &c->snapshot));
+    ALM_TRY(alm_cursor_access(c));
+    alm_plan_env_init(&env, c, params, n);
+    alm_plan *plan = NULL;
+    if (stmt->kind == ALM_STMT_SELECT) {
+        if (n == 0 && p->kept != NULL && alm_kept_plan_holds(p->kept, c->snapshot, cx->now_ns)) {
+            *cols = p->kept->plan->cols;
+            *n_cols = p->kept->plan->n_cols;
+            return ALM_OK;
+        }
+        ALM_TRY(alm_prepared_parse(cx, p));
+        stmt = p->stmt;
+        ALM_TRY(alm_plan_select(cx, &env, stmt->select, &plan));
+        *cols = plan->cols;
+        *n_cols = plan->n_cols;
+        return ALM_OK;
+    }
+    if (stmt->kind == ALM_STMT_SHOW) {
+        alm_select *sel = NULL;
+        ALM_TRY(alm_show_select(c, stmt, &sel));
+        if (sel != NULL) {
+            ALM_TRY(alm_plan_select(cx, &env, sel, &plan));
+            *cols = plan->cols;
+            *n_cols = plan->n_cols;
+            return ALM_OK;
+        }
+    }
+    if (stmt->kind == ALM_STMT_ACL && ((const alm_acl_words *)stmt->ext)->verb == ALM_ACL_ADD_TOKEN)
+        return alm_token_cols(cx, stmt->ext, cols, n_cols);
+    if (n > 0 && stmt->select != NULL &&
+        (stmt->kind == ALM_STMT_DECLARE_CURSOR || stmt->kind == ALM_STMT_EXECUTE))
+        return alm_plan_select(cx, &env, stmt->select, &plan);
+    if (n > 0 || stmt->returning != NULL) {
+        uint32_t first = 0;
+        ALM_TRY(describe_change(cx, &env, stmt, &plan, &first));
+        if (plan != NULL && stmt->returning != NULL) {
+            *cols = plan->cols + first;
+            *n_cols = plan->n_cols - first;
+            return ALM_OK;
+        }
+    }
+    return describe_other(cx, stmt, cols, n_cols);
+}
+
+/* Results are copied to the prepared statement, which outlives the planning. */
+static alm_status keep_description(alm_ctx *cx, alm_prepared *p, const alm_param *params,
+                                   uint32_t n, const alm_plan_col *from, uint32_t n_from,
+                                   const alm_type **types, const alm_plan_col **cols)
+{
+    alm_type *kept = NULL;
+    int32_t *pos = NULL;
+    alm_plan_col *kept_cols = NULL;
+    ALM_TRY(ALM_NEWN(cx, &p->arena, n + 1, &kept));
+    ALM_TRY(ALM_NEWN(cx, &p->arena, n + 1, &pos));
+    for (uint32_t i = 0; i < n; i++) {
+        kept[i] = params[i].type;
+        pos[i] = params[i].pos;
+    }
+    p->param_pos = pos;
+    p->n_param_pos = n;
+    ALM_TRY(ALM_NEWN(cx, &p->arena, n_from + 1, &kept_cols));
+    for (uint32_t i = 0; i < n_from; i++) {
+        kept_cols[i] = from[i];
+        ALM_TRY(alm_arena_zstr(cx, &p->arena, alm_str_of(from[i].name), &kept_cols[i].name));
+    }
+    *types = kept;
+    *cols = kept_cols;
+    return ALM_OK;
+}
+
+static void describe_over(alm_cursor *c)
+{
+    if (c->snapshot != NULL)
+        alm_snapshot_release(c->snapshot);
+    c->snapshot = NULL;
+    alm_cursor_access_over(c);
+    alm_arena_deinit(&c->arena);
+}
+
+/*
+ * Clients call every time a timestamp. Where the statement wants nanoseconds the parameter is one of these:
+ * a cast would make null of a time beyond their range. Elsewhere, and when the statement cannot be described
+ * without what the client says, it is what the client says.
+ */
+static void find_nanoseconds(alm_session *s, alm_prepared *p, alm_param *list, uint32_t n)
+{
+    alm_cursor c = {.session = s, .ts_col = -1};
+    alm_param *open = NULL;
+    const alm_plan_col *cols = NULL;
+    uint32_t n_cols = 0, times = 0;
+    alm_cursor_context(&c);
+    atomic_store_explicit(&c.yield_ns, s->brief_ns, memory_order_relaxed);
+    alm_status st = ALM_NEWN(&c.cx, &c.arena, n + 1, &open);
+    for (uint32_t i = 0; st == ALM_OK && i < n; i++) {
+        const bool time = list[i].type.id == ALM_T_TIMESTAMP;
+        open[i].type = time ? ALM_TY(NONE) : list[i].type;
+        times += time;
+    }
+    if (st == ALM_OK && times > 0)
+        st = describe_plan(&c, p, open, n, &cols, &n_cols);
+    for (uint32_t i = 0; st == ALM_OK && times > 0 && i < n; i++)
+        if (list[i].type.id == ALM_T_TIMESTAMP && open[i].type.id == ALM_T_TIMESTAMP_NS)
+            list[i].type = open[i].type;
+    describe_over(&c);
+}
+
+alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given, uint32_t n_given,
+                        const alm_type **params, uint32_t *n_params, const alm_plan_col **cols,
+                        uint32_t *n_cols)
+{
+    alm_cursor c = {.session = s, .ts_col = -1};
+    const uint32_t n = ALM_MAX(p->stmt->n_params, n_given);
+    if (atomic_load(&s->statement) == 0) /* a cancel was for the statement before */
+        atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
+    alm_cursor_context(&c);
+    atomic_store_explicit(&c.yield_ns, s->brief_ns, memory_order_relaxed);
+    alm_param *list = NULL;
+    const alm_plan_col *found = NULL;
+    uint32_t n_found = 0;
+    alm_look_begin();
+    alm_status st = ALM_NEWN(&c.cx, &c.arena, n + 1, &list);
+    for (uint32_t i = 0; st == ALM_OK && i < n_given; i++)
+        list[i].type = given[i];
+    if (st == ALM_OK)
+        find_nanoseconds(s, p, list, n);
+    if (st == ALM_OK)
+        st = describe_plan(&c, p, list, n, &found, &n_found);
+    if (st == ALM_OK)
+        st = keep_description(&c.cx, p, list, n, found, n_found, params, cols);
+    alm_statement_looked(p->text);
+    if (st == ALM_OK) {
+        *n_params = n;
+        *n_cols = n_found;
+    } else if (
+        s->brief_ns !=
+        0) { /* it yields, or is asked for early: whoever needs the answer asks again, and fails */
+        s->err = c.cx.err;
+    } else {
+        st = alm_session_failed(s, &c.cx);
+    }
+    describe_over(&c);
+    return st;
+}
+
+int64_t alm_prepared_bytes(const alm_prepared *p)
+{
+    return (int64_t)sizeof(*p) + atomic_load(&p->mem.used_bytes);
+}

@@ -1,0 +1,36 @@
+/* export_job.h - one export: its query runs, its rows become files. Private to session/ (export.h). */
+#ifndef ALM_SESSION_EXPORT_JOB_H
+#define ALM_SESSION_EXPORT_JOB_H
+
+#include "codec/parquet/request.h"
+#include "session/core/session_state.h"
+#include "session/transfer/copy_jobs.h"
+
+typedef struct alm_export_job {
+    struct alm_export_job *next; /* older */
+    alm_db *db;
+    char id[17];
+    const char *query, *label,
+        *path;         /* label: the table, or the query; path: below the folder of exports */
+    const char *owner; /* whose it is: identity of the session that asked */
+    bool secured;      /* access control is on: only files that this owner exported are replaced */
+    bool any;          /* the owner is an administrator and may replace any file */
+    alm_partition_by by; /* a file for each; NONE: one file */
+    alm_pq_request request;
+    alm_arena arena;      /* of the texts */
+    alm_session *session; /* while it runs */
+    atomic_bool cancel;
+    alm_copy_state state;
+    int64_t start_us, end_us;
+    int64_t rows, files;
+    char message[1024];
+} alm_export_job;
+
+/* To the end; `told` hears how far it is. On an error nothing of it is left. */
+alm_status alm_export_job_run(alm_export_job *job,
+                              void (*told)(void *arg, int64_t rows, int64_t files), void *arg,
+                              alm_error *err);
+/* What exports before a crash have left. */
+void alm_export_clear(const alm_db *db);
+
+#endif

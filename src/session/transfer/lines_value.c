@@ -1,0 +1,387 @@
+/*
+ * lines_value.c - which value of the line protocol goes into which column, and how.
+ *
+ * Ranges      Integers are checked against the column, decimals must not lose digits. Infinity and NaN are
+ *             null. Texts that do not read as the type of the column are refused, an empty one is null
+ *             where the type is not text.
+ */
+#include "session/transfer/lines_value.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/conf.h"
+#include "base/number.h"
+#include "base/utf8.h"
+#include "type/array.h"
+#include "type/decimal.h"
+
+typedef struct sink {
+    alm_ctx *cx;
+    alm_arena *texts;
+    const alm_ilp_field *f;
+    alm_type type;
+    void *at;
+    char *room;
+    const char **why;
+} sink;
+
+static const char *const KIND_NAMES[ALM_ILP_KINDS] = {
+    [ALM_ILP_SYMBOL] = "SYMBOL",   [ALM_ILP_LONG] = "INTEGER",    [ALM_ILP_DOUBLE] = "FLOAT",
+    [ALM_ILP_BOOLEAN] = "BOOLEAN", [ALM_ILP_STRING] = "STRING",   [ALM_ILP_TIME] = "TIMESTAMP",
+    [ALM_ILP_LONG256] = "LONG256", [ALM_ILP_DECIMAL] = "DECIMAL", [ALM_ILP_ARRAY] = "ARRAY"};
+
+/* The type of that name, one of the choices of a setting. */
+static alm_type type_named(const char *name)
+{
+    static const struct {
+        const char *name;
+        uint8_t id;
+    } rows[] = {{"DOUBLE", ALM_T_DOUBLE},       {"FLOAT", ALM_T_FLOAT},
+                {"LONG", ALM_T_LONG},           {"INT", ALM_T_INT},
+                {"SHORT", ALM_T_SHORT},         {"BYTE", ALM_T_BYTE},
+                {"TIMESTAMP", ALM_T_TIMESTAMP}, {"TIMESTAMP_NS", ALM_T_TIMESTAMP_NS}};
+    for (size_t i = 0; i < ALM_COUNT(rows); i++)
+        if (alm_str_ieq(alm_str_of(name), alm_str_of(rows[i].name)))
+            return (alm_type){.id = rows[i].id};
+    return ALM_TY(NONE);
+}
+
+alm_type alm_line_time_type(const struct alm_conf *conf, char unit)
+{
+    return unit == 'n' ? ALM_TY(TIMESTAMP_NS)
+                       : type_named(conf->line_timestamp_default_column_type);
+}
+
+alm_type alm_line_type(const struct alm_conf *conf, const alm_ilp_field *f)
+{
+    switch ((alm_ilp_kind)f->kind) {
+    case ALM_ILP_SYMBOL:
+        return ALM_TY(SYMBOL);
+    case ALM_ILP_LONG:
+        return type_named(conf->line_integer_default_column_type);
+    case ALM_ILP_DOUBLE:
+        return type_named(conf->line_float_default_column_type);
+    case ALM_ILP_BOOLEAN:
+        return ALM_TY(BOOLEAN);
+    case ALM_ILP_STRING:
+        return ALM_TY(VARCHAR);
+    case ALM_ILP_TIME:
+        return alm_line_time_type(conf, f->unit);
+    case ALM_ILP_LONG256:
+        return ALM_TY(LONG256);
+    case ALM_ILP_ARRAY:
+        return alm_type_array(f->dims);
+    case ALM_ILP_DECIMAL:
+    case ALM_ILP_KINDS:
+        break;
+    }
+    return ALM_TY(NONE);
+}
+
+static alm_status refuse(const sink *s)
+{
+    const char *from = s->f->kind == ALM_ILP_ARRAY ? alm_type_name(alm_type_array(s->f->dims))
+                                                   : KIND_NAMES[s->f->kind];
+    (void)snprintf(s->room, ALM_LINE_WHY_MAX,
+                   "cast error from protocol type: %s to column type: %s", from,
+                   alm_type_name(s->type));
+    *s->why = s->room;
+    return ALM_OK;
+}
+
+static alm_status bad_text(const sink *s, alm_str text)
+{
+    (void)snprintf(s->room, ALM_LINE_WHY_MAX, "value error: '%.*s' is no %s",
+                   (int)ALM_MIN(text.len, (size_t)60), text.ptr, alm_type_name(s->type));
+    *s->why = s->room;
+    return ALM_OK;
+}
+
+static alm_status put_text(const sink *s, alm_str text)
+{
+    alm_str kept = text;
+    if (text.len > ALM_VIEW_INLINE)
+        ALM_TRY(alm_arena_copy(s->cx, s->texts, text, &kept));
+    if (kept.ptr == NULL)
+        kept.ptr = ""; /* an empty text is not null */
+    *(alm_view *)s->at = alm_view_of(kept);
+    return ALM_OK;
+}
+
+/* ---------------------------------------------------------------------- numbers */
+
+static alm_status out_of_bounds(const sink *s)
+{
+    (void)snprintf(s->room, ALM_LINE_WHY_MAX,
+                   "line protocol value: %lld is out bounds of column type: %s", (long long)s->f->i,
+                   alm_type_name(s->type));
+    *s->why = s->room;
+    return ALM_OK;
+}
+
+static alm_status beyond_float(const sink *s)
+{
+    (void)snprintf(s->room, ALM_LINE_WHY_MAX,
+                   "line protocol value: %g is out bounds of column type: FLOAT", s->f->f);
+    *s->why = s->room;
+    return ALM_OK;
+}
+
+#define PUT(T, value)                                                                              \
+    do {                                                                                           \
+        const T put_ = (T)(value);                                                                 \
+        memcpy(s->at, &put_, sizeof put_);                                                         \
+        return ALM_OK;                                                                             \
+    } while (0)
+
+static alm_status put_decimal(const sink *s, alm_i256 x, uint32_t scale)
+{
+    alm_i256 scaled;
+    if (alm_decimal_rescale(x, scale, s->type.s, ALM_ROUND_EXACT, &scaled) &&
+        alm_decimal_fits(scaled, s->type.p)) {
+        alm_decimal_store(s->type, scaled, s->at);
+        return ALM_OK;
+    }
+    char text[ALM_DECIMAL_TEXT_MAX];
+    const int n = (int)alm_decimal_format(x, scale, text);
+    (void)snprintf(s->room, ALM_LINE_WHY_MAX,
+                   "value error: converting %.*s to %s will result in loss of precision", n, text,
+                   alm_type_name(s->type));
+    *s->why = s->room;
+    return ALM_OK;
+}
+
+static alm_status put_long(const sink *s)
+{
+    const int64_t v = s->f->i;
+    switch (s->type.id) {
+    case ALM_T_BYTE:
+        if (v < INT8_MIN || v > INT8_MAX)
+            return out_of_bounds(s);
+        PUT(int8_t, v);
+    case ALM_T_SHORT:
+        if (v < INT16_MIN || v > INT16_MAX)
+            return out_of_bounds(s);
+        PUT(int16_t, v);
+    case ALM_T_INT:
+        if (v == ALM_LONG_NULL)
+            PUT(int32_t, ALM_INT_NULL);
+        if (v <= INT32_MIN || v > INT32_MAX)
+            return out_of_bounds(s);
+        PUT(int32_t, v);
+    case ALM_T_LONG:
+    case ALM_T_DATE:
+    case ALM_T_TIMESTAMP:
+    case ALM_T_TIMESTAMP_NS:
+        PUT(int64_t, v);
+    case ALM_T_FLOAT:
+        PUT(float, v == ALM_LONG_NULL ? __builtin_nanf("") : (float)v);
+    case ALM_T_DOUBLE:
+        PUT(double, v == ALM_LONG_NULL ? __builtin_nan("") : (double)v);
+    case ALM_T_DECIMAL:
+        if (v == ALM_LONG_NULL) {
+            alm_value_set_null(s->type, s->at);
+            return ALM_OK;
+        }
+        return put_decimal(s, alm_i256_of(v), 0);
+    default:
+        return refuse(s);
+    }
+}
+
+static alm_status put_double(const sink *s)
+{
+    const double v = s->f->f;
+    alm_i256 x;
+    switch (s->type.id) {
+    case ALM_T_DOUBLE:
+        PUT(double, isfinite(v) ? v : __builtin_nan(""));
+    case ALM_T_FLOAT:
+        if (isfinite(v) && fabs(v) >= 0x1.ffffffp127) /* else it rounds to the greatest float */
+            return beyond_float(s);
+        PUT(float, isfinite(v) ? (float)v : __builtin_nanf(""));
+    case ALM_T_DECIMAL:
+        if (!isfinite(v)) {
+            alm_value_set_null(s->type, s->at);
+            return ALM_OK;
+        }
+        if (!alm_decimal_of_double(v, s->type.s, &x) || alm_decimal_to_double(x, s->type.s) != v)
+            return bad_text(s, s->f->text);
+        return put_decimal(s, x, s->type.s);
+    default:
+        return refuse(s);
+    }
+}
+
+static alm_status put_boolean(const sink *s)
+{
+    switch (s->type.id) {
+    case ALM_T_BOOLEAN:
+    case ALM_T_BYTE:
+    case ALM_T_SHORT:
+    case ALM_T_INT:
+    case ALM_T_LONG:
+    case ALM_T_FLOAT:
+    case ALM_T_DOUBLE:
+        break;
+    default:
+        return refuse(s);
+    }
+    if (s->type.id == ALM_T_BOOLEAN)
+        PUT(uint8_t, s->f->i);
+    if (s->type.id == ALM_T_FLOAT)
+        PUT(float, s->f->i);
+    if (s->type.id == ALM_T_DOUBLE)
+        PUT(double, s->f->i);
+    return put_long(s);
+}
+
+/* ------------------------------------------------------------------------ texts */
+
+static alm_status put_char(const sink *s, alm_str text)
+{
+    if (text.len > 0 && alm_utf8_count_utf16(text) != 1)
+        return bad_text(s, text);
+    PUT(uint16_t, alm_utf8_first_unit(text)); /* empty: null */
+}
+
+static alm_status put_string(const sink *s)
+{
+    const alm_str text = s->f->text;
+    bool good = true;
+    switch (s->type.id) {
+    case ALM_T_VARCHAR:
+    case ALM_T_STRING:
+    case ALM_T_SYMBOL:
+        return put_text(s, text);
+    case ALM_T_CHAR:
+        return put_char(s, text);
+    case ALM_T_GEOHASH:
+    case ALM_T_UUID:
+    case ALM_T_IPV4:
+    case ALM_T_DECIMAL:
+        good = alm_value_scan(s->type, text.len == 0 ? (alm_str){0} : text, s->at) == ALM_SCAN_OK;
+        return good ? ALM_OK : bad_text(s, text);
+    default:
+        return refuse(s);
+    }
+}
+
+static alm_status put_symbol(const sink *s)
+{
+    return alm_type_is_text(s->type) ? put_text(s, s->f->text) : refuse(s);
+}
+
+/* ------------------------------------------------------------------------ times */
+
+bool alm_line_time(int64_t t, char unit, alm_type type, int64_t *out)
+{
+    static const struct {
+        char unit;
+        int64_t ns;
+    } units[] = {{'n', 1},          {'u', 1000},          {'m', 1000000},
+                 {'s', 1000000000}, {'M', 60000000000LL}, {'h', 3600000000000LL}};
+    const int64_t tick = type.id == ALM_T_TIMESTAMP_NS ? 1
+                         : type.id == ALM_T_TIMESTAMP  ? 1000
+                                                       : 1000000;
+    for (size_t i = 0; i < ALM_COUNT(units); i++) {
+        if (units[i].unit != unit)
+            continue;
+        if (units[i].ns >= tick)
+            return !__builtin_mul_overflow(t, units[i].ns / tick, out);
+        const int64_t by = tick / units[i].ns;
+        *out = t / by - (t % by < 0); /* towards the past, before 1970 too */
+        return true;
+    }
+    return false;
+}
+
+static alm_status put_time(const sink *s)
+{
+    int64_t ticks = ALM_TS_NULL;
+    if (alm_type_info_of(s->type)->cls != ALM_TC_TIME)
+        return refuse(s);
+    if (s->f->i != ALM_LONG_NULL && !alm_line_time(s->f->i, s->f->unit, s->type, &ticks))
+        return bad_text(s, s->f->text);
+    PUT(int64_t, ticks);
+}
+
+/* ----------------------------------------------------------------------- others */
+
+static alm_status put_array(const sink *s)
+{
+    alm_array_out w;
+    uint32_t len[ALM_ARRAY_DIMS_MAX];
+    const size_t head = sizeof *len * s->f->dims;
+    if (s->type.id != ALM_T_ARRAY || s->type.dims != s->f->dims)
+        return refuse(s);
+    memcpy(len, s->f->text.ptr, head);
+    ALM_TRY(alm_array_begin(s->cx, s->texts, -1, s->f->dims, len, &w));
+    if (w.count > 0)
+        memcpy(w.at, s->f->text.ptr + head, w.count * sizeof(double));
+    *(alm_view *)s->at = alm_array_finish(&w);
+    return ALM_OK;
+}
+
+static alm_status put_wide(const sink *s)
+{
+    if (s->type.id != ALM_T_LONG256)
+        return refuse(s);
+    memcpy(s->at, &s->f->wide, sizeof s->f->wide);
+    return ALM_OK;
+}
+
+static alm_status put_fixed_point(const sink *s)
+{
+    if (s->type.id != ALM_T_DECIMAL)
+        return refuse(s);
+    if (!s->f->is_null)
+        return put_decimal(s, s->f->wide, s->f->scale);
+    alm_value_set_null(s->type, s->at);
+    return ALM_OK;
+}
+
+/* SYMBOL takes what is no text by the way it was written; binary numbers by their shortest digits. */
+static alm_status put_as_symbol(const sink *s)
+{
+    char text[ALM_DOUBLE_TEXT_MAX];
+    alm_str t = s->f->text;
+    switch ((alm_ilp_kind)s->f->kind) {
+    case ALM_ILP_BOOLEAN:
+        return put_text(s, s->f->i != 0 ? ALM_STR("t") : ALM_STR("f"));
+    case ALM_ILP_LONG:
+    case ALM_ILP_TIME:
+    case ALM_ILP_LONG256:
+        t.len--; /* the letter of the type */
+        return put_text(s, t);
+    case ALM_ILP_DOUBLE:
+        if (t.len == 0)
+            t = (alm_str){text, alm_double_format(s->f->f, ALM_NUM_DIALECT, text)};
+        return put_text(s, t);
+    case ALM_ILP_SYMBOL:
+    case ALM_ILP_STRING:
+        return put_text(s, t);
+    case ALM_ILP_DECIMAL:
+    case ALM_ILP_ARRAY:
+    case ALM_ILP_KINDS:
+        break;
+    }
+    return refuse(s);
+}
+
+alm_status alm_line_store(alm_ctx *cx, alm_arena *texts, const alm_ilp_field *f, alm_type type,
+                          void *at, char room[ALM_LINE_WHY_MAX], const char **why)
+{
+    static alm_status (*const puts[ALM_ILP_KINDS])(const sink *s) = {
+        [ALM_ILP_SYMBOL] = put_symbol, [ALM_ILP_LONG] = put_long,
+        [ALM_ILP_DOUBLE] = put_double, [ALM_ILP_BOOLEAN] = put_boolean,
+        [ALM_ILP_STRING] = put_string, [ALM_ILP_TIME] = put_time,
+        [ALM_ILP_LONG256] = put_wide,  [ALM_ILP_DECIMAL] = put_fixed_point,
+        [ALM_ILP_ARRAY] = put_array};
+    const sink s = {
+        .cx = cx, .texts = texts, .f = f, .type = type, .at = at, .room = room, .why = why};
+    *why = NULL;
+    return type.id == ALM_T_SYMBOL ? put_as_symbol(&s) : puts[f->kind](&s);
+}

@@ -1,0 +1,183 @@
+/*
+ * correlate_recursion.c - a WITH RECURSIVE over columns of the query around it, made independent of
+ * it (correlate.c): one recursion for all outer rows at once, whose rows say for which of them they
+ * are.
+ *
+ * Carried     What the start carries, and each outer column the step uses. The rows found last (WORKING)
+ *             bring these into the step, so that it never needs the domain for them.
+ * Limit       Each row of the step has to follow from a row found last: otherwise outer rows whose own
+ *             recursion has ended would get more rows as long as another one goes on.
+ */
+#include "sql/bind/correlate.h"
+
+/* ---------------------------------------------------------------------------- the step */
+
+static bool joins_follow(const alm_plan *plan, const alm_plan *recursion);
+
+/* Is there no row without one of those found last? */
+static bool follows(const alm_plan *plan, const alm_plan *recursion)
+{
+    for (;; plan = plan->child[0]) {
+        switch (plan->op) {
+        case ALM_P_WORKING:
+            return plan->working.of == recursion;
+        case ALM_P_JOIN:
+        case ALM_P_SETOP:
+            return joins_follow(plan, recursion);
+        case ALM_P_SHARED:
+            return follows(plan->shared.of, recursion);
+        case ALM_P_GROUP:
+            if (plan->group.n_keys == 0)
+                return false;
+            break;
+        case ALM_P_FILTER:
+        case ALM_P_PROJECT:
+        case ALM_P_SORT:
+        case ALM_P_LIMIT:
+        case ALM_P_WINDOW:
+        case ALM_P_WINDOW_JOIN:
+        case ALM_P_LATEST:
+        case ALM_P_MATERIALISE:
+        case ALM_P_BARRIER:
+            break;
+        case ALM_P_SCAN:
+        case ALM_P_SOURCE:
+        case ALM_P_VALUES:
+        case ALM_P_SAMPLE:
+        case ALM_P_RECURSE:
+        case ALM_P_HORIZON:
+        case ALM_PLAN_OP_COUNT:
+            return false;
+        }
+    }
+}
+
+static bool joins_follow(const alm_plan *plan, const alm_plan *recursion)
+{
+    const bool left = follows(plan->child[0], recursion);
+    if (plan->op == ALM_P_SETOP) {
+        const bool both = plan->setop.kind == ALM_SETOP_UNION_ALL;
+        return left && (!both || follows(plan->child[1], recursion));
+    }
+    switch (plan->join.kind) {
+    case ALM_JOIN_INNER:
+    case ALM_JOIN_CROSS:
+        return left || follows(plan->child[1], recursion);
+    case ALM_JOIN_RIGHT:
+        return follows(plan->child[1], recursion);
+    case ALM_JOIN_FULL:
+    case ALM_JOIN_SPLICE:
+        return left && follows(plan->child[1], recursion);
+    default: /* rows of the left side alone */
+        return left;
+    }
+}
+
+typedef struct reading { /* the rows found last, wherever the step reads them */
+    const alm_dep_ctx *d;
+    const alm_plan *of;
+    const alm_exprs *carried;
+} reading;
+
+static alm_status mark_readers(const reading *r, alm_plan *plan, bool kept)
+{
+    if (plan->op == ALM_P_WORKING && plan->working.of == r->of) {
+        if (kept)
+            return alm_dep_too_hard(r->d, plan, "a WITH over its own rows in a WITH RECURSIVE");
+        plan->working.carried = r->carried;
+    }
+    if (plan->op == ALM_P_SHARED)
+        ALM_TRY(mark_readers(r, plan->shared.of, true));
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        ALM_TRY(mark_readers(r, plan->child[i], kept));
+    return ALM_OK;
+}
+
+/* What recursions around this one bring into its step. */
+static alm_status gather_readers(const alm_dep_ctx *d, const alm_plan *plan, alm_exprs *want)
+{
+    if (plan->op == ALM_P_WORKING && plan->working.carried != NULL)
+        for (uint32_t i = 0; i < plan->working.carried->n; i++)
+            ALM_TRY(alm_exprs_add(d->p->cx, want, plan->working.carried->at[i]));
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        ALM_TRY(gather_readers(d, plan->child[i], want));
+    return ALM_OK;
+}
+
+/* The start carries all that the step will use. */
+static alm_status push_start(const alm_dep_ctx *d, alm_plan *node, alm_exprs *carried)
+{
+    alm_exprs own = {0}, want = {0};
+    alm_dep_gathering g = {d->p->cx, &want, ALM_OK};
+    ALM_TRY(alm_dep_push(d, &node->child[0], &own));
+    ALM_TRY(alm_plan_each_expr(node->child[1], alm_dep_gather_one, &g));
+    ALM_TRY(gather_readers(d, node->child[1], &want));
+    for (uint32_t i = 0; i < own.n + want.n; i++) {
+        alm_expr *e = i < own.n ? own.at[i] : want.at[i - own.n];
+        if (alm_dep_find_outer(carried, e) < 0)
+            ALM_TRY(alm_exprs_add(d->p->cx, carried, e));
+    }
+    return alm_dep_align(d, &node->child[0], node->n_cols, &own, carried);
+}
+
+/* Expressions over the outer plan read what a plan carries. */
+static alm_status land_outer(void *arg, alm_expr *e, alm_expr **out)
+{
+    const alm_dep_landing *l = arg;
+    if (e->kind != ALM_X_COL)
+        return ALM_OK;
+    const int32_t at = alm_dep_find_outer(l->carried, e);
+    ALM_ASSERT(at >= 0);
+    return alm_dep_col_of(l->p, l->child, l->first + (uint32_t)at, out);
+}
+
+/* What the step carries beyond `carried` follows from it: a condition takes its place. */
+static alm_status hold_step(const alm_dep_ctx *d, alm_plan **step, uint32_t n, alm_exprs *own,
+                            const alm_exprs *carried)
+{
+    alm_planner *p = d->p;
+    alm_exprs tests = {0};
+    ALM_TRY(alm_dep_ensure(d, step, own, carried));
+    for (uint32_t i = 0; i < own->n; i++) {
+        alm_expr *args[2] = {NULL, NULL}, *same = NULL;
+        alm_dep_landing l = {p, *step, own, n};
+        if (alm_dep_find_outer(carried, own->at[i]) >= 0)
+            continue;
+        ALM_TRY(alm_dep_col_of(p, *step, n + i, &args[0]));
+        ALM_TRY(alm_expr_map(p->cx, own->at[i], land_outer, &l, &args[1]));
+        ALM_TRY(alm_expr_call(p, "=", (*step)->pos, args, 2, &same));
+        ALM_TRY(alm_exprs_add(p->cx, &tests, same));
+    }
+    return alm_plan_filter(p, step, &tests);
+}
+
+/* ----------------------------------------------------------------------- the recursion */
+
+alm_status alm_dep_push_working(const alm_dep_ctx *d, alm_plan *plan, alm_exprs *carried)
+{
+    const alm_exprs *gets = plan->working.carried;
+    const uint32_t n = plan->n_cols;
+    ALM_ASSERT(gets != NULL);
+    ALM_ASSERT(plan->working.of->n_cols == n + gets->n);
+    ALM_TRY(alm_dep_insert_cols(d->p, plan, n, plan->working.of, n, gets->n));
+    for (uint32_t i = 0; i < gets->n; i++)
+        ALM_TRY(alm_exprs_add(d->p->cx, carried, gets->at[i]));
+    plan->working.carried = NULL;
+    return ALM_OK;
+}
+
+alm_status alm_dep_push_recursion(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
+{
+    alm_plan *node = *plan;
+    const uint32_t n = node->n_cols;
+    alm_exprs own = {0};
+    if (!follows(node->child[1], node))
+        return alm_dep_too_hard(d, node, "a WITH RECURSIVE whose step has rows of its own");
+    ALM_TRY(push_start(d, node, carried));
+    ALM_TRY(alm_dep_insert_cols(d->p, node, n, node->child[0], n, carried->n));
+    const reading r = {d, node, carried};
+    ALM_TRY(mark_readers(&r, node->child[1], false));
+    ALM_TRY(alm_dep_push(d, &node->child[1], &own));
+    ALM_TRY(hold_step(d, &node->child[1], n, &own, carried));
+    return alm_dep_align(d, &node->child[1], n, &own, carried);
+}

@@ -1,0 +1,450 @@
+/*
+ * insert.c - INSERT: VALUES straight into columns, SELECT with casts on top.
+ *
+ * Shapes      VALUES becomes one vector of n_rows elements for each column of the table (const null
+ *             for those not named): thousands of rows cost no expression tree.
+ * Casts       By the rules of assignment (func: alm_assign_fn); what does not fit is an error.
+ */
+#include "base/number.h"
+#include "base/utf8.h"
+#include "sql/plan/access.h"
+#include "time/timestamp.h"
+#include "type/decimal.h"
+#include "type/text.h"
+
+typedef struct insert_map { /* value i goes to table column target[i] */
+    const alm_table *table;
+    uint32_t *target;
+    uint32_t n;
+} insert_map;
+
+static alm_status map_columns(alm_planner *p, const alm_stmt *stmt, const alm_table *table,
+                              insert_map *map)
+{
+    const uint32_t n = stmt->n_insert_cols > 0 ? stmt->n_insert_cols : table->n_cols;
+    bool *seen = NULL;
+    map->table = table;
+    map->n = n;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &map->target));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols + 1, &seen));
+    for (uint32_t i = 0; i < n; i++) {
+        if (stmt->n_insert_cols == 0) {
+            map->target[i] = i;
+            seen[i] = true;
+            continue;
+        }
+        const alm_str name = stmt->insert_cols[i];
+        const int32_t col = alm_table_col(table, name);
+        if (col < 0)
+            return alm_no_column(p->cx, table, name, stmt->insert_pos[i]);
+        if (seen[col])
+            return alm_fail(p->cx, ALM_E_DUPLICATE, stmt->insert_pos[i],
+                            "Duplicate column [name=%.*s]", (int)name.len, name.ptr);
+        seen[col] = true;
+        map->target[i] = (uint32_t)col;
+    }
+    if (table->ts_col >= 0 && !seen[table->ts_col])
+        return alm_fail(p->cx, ALM_E_VALUE, stmt->table_pos,
+                        "insert statement must populate timestamp");
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------- one cell */
+
+static alm_status inconvertible(alm_planner *p, const alm_ast *ast, alm_type from,
+                                const alm_column *col, int32_t pos)
+{
+    const char *text = "";
+    if (ast != NULL)
+        ALM_TRY(alm_ast_name(p->cx, ast, &text));
+    return alm_fail(p->cx, ALM_E_TYPE, pos, "inconvertible types: %s -> %s [from=%s, to=%s]",
+                    alm_type_name(from), alm_type_name(col->type), text, col->name);
+}
+
+bool alm_exact_literal(const alm_ast *ast)
+{
+    alm_i256 value;
+    uint32_t precision = 0, scale = 0;
+    return ast->kind == ALM_AST_NUMBER && ast->text.len > 0 &&
+           ast->text.ptr[ast->text.len - 1] <= '9' &&
+           alm_decimal_parse(ast->text, &value, &precision, &scale);
+}
+
+alm_cast_mode alm_assign_mode(const alm_ast *ast, alm_type to)
+{
+    const bool bytes = to.id == ALM_T_BINARY && ast->kind == ALM_AST_STRING && ast->text.len >= 2 &&
+                       memcmp(ast->text.ptr, "\\x", 2) == 0;
+    /* drivers have no other type for a number with a fraction than float8 */
+    const bool fraction = to.id == ALM_T_DECIMAL && ast->kind == ALM_AST_PARAM;
+    return bytes || fraction ? ALM_CAST_EXPLICIT : ALM_CAST_ASSIGN;
+}
+
+/* Any expression: bound, cast by the rules of assignment, folded. */
+static alm_status cell_expr(alm_planner *p, const alm_ast *ast, const alm_column *col, void *at,
+                            size_t width)
+{
+    alm_expr *e = NULL, *cast = NULL;
+    ALM_TRY(alm_bind_const_for(p, NULL, ast, "a value of INSERT", col->type, &e));
+    ALM_TRY(alm_expr_try_cast(p, e, col->type, alm_assign_mode(ast, col->type), &cast));
+    if (cast == NULL)
+        return inconvertible(p, ast, e->type, col, ast->pos);
+    if (cast->kind != ALM_X_CONST && alm_describing(p) && !alm_expr_has_col(cast))
+        return ALM_OK; /* stays null */
+    if (cast->kind != ALM_X_CONST && p->env->sources != NULL && cast->kind == ALM_X_CALL &&
+        !alm_expr_has_col(cast)) {
+        alm_vec v = {0};
+        ALM_TRY(p->env->sources->constant(p->cx, cast, &v));
+        v.type = col->type;
+        ALM_TRY(alm_expr_const(p->cx, &v, cast->pos, &cast));
+    }
+    if (cast->kind != ALM_X_CONST)
+        return alm_fail(p->cx, ALM_E_ARG, ast->pos, "a value of INSERT must be constant");
+    if (alm_expr_is_null(cast))
+        return ALM_OK;
+    if (alm_is_infinity(cast) && alm_type_info_of(e->type)->cls == ALM_TC_TIME)
+        return alm_fail(p->cx, ALM_E_VALUE, ast->pos, "infinity is no time that can be stored");
+    if (alm_type_has_heap(col->type) || col->type.id == ALM_T_SYMBOL) {
+        const alm_view view = alm_view_of(alm_vec_text(&cast->value, 0));
+        memcpy(at, &view, sizeof view);
+    } else {
+        memcpy(at, cast->value.data, width);
+    }
+    return ALM_OK;
+}
+
+static alm_time_unit unit_of(alm_type t)
+{
+    return t.id == ALM_T_DATE           ? ALM_TIME_MS
+           : t.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
+                                        : ALM_TIME_US;
+}
+
+/* *done is false where the general way must decide. */
+static alm_status cell_string(alm_planner *p, const alm_ast *ast, const alm_column *col, void *at,
+                              bool *done)
+{
+    if (alm_type_is_text(col->type)) {
+        const alm_str text = {ast->text.ptr != NULL ? ast->text.ptr : "", ast->text.len};
+        const alm_view view = alm_view_of(text);
+        memcpy(at, &view, sizeof view);
+        *done = true;
+    } else if (alm_type_info_of(col->type)->cls == ALM_TC_TIME) {
+        int64_t ticks = 0;
+        if (!alm_time_read(ast->text, unit_of(col->type), &ticks))
+            return alm_fail(
+                p->cx, ALM_E_TIME, ast->pos, "inconvertible value: `%.*s` [STRING -> %s]",
+                (int)ALM_MIN(ast->text.len, 200), ast->text.ptr, alm_type_name(col->type));
+        memcpy(at, &ticks, sizeof ticks);
+        *done = true;
+    } else if (col->type.id == ALM_T_BOOLEAN) { /* 't' as drivers write it; others stay refused */
+        *done = alm_value_scan(col->type, ast->text, at) == ALM_SCAN_OK;
+    } else if ((col->type.id == ALM_T_UUID || col->type.id == ALM_T_LONG256) &&
+               alm_value_scan_stored(col->type, ast->text, at) == ALM_SCAN_OK) {
+        *done = true;
+    } else if (col->type.id == ALM_T_GEOHASH || col->type.id == ALM_T_DECIMAL ||
+               col->type.id == ALM_T_LONG256) {
+        const alm_str text = {ast->text.ptr != NULL ? ast->text.ptr : "", ast->text.len};
+        ALM_TRY(alm_value_parse(p->cx, ast->pos, col->type, text, at));
+        *done = true;
+    }
+    return ALM_OK;
+}
+
+static void put_int(alm_type type, int64_t v, void *at, bool *done)
+{
+    const int8_t b = (int8_t)v;
+    const int16_t s = (int16_t)v;
+    const int32_t i = (int32_t)v;
+    *done = true;
+    if (type.id == ALM_T_BYTE && b == v)
+        memcpy(at, &b, sizeof b);
+    else if (type.id == ALM_T_SHORT && s == v)
+        memcpy(at, &s, sizeof s);
+    else if (type.id == ALM_T_INT && i == v && i != ALM_INT_NULL)
+        memcpy(at, &i, sizeof i);
+    else if (v != ALM_LONG_NULL &&
+             (type.id == ALM_T_LONG || alm_type_info_of(type)->cls == ALM_TC_TIME))
+        memcpy(at, &v, sizeof v);
+    else
+        *done = false;
+}
+
+/* Plain decimal numbers without suffixes. For a DECIMAL column they are exact, as written. */
+static alm_status cell_number(alm_planner *p, const alm_ast *ast, bool negative, alm_type type,
+                              void *at, bool *done)
+{
+    const alm_type_class cls = alm_type_info_of(type)->cls;
+    const alm_str text = ast->text;
+    char buf[96];
+    if (text.len == 0 || text.len + 1 >= sizeof buf)
+        return ALM_OK;
+    size_t n = 0;
+    if (negative)
+        buf[n++] = '-';
+    memcpy(buf + n, text.ptr, text.len);
+    const alm_str number = {buf, n + text.len};
+    if (cls == ALM_TC_INTEGER || cls == ALM_TC_TIME) {
+        int64_t v = 0;
+        if (alm_int64_parse(number, &v) == ALM_NUM_OK)
+            put_int(type, v, at, done);
+    } else if (type.id == ALM_T_DOUBLE) {
+        double d = 0;
+        if (alm_double_parse(number, &d) == ALM_NUM_OK) {
+            memcpy(at, &d, sizeof d);
+            *done = true;
+        }
+    } else if (type.id == ALM_T_FLOAT) {
+        float f = 0;
+        if (alm_float_parse(number, &f) == ALM_NUM_OK) {
+            memcpy(at, &f, sizeof f);
+            *done = true;
+        }
+    } else if (type.id == ALM_T_DECIMAL && alm_exact_literal(ast)) {
+        ALM_TRY(alm_value_parse(p->cx, ast->pos, type, number, at));
+        *done = true;
+    }
+    return ALM_OK;
+}
+
+static alm_status put_cell(alm_planner *p, const alm_ast *ast, const alm_column *col, void *at,
+                           size_t width)
+{
+    bool done = false;
+    switch ((int)ast->kind) {
+    case ALM_AST_NULL:
+        return ALM_OK; /* the column is null already */
+    case ALM_AST_STRING:
+        ALM_TRY(cell_string(p, ast, col, at, &done));
+        break;
+    case ALM_AST_NUMBER:
+        ALM_TRY(cell_number(p, ast, false, col->type, at, &done));
+        break;
+    case ALM_AST_UNARY:
+        if (alm_str_eq(ast->text, ALM_STR("-")) && ast->arg[0]->kind == ALM_AST_NUMBER)
+            ALM_TRY(cell_number(p, ast->arg[0], true, col->type, at, &done));
+        break;
+    case ALM_AST_BOOL:
+        if (col->type.id == ALM_T_BOOLEAN) {
+            *(uint8_t *)at = (ast->text.ptr[0] | 0x20) == 't';
+            done = true;
+        }
+        break;
+    default:
+        break;
+    }
+    return done ? ALM_OK : cell_expr(p, ast, col, at, width);
+}
+
+/* --------------------------------------------------------------------- VALUES */
+
+/* n elements, all null. */
+static alm_status null_column(alm_planner *p, alm_type type, size_t n, alm_vec *out)
+{
+    alm_vec one = {0};
+    ALM_TRY(alm_vec_null(p->cx, p->cx->arena, type, &one));
+    ALM_TRY(alm_vec_new(p->cx, p->cx->arena, type, n, out));
+    const size_t width = out->width;
+    for (size_t i = 0; i < n; i++)
+        memcpy((char *)out->data + i * width, one.data, width);
+    return ALM_OK;
+}
+
+static alm_status check_rows(alm_planner *p, const alm_stmt *stmt, uint32_t expected)
+{
+    for (uint32_t r = 0; r < stmt->n_rows; r++) {
+        const uint32_t n = stmt->row_lens[r];
+        if (n == expected)
+            continue;
+        return alm_fail(p->cx, ALM_E_ARG, stmt->row_end[r],
+                        "row value count does not match column count [expected=%u, actual=%u, "
+                        "tuple=%u]",
+                        expected, n, r + 1);
+    }
+    return ALM_OK;
+}
+
+/* VARCHAR(n): as storage says it of any row, with the place of the value. */
+static alm_status check_length(alm_planner *p, const alm_ast *ast, const alm_column *col,
+                               const alm_view *view)
+{
+    size_t n = 0;
+    if (alm_view_is_null(view) || !alm_text_exceeds(col, alm_view_str(view, NULL), &n))
+        return ALM_OK;
+    return alm_fail(p->cx, ALM_E_LENGTH, ast->pos,
+                    "value too long for type character varying(%u) [column=%s, length=%zu]",
+                    col->length, col->name, n);
+}
+
+static alm_status fill_column(alm_planner *p, const alm_stmt *stmt, const alm_table *table,
+                              uint32_t value, uint32_t target, alm_vec *vec)
+{
+    const alm_column *col = &table->cols[target];
+    const size_t width = vec->width;
+    const bool designated = (int32_t)target == table->ts_col;
+    char *at = vec->data;
+    for (uint32_t r = 0; r < stmt->n_rows; r++, at += width) {
+        if (r % ALM_BATCH_ROWS == 0)
+            ALM_TRY(alm_check(p->cx));
+        const alm_ast *ast = stmt->rows[r][value];
+        ALM_TRY(put_cell(p, ast, col, at, width));
+        if (col->length > 0)
+            ALM_TRY(check_length(p, ast, col, (const alm_view *)(const void *)at));
+        int64_t ticks = 0;
+        if (!designated)
+            continue;
+        memcpy(&ticks, at, sizeof ticks);
+        const char *why = alm_designated_fault(ticks, col->type.id == ALM_T_TIMESTAMP_NS);
+        if (why != NULL && !alm_describing(p))
+            return alm_fail(p->cx, ALM_E_VALUE, ast->pos, "%s", why);
+    }
+    return ALM_OK;
+}
+
+static alm_status table_shape(alm_planner *p, const alm_table *table, alm_plan *node)
+{
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols + 1, &node->cols));
+    for (uint32_t c = 0; c < table->n_cols; c++)
+        node->cols[c] = (alm_plan_col){table->cols[c].name, table->cols[c].type};
+    node->n_cols = table->n_cols;
+    return ALM_OK;
+}
+
+static alm_status insert_values(alm_planner *p, const alm_stmt *stmt, const insert_map *map,
+                                alm_plan **out)
+{
+    const alm_table *table = map->table;
+    alm_plan *node = NULL;
+    bool *given = NULL;
+    ALM_TRY(check_rows(p, stmt, map->n));
+    ALM_TRY(alm_plan_new(p, ALM_P_VALUES, stmt->pos, NULL, &node));
+    ALM_TRY(table_shape(p, table, node));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols + 1, &node->values.vecs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols + 1, &given));
+    for (uint32_t i = 0; i < map->n; i++) {
+        const uint32_t target = map->target[i];
+        alm_vec *vec = &node->values.vecs[target];
+        given[target] = true;
+        ALM_TRY(null_column(p, table->cols[target].type, stmt->n_rows, vec));
+        ALM_TRY(fill_column(p, stmt, table, i, target, vec));
+    }
+    for (uint32_t c = 0; c < table->n_cols; c++)
+        if (!given[c])
+            ALM_TRY(alm_vec_null(p->cx, p->cx->arena, table->cols[c].type, &node->values.vecs[c]));
+    node->values.n_rows = stmt->n_rows;
+    node->est_rows = stmt->n_rows;
+    node->ts_col = table->ts_col;
+    *out = node;
+    return ALM_OK;
+}
+
+/* --------------------------------------------------------------------- SELECT */
+
+/* Where the i-th of n output columns is written: its item, where the items are written one by one. */
+static int32_t output_pos(const alm_select *sel, uint32_t i, uint32_t n)
+{
+    if (sel->op != ALM_SET_NONE || sel->n_items != n)
+        return sel->pos;
+    const alm_ast *expr = sel->items[i].expr;
+    return expr->kind == ALM_AST_STAR ? sel->pos : expr->pos;
+}
+
+/* A parameter that is an item by itself is of the type of the column that it is for, as in VALUES. */
+static alm_status infer_items(alm_planner *p, const alm_select *sel, const insert_map *map)
+{
+    if (sel->op != ALM_SET_NONE)
+        return ALM_OK;
+    for (uint32_t i = 0; i < ALM_MIN(sel->n_items, map->n); i++) {
+        const alm_ast *item = sel->items[i].expr;
+        if (item->kind == ALM_AST_STAR)
+            return ALM_OK; /* as many columns as there are: what comes behind has another place */
+        const alm_type to = map->table->cols[map->target[i]].type;
+        alm_expr *e = NULL;
+        if (item->kind != ALM_AST_PARAM)
+            continue;
+        ALM_TRY(alm_bind_param(p, item, &e));
+        ALM_TRY(alm_param_infer(p, &e, to));
+    }
+    return ALM_OK;
+}
+
+/*
+ * Where the columns of a query are taken by position, a number for the designated timestamp is most often a column in the
+ * wrong place, and would be a moment of 1970: it has to be cast.
+ */
+static alm_status insert_select(alm_planner *p, const alm_stmt *stmt, insert_map *map,
+                                alm_plan **out)
+{
+    const alm_table *table = map->table;
+    alm_plan *plan = NULL;
+    alm_expr **exprs = NULL;
+    const char **names = NULL;
+    bool *numbers = NULL;
+    int32_t designated_at = -1;
+    ALM_TRY(infer_items(p, stmt->select, map));
+    ALM_TRY(alm_bind_query(p, NULL, stmt->select, &plan));
+    const bool ts_missing =
+        table->ts_col >= 0 && stmt->n_insert_cols == 0 && plan->n_cols <= (uint32_t)table->ts_col;
+    if (ts_missing)
+        return alm_fail(p->cx, ALM_E_VALUE, stmt->table_pos,
+                        "select clause must provide timestamp column");
+    if (plan->n_cols > map->n || (stmt->n_insert_cols > 0 && plan->n_cols != map->n))
+        return alm_fail(p->cx, ALM_E_ARG, stmt->table_pos,
+                        "column count mismatch [selected=%u, columns=%u]", plan->n_cols, map->n);
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols + 1, &exprs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols + 1, &names));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &numbers));
+    for (uint32_t i = 0; i < plan->n_cols; i++) {
+        const alm_column *col = &table->cols[map->target[i]];
+        const int32_t pos = output_pos(stmt->select, i, plan->n_cols);
+        alm_expr *e = NULL, *cast = NULL;
+        numbers[i] = !alm_type_is_text(col->type);
+        if (numbers[i])
+            ALM_TRY(alm_plan_widen_col(p, plan, i, true));
+        ALM_TRY(alm_expr_col(p->cx, i, plan->cols[i].type, pos, &e));
+        const alm_type_class cls = alm_type_info_of(e->type)->cls;
+        const bool designated = (int32_t)map->target[i] == table->ts_col;
+        if (designated)
+            designated_at = (int32_t)i;
+        if (designated && (cls == ALM_TC_INTEGER || e->type.id == ALM_T_CHAR))
+            return alm_fail(p->cx, ALM_E_TYPE, pos,
+                            "expected timestamp column but type is %s [from=%s, to=%s]",
+                            alm_type_name(e->type), plan->cols[i].name, col->name);
+        ALM_TRY(alm_expr_try_cast(p, e, col->type, ALM_CAST_ASSIGN, &cast));
+        if (cast == NULL)
+            return alm_fail(
+                p->cx, ALM_E_TYPE, pos, "inconvertible types: %s -> %s [from=%s, to=%s]",
+                alm_type_name(e->type), alm_type_name(col->type), plan->cols[i].name, col->name);
+        exprs[map->target[i]] = cast;
+    }
+    ALM_TRY(alm_plan_check_range(p, plan, numbers));
+    ALM_TRY(alm_plan_finite_times(p, designated_at, &plan));
+    for (uint32_t c = 0; c < table->n_cols; c++) {
+        names[c] = table->cols[c].name;
+        if (exprs[c] == NULL)
+            ALM_TRY(alm_expr_null(p->cx, table->cols[c].type, stmt->pos, &exprs[c]));
+    }
+    return alm_plan_project(p, plan, exprs, names, table->n_cols, out);
+}
+
+alm_status alm_plan_insert(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                           const alm_table **table, alm_plan **out)
+{
+    alm_planner p = {.cx = cx, .env = env};
+    insert_map map = {0};
+    ALM_TRY(alm_access_name(cx, "INSERT", stmt->table, stmt->table_pos));
+    const alm_table *found = alm_snapshot_find(env->snapshot, stmt->table);
+    if (found == NULL)
+        return alm_no_table(cx, env->snapshot, stmt->table, stmt->table_pos);
+    ALM_TRY(alm_refuse_view(cx, found, stmt->table_pos));
+    ALM_TRY(alm_access_may(cx, "INSERT", found->name, stmt->table_pos));
+    ALM_TRY(map_columns(&p, stmt, found, &map));
+    if (stmt->select != NULL)
+        ALM_TRY(insert_select(&p, stmt, &map, out));
+    else
+        ALM_TRY(insert_values(&p, stmt, &map, out));
+    *table = found;
+    bool queries = stmt->select != NULL;
+    if (stmt->returning != NULL)
+        ALM_TRY(alm_insert_returning(&p, stmt, found, out, &queries));
+    return queries ? alm_optimise(&p, out) : ALM_OK;
+}

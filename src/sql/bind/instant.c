@@ -1,0 +1,216 @@
+/*
+ * instant.c - times beside constant times of another unit, and texts: compared as if each had unlimited range
+ * and every digit.
+ *
+ * Constants   become times of the column's unit, so that scans compare what is stored and times become intervals. One
+ *             that lies between two of them, or beyond all, moves to its neighbour, and the comparison with it:
+ *             x < 00.0000005 is x <= 00.000000 in microseconds, x < 9999-12-31 is x <= the last of nanoseconds.
+ * Null rule   A comparison that all times pass stays one, which null does not pass, neither way round: `not` turns it
+ *             around (alm_expr_not).
+ */
+#include "sql/bind/bind.h"
+#include "sql/opt/opt.h"
+#include "time/interval.h"
+
+#define TIME_MIN (ALM_TS_NULL + 1)
+
+static bool is_time(alm_type t)
+{
+    return alm_type_info_of(t)->cls == ALM_TC_TIME;
+}
+
+static alm_time_unit unit_of(alm_type t)
+{
+    return t.id == ALM_T_DATE           ? ALM_TIME_MS
+           : t.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
+                                        : ALM_TIME_US;
+}
+
+/* What a constant says; *is false: it is no time, or null. */
+static alm_status instant_of(alm_planner *p, const alm_expr *e, bool *is, alm_instant *out)
+{
+    int64_t ticks = 0;
+    alm_str text = {0};
+    *is = false;
+    if (e->kind != ALM_X_CONST || alm_expr_is_null(e))
+        return ALM_OK;
+    if (is_time(e->type)) {
+        *is = alm_expr_int(e, &ticks);
+        *out = alm_instant_of(ticks, unit_of(e->type));
+        return ALM_OK;
+    }
+    if (!alm_type_is_text(e->type))
+        return ALM_OK;
+    ALM_TRY(alm_expr_string(p->cx, e, is, &text));
+    *is = *is && alm_instant_parse(text, out);
+    return ALM_OK;
+}
+
+alm_status alm_bind_exact_time(alm_planner *p, alm_expr *e, alm_type to, bool *is, bool *exact,
+                               alm_expr **out)
+{
+    alm_instant at = {0};
+    int64_t ticks = 0;
+    *out = e;
+    *exact = false;
+    ALM_TRY(instant_of(p, e, is, &at));
+    if (!*is || alm_instant_place(&at, unit_of(to), &ticks, exact) != 0 || !*exact)
+        return ALM_OK;
+    ALM_TRY(alm_expr_bits(p->cx, to, (uint64_t)ticks, e->pos, out));
+    (*out)->stable_only = e->stable_only;
+    return ALM_OK;
+}
+
+/* x op' ticks, where no time of the type of x is the constant: below are those up to `floor`. */
+static alm_status beside_neighbour(alm_planner *p, const char *op, int32_t pos, alm_expr *x,
+                                   int32_t place, int64_t floor, alm_expr **out)
+{
+    const bool less = op[0] == '<', greater = op[0] == '>';
+    if ((less && op[1] == '>') || !(less || greater))
+        return alm_expr_bool(p->cx, op[0] != '=', pos, out);
+    /* before the first time there is none that is less */
+    const char *turned = place < 0 ? (less ? "<" : ">=") : (less ? "<=" : ">");
+    alm_expr *args[2] = {x, NULL};
+    ALM_TRY(alm_expr_bits(p->cx, x->type, (uint64_t)floor, pos, &args[1]));
+    return alm_expr_call(p, turned, pos, args, 2, out);
+}
+
+/* x op c; *out NULL: c is no time, or one of those that x may be. */
+static alm_status compare_with(alm_planner *p, const char *op, int32_t pos, alm_expr *x,
+                               const alm_expr *c, alm_expr **out)
+{
+    bool is = false, exact = false;
+    alm_instant at = {0};
+    int64_t floor = 0;
+    ALM_TRY(instant_of(p, c, &is, &at));
+    if (!is)
+        return ALM_OK;
+    const int32_t place = alm_instant_place(&at, unit_of(x->type), &floor, &exact);
+    if (exact)
+        return ALM_OK;
+    ALM_TRY(beside_neighbour(p, op, pos, x, place, floor, out));
+    (*out)->stable_only |= c->stable_only;
+    return ALM_OK;
+}
+
+alm_status alm_bind_time_compare(alm_planner *p, const char *op, int32_t pos, alm_expr *a,
+                                 alm_expr *b, alm_expr **out)
+{
+    static const char *const mirrored[][2] = {{"<", ">"}, {">", "<"}, {"<=", ">="}, {">=", "<="}};
+    *out = NULL;
+    if (is_time(a->type) && !alm_type_eq(a->type, b->type))
+        ALM_TRY(compare_with(p, op, pos, a, b, out));
+    if (*out != NULL || !is_time(b->type) || alm_type_eq(a->type, b->type))
+        return ALM_OK;
+    for (size_t i = 0; i < ALM_COUNT(mirrored); i++)
+        if (strcmp(op, mirrored[i][0]) == 0)
+            return compare_with(p, mirrored[i][1], pos, b, a, out);
+    return compare_with(p, op, pos, b, a, out);
+}
+
+alm_status alm_bind_time_range(alm_planner *p, const alm_expr *x, const alm_expr *lo,
+                               const alm_expr *hi, bool *is, alm_time_range *out)
+{
+    alm_instant a = {0}, b = {0};
+    bool is_a = false, is_b = false, exact_a = false, exact_b = false;
+    *is = false;
+    if (!is_time(x->type))
+        return ALM_OK;
+    ALM_TRY(instant_of(p, lo, &is_a, &a));
+    ALM_TRY(instant_of(p, hi, &is_b, &b));
+    if (!is_a || !is_b)
+        return ALM_OK;
+    if (alm_instant_cmp(&a, &b) > 0) {
+        const alm_instant swap = a;
+        a = b;
+        b = swap;
+    }
+    const int32_t from = alm_instant_place(&a, unit_of(x->type), &out->lo, &exact_a);
+    const int32_t to = alm_instant_place(&b, unit_of(x->type), &out->hi, &exact_b);
+    *is = true;
+    if (from > 0 || to < 0)
+        *out = (alm_time_range){1, 0};
+    else if (from == 0 && !exact_a)
+        out->lo++;
+    return ALM_OK;
+}
+
+/* Drivers write them for the ends of their calendars. Nanoseconds end so near that others follow them. */
+alm_status alm_bind_infinity(alm_planner *p, const alm_expr *e, alm_type to, alm_expr **out)
+{
+    bool is_text = false;
+    alm_str text = {0};
+    *out = NULL;
+    if ((to.id != ALM_T_TIMESTAMP && to.id != ALM_T_DATE) || !alm_type_is_text(e->type))
+        return ALM_OK;
+    ALM_TRY(alm_expr_string(p->cx, e, &is_text, &text));
+    const int8_t sign = is_text ? alm_time_infinity(text) : 0;
+    if (sign == 0)
+        return ALM_OK;
+    const int64_t end = sign > 0 ? INT64_MAX : TIME_MIN;
+    return alm_expr_bits(p->cx, to, (uint64_t)end, e->pos, out);
+}
+
+bool alm_is_infinity(const alm_expr *e)
+{
+    int64_t ticks = 0;
+    return is_time(e->type) && e->type.id != ALM_T_TIMESTAMP_NS && alm_expr_int(e, &ticks) &&
+           (ticks == INT64_MAX || ticks == TIME_MIN);
+}
+
+/* ------------------------------------------------------------------- stored */
+
+static bool has_infinity(const alm_expr *e)
+{
+    for (uint32_t i = 0; i < e->n_args; i++)
+        if (e->args[i] != NULL && has_infinity(e->args[i]))
+            return true;
+    return alm_is_infinity(e);
+}
+
+static alm_status look(void *arg, alm_expr **e)
+{
+    bool *found = arg;
+    *found |= has_infinity(*e);
+    return ALM_OK;
+}
+
+/* May a row of the query have one? Only a constant makes them. */
+static alm_status makes_infinity(alm_plan *plan, bool *found)
+{
+    *found |=
+        plan->op == ALM_P_VALUES && plan->values.vecs != NULL; /* constants that are computed */
+    ALM_TRY(alm_plan_exprs(plan, look, found));
+    for (uint32_t i = 0; i < plan->n_children && !*found; i++)
+        ALM_TRY(makes_infinity(plan->child[i], found));
+    if (plan->op == ALM_P_SHARED && !*found)
+        ALM_TRY(makes_infinity(plan->shared.of->child[0], found));
+    return ALM_OK;
+}
+
+alm_status alm_plan_finite_times(alm_planner *p, int32_t designated, alm_plan **plan)
+{
+    alm_plan *child = *plan;
+    alm_expr **exprs = NULL;
+    const char **names = NULL;
+    bool found = false, times = false;
+    for (uint32_t i = 0; i < child->n_cols; i++)
+        times |= child->cols[i].type.id == ALM_T_TIMESTAMP || child->cols[i].type.id == ALM_T_DATE;
+    if (times)
+        ALM_TRY(makes_infinity(child, &found));
+    if (!found)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, child->n_cols + 1, &exprs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, child->n_cols + 1, &names));
+    for (uint32_t i = 0; i < child->n_cols; i++) {
+        const alm_type type = child->cols[i].type;
+        names[i] = child->cols[i].name;
+        ALM_TRY(alm_expr_col(p->cx, i, type, child->pos, &exprs[i]));
+        const bool checked = type.id == ALM_T_TIMESTAMP && (int32_t)i == designated;
+        if (checked || (type.id != ALM_T_TIMESTAMP && type.id != ALM_T_DATE))
+            continue;
+        alm_expr *args[1] = {exprs[i]};
+        ALM_TRY(alm_expr_call(p, "=>finite", child->pos, args, 1, &exprs[i]));
+    }
+    return alm_plan_project(p, child, exprs, names, child->n_cols, plan);
+}

@@ -1,0 +1,94 @@
+/*
+ * outer.c - columns of the query around a subquery, as they stand in its plan before it is made
+ * independent (correlate.c): opening them, and asking whether there are any.
+ */
+#include "sql/opt/opt.h"
+
+/* ------------------------------------------------------------------ expressions of a tree */
+
+alm_status alm_plan_each_expr(alm_plan *plan, alm_expr_visit f, void *arg)
+{
+    ALM_TRY(alm_plan_exprs(plan, f, arg));
+    if (plan->op == ALM_P_JOIN) {
+        for (uint32_t i = 0; i < plan->join.n_keys; i++) {
+            ALM_TRY(f(arg, &plan->join.left_keys[i]));
+            ALM_TRY(f(arg, &plan->join.right_keys[i]));
+        }
+        for (uint32_t i = 0; i < plan->join.n_residual; i++)
+            ALM_TRY(f(arg, &plan->join.residual[i]));
+    }
+    if (plan->op == ALM_P_WINDOW_JOIN) {
+        for (uint32_t i = 0; i < plan->winjoin.n_keys; i++) {
+            ALM_TRY(f(arg, &plan->winjoin.left_keys[i]));
+            ALM_TRY(f(arg, &plan->winjoin.right_keys[i]));
+        }
+        ALM_TRY(alm_aggs_exprs(plan->winjoin.aggs, plan->winjoin.n_aggs, f, arg));
+    }
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        ALM_TRY(alm_plan_each_expr(plan->child[i], f, arg));
+    return ALM_OK;
+}
+
+typedef struct opening {
+    alm_ctx *cx;
+    bool found;
+} opening;
+
+static alm_status open_col(void *arg, alm_expr *e, alm_expr **out)
+{
+    opening *o = arg;
+    if (e->kind != ALM_X_COL || (e->col & ALM_COL_OUTER) == 0)
+        return ALM_OK;
+    const uint32_t level = (e->col >> ALM_OUTER_SHIFT) & ALM_OUTER_LEVELS;
+    const uint32_t number = e->col & ALM_OUTER_NUMBER;
+    o->found |= level == 1;
+    const uint32_t col =
+        level == 1 ? ALM_COL_DEP | number : ALM_COL_OUTER | (level - 1) << ALM_OUTER_SHIFT | number;
+    return alm_expr_col(o->cx, col, e->type, e->pos, out);
+}
+
+static alm_status open_expr(void *arg, alm_expr **e)
+{
+    return alm_expr_map(((opening *)arg)->cx, *e, open_col, arg, e);
+}
+
+alm_status alm_correlate_open(alm_planner *p, alm_plan *plan, bool *found)
+{
+    opening o = {.cx = p->cx};
+    ALM_TRY(alm_plan_each_expr(plan, open_expr, &o));
+    *found = o.found;
+    return ALM_OK;
+}
+
+alm_status alm_bind_dependent(alm_scope *sc, const alm_select *sel, alm_plan **out,
+                              bool *correlated)
+{
+    const alm_names names = {.outer = sc->names, .scope = sc};
+    const uint32_t before = sc->p->outer_refs;
+    *correlated = false;
+    ALM_TRY(alm_bind_query(sc->p, &names, sel, out));
+    return sc->p->outer_refs == before ? ALM_OK : alm_correlate_open(sc->p, *out, correlated);
+}
+
+static alm_status seek_dep(void *arg, alm_expr **e)
+{
+    *(bool *)arg |= alm_expr_has_mark(*e, ALM_COL_DEP);
+    return ALM_OK;
+}
+
+/* Rows of a recursion that is made independent follow from the query around it. */
+static bool reads_carried(const alm_plan *plan)
+{
+    if (plan->op == ALM_P_WORKING)
+        return plan->working.carried != NULL;
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        if (reads_carried(plan->child[i]))
+            return true;
+    return false;
+}
+
+bool alm_plan_is_dependent(alm_plan *plan)
+{
+    bool found = false;
+    return alm_plan_each_expr(plan, seek_dep, &found) == ALM_OK && (found || reads_carried(plan));
+}

@@ -1,0 +1,266 @@
+/*
+ * template.c - plans for other values of their parameters and other rows of their tables.
+ *
+ * Template    A plan made with env->as_template. Where a parameter stands beside something in a comparison, IN or
+ *             BETWEEN, the test stays open: a call of one of the functions below, which the binder's own code turns
+ *             into what it means once there are values. Rules that look at rows or dictionaries wait, too
+ *             (opt/symbol.c, opt/interval.c).
+ * Instance    A copy of the template's nodes with the tables of a snapshot, whose tests are bound with the values as
+ *             they would have been, and to which the rules that use constants are applied. It shares expressions
+ *             with the template.
+ * Which       Every parameter stands in such a test, the tests are parts of conditions joined by AND and OR alone,
+ *             and the nodes are those of OPEN_OPS: what speaks of its rows in other ways is planned each time. Then
+ *             uses->once is set, and the plan is of no use.
+ * Null rule   A null has rules of its own in comparisons; they are met when the test is bound.
+ */
+#include "sql/opt/opt.h"
+
+static const alm_fn TESTS[] = {
+    [ALM_OPEN_COMPARE] = {.name = "open comparison", .kind = ALM_FN_SCALAR},
+    [ALM_OPEN_IN_VALUE] = {.name = "open in value", .kind = ALM_FN_SCALAR},
+    [ALM_OPEN_IN] = {.name = "open in", .kind = ALM_FN_SCALAR},
+    [ALM_OPEN_BETWEEN] = {.name = "open between", .kind = ALM_FN_SCALAR},
+};
+
+static bool is_test(const alm_expr *e)
+{
+    return e->kind == ALM_X_CALL && e->fn >= TESTS && e->fn < TESTS + ALM_COUNT(TESTS);
+}
+
+bool alm_has_open(const alm_expr *e)
+{
+    bool found = is_test(e) || e->kind == ALM_X_PARAM;
+    for (uint32_t i = 0; !found && i < e->n_args; i++)
+        found = alm_has_open(e->args[i]);
+    return found;
+}
+
+bool alm_is_open(const alm_planner *p, alm_expr *const *args, uint32_t n)
+{
+    for (uint32_t i = 0; p->env->as_template && i < n; i++)
+        if (args[i]->kind == ALM_X_PARAM)
+            return true;
+    return false;
+}
+
+alm_status alm_open_test(alm_planner *p, alm_open_kind kind, const char *op, int32_t pos,
+                         alm_expr *const *args, uint32_t n, alm_expr **out)
+{
+    alm_expr *e = NULL;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &e));
+    *e = (alm_expr){.kind = ALM_X_CALL,
+                    .type = ALM_TY(BOOLEAN),
+                    .pos = pos,
+                    .fn = &TESTS[kind],
+                    .data = op,
+                    .n_args = n};
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &e->args));
+    memcpy(e->args, args, n * sizeof *args);
+    for (uint32_t i = 0; i < n; i++)
+        p->env->uses->open -= args[i]->kind == ALM_X_PARAM;
+    *out = e;
+    return alm_expr_measure(p->cx, e);
+}
+
+/* --------------------------------------------------------------------- templates */
+
+static bool may_be_open(alm_plan_op op)
+{
+    return op == ALM_P_SCAN || op == ALM_P_FILTER || op == ALM_P_PROJECT || op == ALM_P_LIMIT ||
+           op == ALM_P_SORT || op == ALM_P_GROUP || op == ALM_P_SAMPLE || op == ALM_P_LATEST;
+}
+
+/* Is every test a part of a conjunction or alternative? Parameters stand in tests alone. */
+static bool is_condition(const alm_expr *e)
+{
+    if (!alm_has_open(e))
+        return true;
+    if (is_test(e)) {
+        for (uint32_t i = 0; i < e->n_args; i++)
+            if (e->args[i]->kind != ALM_X_PARAM && alm_has_open(e->args[i]))
+                return false;
+        return true;
+    }
+    if (!alm_expr_is_call(e, "and") && !alm_expr_is_call(e, "or"))
+        return false;
+    for (uint32_t i = 0; i < e->n_args; i++)
+        if (!is_condition(e->args[i]))
+            return false;
+    return true;
+}
+
+static alm_status find_test(void *arg, alm_expr **e)
+{
+    *(bool *)arg |= alm_has_open(*e);
+    return ALM_OK;
+}
+
+static bool is_conditional(const alm_plan *plan)
+{
+    return plan->op == ALM_P_SCAN || plan->op == ALM_P_FILTER;
+}
+
+static void conditions_of(alm_plan *plan, alm_expr ****list, uint32_t **n)
+{
+    const bool scan = plan->op == ALM_P_SCAN;
+    *list = scan ? &plan->scan.filter : &plan->filter.conjunct;
+    *n = scan ? &plan->scan.n_filters : &plan->filter.n;
+}
+
+static bool is_complete(alm_plan *plan)
+{
+    bool found = false;
+    if (!may_be_open(plan->op) || (plan->op == ALM_P_SCAN && alm_plan_updates(plan)))
+        return false;
+    if (is_conditional(plan)) {
+        alm_expr ***list = NULL;
+        uint32_t *n = NULL;
+        conditions_of(plan, &list, &n);
+        for (uint32_t i = 0; i < *n; i++)
+            if (!is_condition((*list)[i]))
+                return false;
+    } else if (alm_plan_exprs(plan, find_test, &found) != ALM_OK || found) {
+        return false;
+    }
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        if (!is_complete(plan->child[i]))
+            return false;
+    return true;
+}
+
+static alm_status keep_names(alm_ctx *cx, alm_plan_col **cols, uint32_t n)
+{
+    alm_plan_col *kept = NULL;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &kept));
+    for (uint32_t i = 0; i < n; i++) {
+        kept[i] = (*cols)[i];
+        ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of((*cols)[i].name), &kept[i].name));
+    }
+    *cols = kept;
+    return ALM_OK;
+}
+
+/* Nothing of the snapshot is left in the nodes but what a table is found by. */
+static alm_status detach(alm_ctx *cx, alm_plan *plan)
+{
+    alm_table *named = NULL;
+    ALM_TRY(keep_names(cx, &plan->cols, plan->n_cols));
+    plan->view = NULL;
+    if (plan->op == ALM_P_SCAN) {
+        ALM_TRY(ALM_NEW(cx, cx->arena, &named));
+        named->id = plan->scan.table->id;
+        named->ts_col = -1;
+        ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(plan->scan.table->name), &named->name));
+        plan->scan.table = named;
+        if (plan->scan.view != NULL)
+            ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(plan->scan.view), &plan->scan.view));
+    }
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        ALM_TRY(detach(cx, plan->child[i]));
+    return ALM_OK;
+}
+
+alm_status alm_template_finish(alm_planner *p, alm_plan *plan)
+{
+    alm_plan_uses *uses = p->env->uses;
+    bool bare = true; /* every table is a table, whose rows change and nothing else */
+    for (uint32_t i = 0; i < uses->n_names; i++)
+        bare =
+            bare && (uses->names[i].table == NULL || uses->names[i].table->kind == ALM_TABLE_BASE);
+    if (uses->open != 0 || !bare || p->n_kept > 0 || !is_complete(plan)) {
+        alm_use_once(p);
+        return ALM_OK;
+    }
+    return uses->once ? ALM_OK : detach(p->cx, plan);
+}
+
+/* --------------------------------------------------------------------- instances */
+
+static alm_status bind_test(alm_planner *p, const alm_expr *test, alm_expr **out)
+{
+    static const alm_select none = {0};
+    alm_scope sc = {.p = p, .sel = &none};
+    alm_expr **args = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, test->n_args, &args));
+    for (uint32_t i = 0; i < test->n_args; i++) {
+        args[i] = test->args[i];
+        if (args[i]->kind == ALM_X_PARAM) {
+            ALM_TRY(
+                alm_expr_const(p->cx, p->env->params[args[i]->col].value, args[i]->pos, &args[i]));
+            args[i]->bound = true;
+        }
+    }
+    switch ((alm_open_kind)(test->fn - TESTS)) {
+    case ALM_OPEN_COMPARE:
+        return alm_bind_compare(&sc, test->data, test->pos, args[0], args[1], out);
+    case ALM_OPEN_IN_VALUE:
+        return alm_bind_in_value(&sc, args[0], args[1], test->pos, out);
+    case ALM_OPEN_IN:
+        return alm_bind_in_values(&sc, args, test->n_args, test->pos, out);
+    case ALM_OPEN_BETWEEN:
+        break;
+    }
+    return alm_bind_within(&sc, args, test->pos, out);
+}
+
+static alm_status close_condition(alm_planner *p, alm_expr *e, alm_expr **out)
+{
+    *out = e;
+    if (is_test(e))
+        return bind_test(p, e, out);
+    if (!alm_has_open(e))
+        return ALM_OK;
+    alm_expr *args[2] = {NULL, NULL}; /* of AND, OR */
+    ALM_TRY(close_condition(p, e->args[0], &args[0]));
+    ALM_TRY(close_condition(p, e->args[1], &args[1]));
+    if (alm_expr_is_call(e, "and"))
+        return alm_expr_and(p, args[0], args[1], out);
+    return alm_expr_call(p, "or", e->pos, args, 2, out);
+}
+
+static alm_status close_conditions(alm_planner *p, alm_plan *plan)
+{
+    alm_expr ***list = NULL;
+    uint32_t *n = NULL;
+    alm_exprs closed = {0};
+    conditions_of(plan, &list, &n);
+    for (uint32_t i = 0; i < *n; i++) {
+        alm_expr *e = NULL;
+        ALM_TRY(close_condition(p, (*list)[i], &e));
+        ALM_TRY(alm_exprs_split(p->cx, &closed, e));
+    }
+    if (closed.n == 0)
+        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &closed.at));
+    *list = closed.at;
+    *n = closed.n;
+    return ALM_OK;
+}
+
+static alm_status open_node(alm_planner *p, alm_plan *plan)
+{
+    if (plan->op == ALM_P_SCAN) {
+        const alm_table *table =
+            alm_snapshot_find(p->env->snapshot, alm_str_of(plan->scan.table->name));
+        ALM_ASSERT(table != NULL && table->id == plan->scan.table->id);
+        plan->scan.table = table;
+    }
+    if (is_conditional(plan))
+        ALM_TRY(close_conditions(p, plan));
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        ALM_TRY(open_node(p, plan->child[i]));
+    return ALM_OK;
+}
+
+alm_status alm_plan_instance(alm_ctx *cx, const alm_plan_env *env, const alm_plan *from,
+                             alm_plan **out)
+{
+    alm_planner p = {.cx = cx, .env = env};
+    alm_plan *plan = NULL;
+    ALM_TRY(alm_plan_copy(&p, from, &plan));
+    ALM_TRY(open_node(&p, plan));
+    ALM_TRY(alm_optimise_instance(&p, &plan));
+    plan->waits = from->waits;
+    plan->effects = from->effects;
+    *out = plan;
+    return ALM_OK;
+}

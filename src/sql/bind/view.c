@@ -1,0 +1,541 @@
+/*
+ * view.c - views: their query in the place of their name, and CREATE [MATERIALIZED] VIEW.
+ *
+ * Positions   An error in the query of a view points at the name of the outermost view in the statement:
+ *             places in the view's own text mean nothing there. So do the expressions of its plan.
+ * Variables   DECLAREs around a view set its OVERRIDABLE variables; others of its variables may not be
+ *             named there. In a view of another definer they are constants: a name or a query would be read with his rights.
+ * Barriers    stand around the views of other definers: opt/barrier.c.
+ * EXPLAIN     of who may not see what such a view reads gets a leaf in its place, with the columns of the view and a number of rows
+ *             that says nothing: what the rules make of the tables below it, of their dictionaries and their times, is not seen,
+ *             and neither are their names. A plan with such a leaf cannot run.
+ */
+#include "sql/bind/table.h"
+#include "sql/opt/opt.h"
+#include "sql/parse/parse.h"
+#include "sql/plan/access.h"
+#include "time/timestamp.h"
+#include "time/zone.h"
+
+enum { NESTING_MAX = 64, VIEWS_MAX = 4096, SEALED_ROWS = 1000 };
+
+typedef struct alm_view_level {
+    const char *name;
+    const struct alm_view_level *outer;
+    uint32_t depth;
+} alm_view_level;
+
+alm_status alm_refuse_view(alm_ctx *cx, const alm_table *table, int32_t pos)
+{
+    if (table->kind == ALM_TABLE_BASE)
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_ARG, pos, "cannot modify %s [view=%s]",
+                    table->kind == ALM_TABLE_VIEW ? "view" : "materialized view", table->name);
+}
+
+/* -------------------------------------------------------------------- in queries */
+
+alm_status alm_declare_around(alm_planner *p, const alm_select *sel)
+{
+    alm_override *list = NULL;
+    if (sel->n_declare == 0)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, sel->n_declare, &list));
+    for (uint32_t i = 0; i < sel->n_declare; i++) {
+        const alm_declare *d = &sel->declare[i];
+        list[i] = (alm_override){d->name, d->value, d->assign_pos, p->overrides};
+        p->overrides = &list[i];
+    }
+    return ALM_OK;
+}
+
+/* What happens while rows are made is told at the name of the view. */
+static alm_status place_expr(void *arg, alm_expr **e)
+{
+    const int32_t *pos = arg;
+    (*e)->pos = *pos;
+    for (uint32_t i = 0; i < (*e)->n_args; i++)
+        ALM_TRY(place_expr(arg, &(*e)->args[i]));
+    return ALM_OK;
+}
+
+static alm_status place_plan(alm_plan *plan, int32_t pos)
+{
+    plan->pos = pos;
+    ALM_TRY(alm_plan_exprs(plan, place_expr, &pos));
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        ALM_TRY(place_plan(plan->child[i], pos));
+    return ALM_OK;
+}
+
+static alm_status bind_text(alm_planner *p, const alm_table *view, const alm_view_level *level,
+                            bool hides, bool *refused, alm_plan **out)
+{
+    alm_select *sel = NULL;
+    const alm_view_level *const outer = p->views;
+    const char *const outer_view = p->view;
+    const alm_override *const foreign = p->foreign;
+    if (hides)
+        p->foreign = p->overrides;
+    ALM_TRY(alm_sql_parse_view(p->cx, alm_str_of(view->view->sql), p->overrides, p->foreign,
+                               refused, &sel));
+    p->views = level;
+    p->view = view->name;
+    ALM_TRY(alm_bind_query(p, NULL, sel, out));
+    p->views = outer;
+    p->view = outer_view;
+    p->foreign = foreign;
+    return ALM_OK;
+}
+
+/* Puts the leaf in the place of what the barrier stands around. */
+static alm_status seal(alm_planner *p, alm_plan *barrier)
+{
+    const alm_plan *was = barrier->child[0];
+    alm_plan *leaf = NULL;
+    ALM_ASSERT(barrier->op == ALM_P_BARRIER);
+    ALM_TRY(alm_plan_new(p, ALM_P_VALUES, barrier->pos, NULL, &leaf));
+    leaf->cols = was->cols;
+    leaf->n_cols = was->n_cols;
+    leaf->ts_col = was->ts_col;
+    leaf->order = was->order;
+    leaf->values.n_rows = SEALED_ROWS;
+    leaf->est_rows = SEALED_ROWS;
+    barrier->child[0] = leaf;
+    barrier->depth = leaf->depth + 1;
+    barrier->barrier.sealed = true;
+    *p->env->sealed = true;
+    return ALM_OK;
+}
+
+alm_status alm_bind_view(alm_planner *p, const alm_table *view, int32_t pos, alm_plan **out)
+{
+    const alm_view_level level = {
+        .name = view->name, .outer = p->views, .depth = p->views == NULL ? 1 : p->views->depth + 1};
+    for (const alm_view_level *l = p->views; l != NULL; l = l->outer)
+        if (alm_str_ieq(alm_str_of(l->name), alm_str_of(view->name)))
+            return alm_fail(p->cx, ALM_E_ARG, pos,
+                            "circular dependency detected: '%s' cannot depend on '%s' because "
+                            "'%s' already depends on '%s'",
+                            view->name, p->views->name, p->views->name, view->name);
+    if (++p->n_views > VIEWS_MAX) /* views of twice the view below double with each level */
+        return alm_fail(p->cx, ALM_E_LIMIT, pos,
+                        "the statement stands for too many views (limit %d)", VIEWS_MAX);
+    if (level.depth > NESTING_MAX)
+        return alm_fail(p->cx, ALM_E_LIMIT, pos, "views are nested too deeply (limit %d)",
+                        NESTING_MAX);
+    bool refused = false;
+    const bool hides = alm_access_hides(p->cx, view->name, p->view);
+    /* from the user, through whichever view of his it is read */
+    const bool unseen = p->env->sealed != NULL && alm_access_hides(p->cx, view->name, NULL);
+    const alm_status st = bind_text(p, view, &level, hides, &refused, out);
+    if (st != ALM_OK) {
+        if (!refused || level.depth > 1)
+            p->cx->err.sql_pos = pos;
+        return st;
+    }
+    if (hides || unseen)
+        ALM_TRY(alm_plan_new(p, ALM_P_BARRIER, pos, *out, out));
+    if (unseen)
+        ALM_TRY(seal(p, *out));
+    (*out)->view = view;
+    return place_plan(*out, pos);
+}
+
+alm_status alm_plan_view(alm_ctx *cx, const alm_plan_env *env, const char *sql, alm_plan **out)
+{
+    alm_select *sel = NULL;
+    bool refused = false;
+    alm_status st = alm_sql_parse_view(cx, alm_str_of(sql), NULL, NULL, &refused, &sel);
+    if (st == ALM_OK)
+        st = alm_plan_select(cx, env, sel, out);
+    if (st != ALM_OK)
+        cx->err.sql_pos = -1; /* of the view's text */
+    return st;
+}
+
+/* ------------------------------------------------------------------------- shape */
+
+typedef struct base_count {
+    uint64_t base_id;
+    uint32_t n;
+    bool kept; /* something that may keep rows, or find them again and again */
+} base_count;
+
+static bool is_plain(alm_plan_op op)
+{
+    static const alm_plan_op ops[] = {ALM_P_SCAN,    ALM_P_SOURCE, ALM_P_VALUES,      ALM_P_FILTER,
+                                      ALM_P_PROJECT, ALM_P_GROUP,  ALM_P_SAMPLE,      ALM_P_SORT,
+                                      ALM_P_SETOP,   ALM_P_JOIN,   ALM_P_WINDOW_JOIN, ALM_P_LATEST};
+    for (size_t i = 0; i < ALM_COUNT(ops); i++)
+        if (ops[i] == op)
+            return true;
+    return false;
+}
+
+static void count_base(const alm_plan *plan, base_count *c)
+{
+    if (plan->op == ALM_P_SCAN && plan->scan.table->id == c->base_id)
+        c->n++;
+    c->kept |= !is_plain(plan->op);
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        count_base(plan->child[i], c);
+}
+
+/* Column `col` of a node below the SAMPLE: is it the designated timestamp of the base, and does each
+ * row of the node come from one row of the base, whatever other rows it has? */
+static bool follows_rows(const alm_plan *plan, uint32_t col, uint64_t base_id)
+{
+    switch ((int)plan->op) {
+    case ALM_P_SCAN:
+        return plan->scan.table->id == base_id && col < plan->scan.n_cols &&
+               (int32_t)plan->scan.cols[col] == plan->scan.table->ts_col;
+    case ALM_P_FILTER:
+        return follows_rows(plan->child[0], col, base_id);
+    case ALM_P_SORT:
+        return plan->sort.limit < 0 && follows_rows(plan->child[0], col, base_id);
+    case ALM_P_PROJECT:
+        return plan->project.expr[col]->kind == ALM_X_COL &&
+               follows_rows(plan->child[0], plan->project.expr[col]->col, base_id);
+    case ALM_P_JOIN:
+        if (col >= plan->child[0]->n_cols) /* the planner may turn inner joins */
+            return (plan->join.kind == ALM_JOIN_INNER || plan->join.kind == ALM_JOIN_CROSS) &&
+                   follows_rows(plan->child[1], col - plan->child[0]->n_cols, base_id);
+        return plan->join.kind != ALM_JOIN_RIGHT && plan->join.kind != ALM_JOIN_FULL &&
+               plan->join.kind != ALM_JOIN_SPLICE && col < plan->child[0]->n_cols &&
+               follows_rows(plan->child[0], col, base_id);
+    case ALM_P_WINDOW_JOIN:
+        return col < plan->child[0]->n_cols && follows_rows(plan->child[0], col, base_id);
+    default:
+        return false;
+    }
+}
+
+/* Down to the SAMPLE whose bucket column `col` of this node is. */
+static const alm_plan *find_sample(const alm_plan *plan, int32_t col, bool *plain)
+{
+    while (col >= 0) {
+        if (plan->op == ALM_P_SAMPLE)
+            return col == 0 ? plan : NULL;
+        if (plan->op == ALM_P_PROJECT) {
+            const alm_expr *e = plan->project.expr[col];
+            if (e->kind != ALM_X_COL)
+                return NULL;
+            col = (int32_t)e->col;
+        } else if (plan->op == ALM_P_SHARED) {
+            *plain = false;
+            col = (int32_t)plan->shared.cols[col];
+            plan = plan->shared.of;
+        } else if (plan->op != ALM_P_FILTER && (plan->op != ALM_P_SORT || plan->sort.limit >= 0)) {
+            *plain = false;
+            const bool passes = plan->op == ALM_P_LIMIT || plan->op == ALM_P_SORT ||
+                                plan->op == ALM_P_WINDOW || plan->op == ALM_P_JOIN;
+            if (!passes || col >= (int32_t)plan->child[0]->n_cols)
+                return NULL;
+        }
+        plan = plan->child[0];
+    }
+    return NULL;
+}
+
+const alm_sample_spec *alm_view_shape(const alm_plan *plan, uint64_t base_id, bool *incremental)
+{
+    base_count count = {.base_id = base_id};
+    bool plain = true;
+    const alm_plan *sample = find_sample(plan, plan->ts_col, &plain);
+    count_base(plan, &count);
+    *incremental = sample != NULL && plain && count.n == 1 && !count.kept &&
+                   sample->sample.fill == NULL && !sample->sample.first_observation &&
+                   !sample->sample.has_from && !sample->sample.has_to &&
+                   follows_rows(sample->child[0], sample->sample.ts_col, base_id);
+    return sample == NULL ? NULL : &sample->sample;
+}
+
+/* --------------------------------------------------------------------- creating */
+
+static alm_status no_double_alias(alm_ctx *cx, const alm_select *sel)
+{
+    alm_name_set seen = {0};
+    for (uint32_t i = 0; i < sel->n_items; i++) {
+        const alm_str alias = sel->items[i].alias;
+        uint32_t had = ALM_NAME_NONE;
+        if (alias.len > 0)
+            ALM_TRY(alm_name_set_add(cx, &seen, alias, i, &had));
+        if (had != ALM_NAME_NONE)
+            return alm_fail(cx, ALM_E_DUPLICATE, sel->items[i].alias_pos,
+                            "Duplicate column [name=%.*s]", (int)alias.len, alias.ptr);
+    }
+    return ALM_OK;
+}
+
+static alm_status view_columns(alm_planner *p, const alm_stmt *stmt, const alm_plan *plan,
+                               bool stored, alm_create *c)
+{
+    ALM_TRY(no_double_alias(p->cx, stmt->select));
+    ALM_TRY(alm_create_add_all(p, stmt, plan, stored, c));
+    c->ts_col = plan->ts_col;
+    return ALM_OK;
+}
+
+static alm_status taken(alm_ctx *cx, const alm_stmt *stmt, const char *what)
+{
+    return alm_fail(cx, ALM_E_EXISTS, stmt->table_pos, "%s already exists [table=%.*s]", what,
+                    (int)stmt->table.len, stmt->table.ptr);
+}
+
+/* Is the name free, or the view there that the statement may leave or replace? */
+static alm_status check_old(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                            alm_view_plan *v)
+{
+    const alm_table *old = alm_snapshot_find(env->snapshot, stmt->table);
+    const bool alter = stmt->kind == ALM_STMT_ALTER_VIEW;
+    if (old == NULL && alter)
+        return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "view does not exist [view=%.*s]",
+                        (int)stmt->table.len, stmt->table.ptr);
+    if (old == NULL)
+        return alm_create_check_name(cx, env, stmt);
+    if (alter && old->kind != ALM_TABLE_VIEW)
+        return alm_fail(cx, ALM_E_ARG, stmt->table_pos, "view name expected");
+    if (old->kind != v->kind)
+        return taken(cx, stmt,
+                     v->kind == ALM_TABLE_VIEW
+                         ? "table or materialized view with the requested name"
+                         : "table or view with the requested name");
+    if (alter || stmt->or_replace)
+        v->replace = true;
+    else if (stmt->if_not_exists)
+        v->create.exists = true;
+    else
+        return taken(cx, stmt, v->kind == ALM_TABLE_VIEW ? "view" : "materialized view");
+    return ALM_OK;
+}
+
+/* The one table the query reads, unless WITH BASE says which of them. */
+static alm_status only_base(alm_ctx *cx, const alm_plan *plan, const alm_table **base, int32_t pos)
+{
+    if (plan->op == ALM_P_SCAN) {
+        if (*base != NULL && (*base)->id != plan->scan.table->id)
+            return alm_fail(cx, ALM_E_ARG, pos,
+                            "more than one table used in query, base table has to be set using "
+                            "'WITH BASE'");
+        *base = plan->scan.table;
+    }
+    if (plan->op == ALM_P_SHARED)
+        ALM_TRY(only_base(cx, plan->shared.of, base, pos));
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        ALM_TRY(only_base(cx, plan->child[i], base, pos));
+    return ALM_OK;
+}
+
+static bool reads(const alm_plan *plan, const alm_table *table)
+{
+    bool found = plan->op == ALM_P_SCAN && plan->scan.table->id == table->id;
+    if (plan->op == ALM_P_SHARED)
+        found = reads(plan->shared.of, table);
+    for (uint32_t i = 0; i < plan->n_children && !found; i++)
+        found = reads(plan->child[i], table);
+    return found;
+}
+
+static alm_status find_base(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                            const alm_plan *plan, const alm_table **out)
+{
+    const alm_create_view *ext = stmt->ext;
+    *out = NULL;
+    if (ext->base.len == 0) {
+        ALM_TRY(only_base(cx, plan, out, stmt->select->pos));
+        if (*out == NULL)
+            return alm_fail(cx, ALM_E_ARG, stmt->select->pos,
+                            "missing base table, materialized views have to be based on a table");
+        return ALM_OK;
+    }
+    ALM_TRY(alm_access_name(cx, "SELECT", ext->base, ext->base_pos));
+    *out = alm_snapshot_find(env->snapshot, ext->base);
+    if (*out == NULL)
+        return alm_no_table(cx, env->snapshot, ext->base, ext->base_pos);
+    if (!reads(plan, *out))
+        return alm_fail(cx, ALM_E_ARG, ext->base_pos,
+                        "base table is not referenced in materialized view query: %s",
+                        (*out)->name);
+    return ALM_OK;
+}
+
+static alm_status not_for_matview(alm_ctx *cx, int32_t pos, const char *what, const alm_table *base)
+{
+    return alm_fail(cx, ALM_E_ARG, pos,
+                    "%s on base table is not supported for materialized views: %s", what,
+                    base->name);
+}
+
+static alm_status check_sample(alm_ctx *cx, const alm_stmt *stmt, const alm_sample_spec *sample,
+                               const alm_table *base)
+{
+    const alm_sample_by *sb = stmt->select->sample;
+    const int32_t pos = sb == NULL ? stmt->select->pos : sb->pos;
+    if (sample->first_observation)
+        return not_for_matview(cx, pos, "ALIGN TO FIRST OBSERVATION", base);
+    if (sample->fill != NULL)
+        return not_for_matview(cx, sb != NULL && sb->n_fill > 0 ? sb->fill[0].pos : pos, "FILL",
+                               base);
+    if (sample->has_from || sample->has_to)
+        return not_for_matview(cx, sb != NULL && sb->from != NULL ? sb->from->pos : pos, "FROM-TO",
+                               base);
+    return ALM_OK;
+}
+
+/* Partitions by the length of buckets, where the statement says nothing. */
+static alm_partition_by default_partition(const alm_sample_spec *sample)
+{
+    static const struct {
+        char unit;
+        int64_t seconds;
+    } units[] = {{'m', 60},     {'h', 3600},    {'d', 86400},
+                 {'w', 604800}, {'M', 2592000}, {'y', 31536000}};
+    int64_t seconds = 0;
+    for (size_t i = 0; sample != NULL && i < ALM_COUNT(units); i++)
+        if (sample->unit == units[i].unit)
+            seconds = units[i].seconds * ALM_MIN(sample->count, (int64_t)1000000);
+    if (sample != NULL && sample->unit == 's')
+        seconds = ALM_MIN(sample->count, (int64_t)1000000);
+    return sample == NULL || seconds > 3600 ? ALM_PART_YEAR
+           : seconds > 60                   ? ALM_PART_MONTH
+                                            : ALM_PART_DAY;
+}
+
+alm_every alm_view_bucket(const alm_sample_spec *sample)
+{
+    static const struct {
+        char unit;
+        int64_t parts;
+    } fine[] = {{'n', 1000000000}, {'U', 1000000}, {'T', 1000}};
+    int64_t count = sample->count;
+    char unit = sample->unit;
+    for (size_t i = 0; i < ALM_COUNT(fine); i++)
+        if (fine[i].unit == sample->unit) {
+            unit = 's';
+            count = count / fine[i].parts + 1;
+        }
+    return (alm_every){.count = (uint32_t)ALM_MIN(count, (int64_t)INT32_MAX), .unit = unit};
+}
+
+static alm_every every_of(alm_length l)
+{
+    return (alm_every){.count = (uint32_t)l.count, .unit = l.unit};
+}
+
+alm_status alm_view_refresh_options(alm_ctx *cx, const alm_refresh_clause *clause, alm_every sample,
+                                    alm_view_def *out)
+{
+    out->refresh = clause->kind == 'm'   ? ALM_REFRESH_MANUAL
+                   : clause->kind == 't' ? ALM_REFRESH_TIMER
+                                         : ALM_REFRESH_IMMEDIATE;
+    out->deferred = clause->deferred;
+    out->every = every_of(clause->every);
+    out->period = clause->period_is_sample ? sample : every_of(clause->period);
+    out->delay = every_of(clause->delay);
+    out->start_us = ALM_TS_NULL;
+    out->zone = "";
+    if (clause->zone.len > 0) {
+        const alm_zone *zone = NULL;
+        ALM_TRY(alm_zone_find(cx, clause->zone, clause->zone_pos, &zone));
+        ALM_TRY(alm_arena_zstr(cx, cx->arena, clause->zone, &out->zone));
+    }
+    if (clause->start.len > 0 && !alm_time_parse(clause->start, ALM_TIME_US, &out->start_us))
+        return alm_fail(cx, ALM_E_ARG, clause->start_pos, "invalid START timestamp value");
+    if (clause->period_is_sample && sample.count == 0)
+        return alm_fail(cx, ALM_E_ARG, clause->zone_pos,
+                        "PERIOD (SAMPLE BY INTERVAL) needs a query with SAMPLE BY");
+    return ALM_OK;
+}
+
+static alm_status matview_options(alm_planner *p, const alm_stmt *stmt, const alm_plan *plan,
+                                  alm_view_plan *v)
+{
+    alm_ctx *cx = p->cx;
+    const alm_create_view *ext = stmt->ext;
+    const alm_table *base = NULL;
+    bool incremental = false;
+    ALM_TRY(find_base(cx, p->env, stmt, plan, &base));
+    const alm_sample_spec *sample = alm_view_shape(plan, base->id, &incremental);
+    if (sample == NULL && stmt->timestamp.len == 0)
+        return alm_fail(cx, ALM_E_ARG, stmt->select->pos,
+                        "TIMESTAMP column is not present in select list");
+    if (sample != NULL)
+        ALM_TRY(check_sample(cx, stmt, sample, base));
+    v->create.partition = default_partition(sample);
+    v->create.wal = true;
+    ALM_TRY(alm_create_clauses(p, stmt, &v->create));
+    if (v->create.partition == ALM_PART_NONE || v->create.dedup)
+        return alm_fail(cx, ALM_E_ARG, stmt->table_pos,
+                        "a materialized view is partitioned and has no DEDUP keys");
+    alm_every period = {0};
+    if (sample != NULL && strchr("mhdwMy", sample->unit) != NULL && sample->count <= 1000000)
+        period = (alm_every){.count = (uint32_t)sample->count, .unit = sample->unit};
+    ALM_TRY(alm_view_refresh_options(cx, &ext->refresh, period, &v->view));
+    v->view.bucket = incremental ? alm_view_bucket(sample) : (alm_every){0};
+    v->view.base = base->name;
+    v->view.base_id = base->id;
+    v->view.started_us = v->view.finished_us = ALM_TS_NULL;
+    return ALM_OK;
+}
+
+/* Who replaces a view, or changes it, needs the right to that. */
+static const char *permission_of(const alm_view_plan *v)
+{
+    return v->kind == ALM_TABLE_VIEW ? "CREATE VIEW" : "CREATE MATERIALIZED VIEW";
+}
+
+static alm_status may_create(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                             const alm_view_plan *v)
+{
+    const alm_table *old = alm_snapshot_find(env->snapshot, stmt->table);
+    if (old != NULL)
+        return alm_access_may(cx, "ALTER VIEW", old->name, stmt->table_pos);
+    return alm_access_may(cx, permission_of(v), NULL, stmt->table_pos);
+}
+
+/* Who may create one learns that a name is taken; others do not. */
+static alm_status view_gate(alm_ctx *cx, const alm_stmt *stmt, const alm_view_plan *v)
+{
+    bool listed = true;
+    if (stmt->kind == ALM_STMT_ALTER_VIEW)
+        return alm_access_name(cx, "ALTER VIEW", stmt->table, stmt->table_pos);
+    ALM_TRY(alm_access_lists(cx, stmt->table, &listed));
+    return listed ? ALM_OK : alm_access_may(cx, permission_of(v), NULL, stmt->table_pos);
+}
+
+alm_status alm_plan_create_view(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                                alm_view_plan **out)
+{
+    const alm_create_view *ext = stmt->kind == ALM_STMT_ALTER_VIEW ? NULL : stmt->ext;
+    const alm_str sql = ext != NULL ? ext->sql : ((const alm_alter *)stmt->ext)->value;
+    alm_plan_env own = *env;
+    alm_planner p = {.cx = cx, .env = &own};
+    alm_view_plan *v = NULL;
+    alm_plan *plan = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &v));
+    v->kind = ext != NULL && ext->materialized ? ALM_TABLE_MATVIEW : ALM_TABLE_VIEW;
+    v->create.ts_col = -1;
+    *out = v;
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->table, &v->create.name));
+    ALM_TRY(view_gate(cx, stmt, v));
+    ALM_TRY(check_old(cx, env, stmt, v));
+    if (v->create.exists)
+        return ALM_OK;
+    ALM_TRY(may_create(cx, env, stmt, v));
+    const alm_view_level self = {.name = v->create.name, .depth = 0}; /* would be a cycle */
+    own.of_view = true;
+    own.fixed = v->kind == ALM_TABLE_MATVIEW;
+    p.views = v->replace ? &self : NULL;
+    ALM_TRY(alm_bind_query(&p, NULL, stmt->select, &plan));
+    ALM_TRY(view_columns(&p, stmt, plan, v->kind == ALM_TABLE_MATVIEW, &v->create));
+    v->view.reason = v->view.base = v->view.zone = "";
+    v->view.start_us = ALM_TS_NULL;
+    v->view.period_hi = INT64_MAX;
+    v->view.status_us = cx->now_ns / 1000;
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, sql, &v->view.sql));
+    if (v->kind == ALM_TABLE_VIEW)
+        return alm_check_reads(&p);
+    ALM_TRY(alm_optimise(&p, &plan)); /* which tables it reads, and how, is seen then */
+    return matview_options(&p, stmt, plan, v);
+}

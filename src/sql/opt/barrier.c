@@ -1,0 +1,89 @@
+/*
+ * barrier.c - the barriers around views of other definers (bind/view.c): between the binder and `open` they keep what could
+ * tell of rows that the view hides above its query. A call that can fail or has an effect, run below the view's own conditions,
+ * would see those rows and print them in its error.
+ *
+ * Speed       A barrier goes at once where all that stands above it is leakproof (ALM_FN_LEAKPROOF): then nothing that a rule may
+ *             move tells anything, and the plan is that of the definer. Aggregates and LIMIT are no matter: no rule moves them
+ *             below a condition or a join.
+ * Rules       A rule that does not know BARRIER stops at it. `pushdown` lets through what is leakproof.
+ * Sealed      Those of a plan that is shown and not run stay, and nothing goes below them (bind/view.c).
+ * After       `open` no rule moves a condition, and filters keep their order (exec/eval/filter.c: what is no plain comparison runs in
+ *             the order written, over the rows that are still in).
+ */
+#include "sql/opt/opt.h"
+
+static alm_status take_away(alm_planner *p, alm_plan **slot)
+{
+    alm_plan *barrier = *slot, *child = barrier->child[0];
+    alm_expr **cols = NULL;
+    const char **names = NULL;
+    if (barrier->ts_col == child->ts_col && barrier->order == child->order) {
+        child->cols = barrier->cols; /* names of the query around */
+        *slot = child;
+        return ALM_OK;
+    }
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, child->n_cols + 1, &cols));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, child->n_cols + 1, &names));
+    for (uint32_t i = 0; i < child->n_cols; i++) {
+        names[i] = barrier->cols[i].name;
+        ALM_TRY(alm_expr_col(p->cx, i, child->cols[i].type, barrier->pos, &cols[i]));
+    }
+    ALM_TRY(alm_plan_project(p, child, cols, names, child->n_cols, slot));
+    (*slot)->ts_col = barrier->ts_col; /* said by the query around: t timestamp(x) */
+    (*slot)->order = barrier->order;
+    return ALM_OK;
+}
+
+static alm_status is_leakproof(void *arg, alm_expr **e)
+{
+    *(bool *)arg &= alm_expr_leakproof(*e);
+    return ALM_OK;
+}
+
+/* Of the node itself, without its children. */
+static alm_status tells_nothing(alm_plan *plan, bool *out)
+{
+    *out = plan->op != ALM_P_WINDOW_JOIN && plan->op != ALM_P_HORIZON && plan->op != ALM_P_RECURSE;
+    ALM_TRY(alm_plan_exprs(plan, is_leakproof, out));
+    if (plan->op == ALM_P_JOIN) {
+        for (uint32_t i = 0; i < plan->join.n_keys; i++)
+            *out &= alm_expr_leakproof(plan->join.left_keys[i]) &&
+                    alm_expr_leakproof(plan->join.right_keys[i]);
+        for (uint32_t i = 0; i < plan->join.n_residual; i++)
+            *out &= alm_expr_leakproof(plan->join.residual[i]);
+    }
+    return ALM_OK;
+}
+
+/* safe: nothing between this node and the next barrier above, or the top, could leak. What could and stands above a barrier
+ * that stays does not come below it. */
+static alm_status visit(alm_planner *p, alm_plan **slot, bool safe)
+{
+    bool own = true;
+    ALM_TRY(alm_enter(p, (*slot)->pos));
+    while ((*slot)->op == ALM_P_BARRIER && safe && !alm_plan_is_sealed(*slot))
+        ALM_TRY(take_away(p, slot));
+    alm_plan *plan = *slot;
+    ALM_TRY(tells_nothing(plan, &own));
+    const bool below = plan->op == ALM_P_BARRIER || (safe && own);
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        ALM_TRY(visit(p, &plan->child[i], below));
+    p->depth--;
+    return ALM_OK;
+}
+
+alm_status alm_rule_barrier(alm_planner *p, alm_plan **plan)
+{
+    return visit(p, plan, true);
+}
+
+static alm_status open_one(alm_planner *p, alm_plan **slot)
+{
+    return (*slot)->op == ALM_P_BARRIER && !alm_plan_is_sealed(*slot) ? take_away(p, slot) : ALM_OK;
+}
+
+alm_status alm_rule_open(alm_planner *p, alm_plan **plan)
+{
+    return alm_plan_bottom_up(p, plan, open_one);
+}

@@ -1,0 +1,441 @@
+/*
+ * overflow.c - integer arithmetic below aggregates: an overflow must not become a null there, since nulls do not
+ * count and a row would be lost without a word.
+ *
+ * Wider       An argument that INT is too small for is computed in 64 bits where the result of the aggregate has the
+ *             same type then (sum, avg, count; not max, which is an INT of INTs).
+ * Refused     What may still leave its type fails (plan/widen.c), in the rows that count: those that pass FILTER,
+ *             and the result of a CASE that is taken. What nodes below have computed fails in each row, since
+ *             they do not know the FILTER above.
+ * Stored      What INSERT and CREATE TABLE AS take from a query is refused alike, wherever it is computed.
+ * Reach       The arguments, and what they are made of in the projections below: as long as rows go up as they are,
+ *             through joins, set operations and the keys of groups too.
+ */
+#include "sql/opt/opt.h"
+
+static alm_status widen(alm_planner *p, alm_agg_call *agg, alm_expr *e)
+{
+    alm_expr *args[1] = {NULL};
+    alm_resolved r;
+    ALM_TRY(alm_expr_widen(p, e, &args[0]));
+    const alm_status st =
+        alm_args_resolve(p, alm_str_of(agg->fn->name), ALM_FN_AGGREGATE, agg->pos, args, 1, &r);
+    if (st == ALM_E_MEMORY)
+        return st;
+    if (st != ALM_OK) { /* it has no such variant */
+        alm_error_clear(p->cx);
+        return ALM_OK;
+    }
+    if (!alm_type_eq(r.result, agg->type))
+        return ALM_OK;
+    agg->fn = r.fn;
+    agg->data = r.data;
+    agg->args[0] = args[0];
+    return ALM_OK;
+}
+
+/* A computed column of a projection that holds an INT which may exceed: computed again behind the others, wider. */
+static alm_status widen_column(alm_planner *p, alm_plan *project, alm_agg_call *agg)
+{
+    const alm_expr *col = agg->args[0];
+    alm_expr *e = project->project.expr[col->col], *wide = NULL, *at = NULL;
+    alm_expr **exprs = NULL, *before = agg->args[0];
+    alm_plan_col *cols = NULL;
+    const uint32_t n = project->n_cols;
+    if (!alm_expr_may_exceed(e) || alm_expr_volatile(e))
+        return ALM_OK;
+    ALM_TRY(alm_expr_widen(p, e, &wide));
+    ALM_TRY(alm_expr_col(p->cx, n, wide->type, col->pos, &at));
+    ALM_TRY(widen(p, agg, at));
+    if (agg->args[0] == before)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &exprs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &cols));
+    memcpy(exprs, project->project.expr, n * sizeof *exprs);
+    memcpy(cols, project->cols, n * sizeof *cols);
+    exprs[n] = wide;
+    cols[n] = (alm_plan_col){cols[col->col].name, wide->type, 0, 0};
+    project->project.expr = exprs;
+    project->cols = cols;
+    project->n_cols = n + 1;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------- below other nodes */
+
+enum { STEPS_MAX = 64 };
+
+/* A column on its way up: column `col` of `plan`. */
+typedef struct step {
+    alm_plan *plan;
+    uint32_t col;
+} step;
+
+static bool is_other(void *arg, const alm_expr *col)
+{
+    return col->col != *(const uint32_t *)arg;
+}
+
+static bool reads(alm_expr *const *list, uint32_t n, uint32_t col)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!alm_expr_each_col(list[i], is_other, &col))
+            return true;
+    return false;
+}
+
+static alm_plan *passed_by_join(const alm_plan *join, uint32_t *col)
+{
+    const uint32_t n_left = join->child[0]->n_cols;
+    if (reads(join->join.residual, join->join.n_residual, *col))
+        return NULL;
+    if (*col < n_left)
+        return reads(join->join.left_keys, join->join.n_keys, *col) ? NULL : join->child[0];
+    *col -= n_left;
+    return reads(join->join.right_keys, join->join.n_keys, *col) ? NULL : join->child[1];
+}
+
+static alm_plan *passed_by_project(const alm_plan *project, uint32_t *col)
+{
+    const alm_expr *e = project->project.expr[*col];
+    if (e->kind != ALM_X_COL)
+        return NULL;
+    for (uint32_t i = 0; i < project->n_cols; i++)
+        if (i != *col && reads(&project->project.expr[i], 1, e->col))
+            return NULL;
+    *col = e->col;
+    return project->child[0];
+}
+
+/* The child whose column *col the column *col of `plan` is; NULL: it is none, or something else reads it there. */
+static alm_plan *passed_by(const alm_plan *plan, uint32_t *col)
+{
+    switch ((int)plan->op) {
+    case ALM_P_FILTER:
+        return reads(plan->filter.conjunct, plan->filter.n, *col) ? NULL : plan->child[0];
+    case ALM_P_SORT:
+        for (uint32_t i = 0; i < plan->sort.n_keys; i++)
+            if (reads(&plan->sort.keys[i].expr, 1, *col))
+                return NULL;
+        return plan->child[0];
+    case ALM_P_LIMIT:
+        return plan->child[0];
+    case ALM_P_JOIN:
+        return passed_by_join(plan, col);
+    case ALM_P_PROJECT:
+        return passed_by_project(plan, col);
+    default:
+        return NULL;
+    }
+}
+
+/* The way of a column from the projection that computes it, which is the last step; 0: there is none. */
+static uint32_t way_of(alm_plan *plan, uint32_t col, step *way)
+{
+    for (uint32_t n = 0; plan != NULL && n < STEPS_MAX;) {
+        way[n++] = (step){plan, col};
+        if (plan->op == ALM_P_PROJECT && alm_expr_may_exceed(plan->project.expr[col]))
+            return alm_expr_volatile(plan->project.expr[col]) ? 0 : n;
+        plan = passed_by(plan, &col);
+    }
+    return 0;
+}
+
+/* Makes the column of each step a LONG, computed by `wide`. */
+static alm_status widen_way(alm_planner *p, const step *way, uint32_t n, alm_expr *wide)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        alm_plan *plan = way[i].plan;
+        const uint32_t col = way[i].col;
+        alm_plan_col *cols = NULL;
+        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &cols));
+        memcpy(cols, plan->cols, plan->n_cols * sizeof *cols);
+        cols[col].type = wide->type;
+        plan->cols = cols;
+        if (plan->op != ALM_P_PROJECT)
+            continue;
+        alm_expr **exprs = NULL, *passed = wide;
+        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &exprs));
+        memcpy(exprs, plan->project.expr, plan->n_cols * sizeof *exprs);
+        if (i + 1 < n)
+            ALM_TRY(alm_expr_col(p->cx, exprs[col]->col, wide->type, exprs[col]->pos, &passed));
+        exprs[col] = passed;
+        plan->project.expr = exprs;
+    }
+    return ALM_OK;
+}
+
+/* Aggregates in whose column an INT may be lost that is computed below other nodes, if nothing but aggregates whose
+ * result stays the same reads it: the column becomes a LONG on its way. */
+static alm_status widen_below(alm_planner *p, alm_plan *child, alm_agg_call *aggs, uint32_t n,
+                              uint32_t of, alm_expr *const *keys, uint32_t n_keys)
+{
+    const alm_expr *arg = aggs[of].args[0];
+    const uint32_t col = arg->col;
+    step way[STEPS_MAX];
+    alm_expr *wide = NULL;
+    alm_agg_call *wider = NULL;
+    const uint32_t n_steps = reads(keys, n_keys, col) ? 0 : way_of(child, col, way);
+    if (n_steps == 0)
+        return ALM_OK;
+    ALM_TRY(alm_expr_widen(p, way[n_steps - 1].plan->project.expr[way[n_steps - 1].col], &wide));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &wider));
+    memcpy(wider, aggs, n * sizeof *wider);
+    for (uint32_t i = 0; i < n; i++) {
+        alm_expr *at = NULL, *const before = aggs[i].n_args == 1 ? aggs[i].args[0] : NULL;
+        if (aggs[i].filter != NULL && reads(&aggs[i].filter, 1, col))
+            return ALM_OK;
+        if (!reads(aggs[i].args, aggs[i].n_args, col))
+            continue;
+        if (before == NULL || before->kind != ALM_X_COL || aggs[i].fn == NULL)
+            return ALM_OK;
+        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &wider[i].args));
+        wider[i].args[0] = before;
+        ALM_TRY(alm_expr_col(p->cx, col, wide->type, before->pos, &at));
+        ALM_TRY(widen(p, &wider[i], at));
+        if (wider[i].args[0] == before)
+            return ALM_OK;
+    }
+    memcpy(aggs, wider, n * sizeof *aggs);
+    return widen_way(p, way, n_steps, wide);
+}
+
+/* ------------------------------------------------------------------- refused */
+
+/* Columns that aggregates read. */
+static bool note(void *arg, const alm_expr *col)
+{
+    bool *used = arg;
+    used[col->col] = true;
+    return true;
+}
+
+static alm_status check_below(alm_planner *p, alm_plan *plan, const bool *used);
+
+static alm_status check_project(alm_planner *p, alm_plan *plan, const bool *used)
+{
+    bool *below = NULL;
+    alm_expr **exprs = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->child[0]->n_cols + 1, &below));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &exprs));
+    for (uint32_t i = 0; i < plan->n_cols; i++) {
+        exprs[i] = plan->project.expr[i];
+        if (!used[i])
+            continue;
+        ALM_TRY(alm_expr_check_range(p, NULL, &exprs[i]));
+        (void)alm_expr_each_col(exprs[i], note, below);
+    }
+    plan->project.expr = exprs;
+    return check_below(p, plan->child[0], below);
+}
+
+/* A key of which one group is left (its aggregates are checked for themselves). */
+static alm_status check_keys(alm_planner *p, alm_plan *plan, alm_expr **keys, uint32_t n,
+                             const bool *used)
+{
+    bool *below = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->child[0]->n_cols + 1, &below));
+    for (uint32_t i = 0; i < n; i++) {
+        if (!used[i])
+            continue;
+        ALM_TRY(alm_expr_check_range(p, NULL, &keys[i]));
+        (void)alm_expr_each_col(keys[i], note, below);
+    }
+    return check_below(p, plan->child[0], below);
+}
+
+/* Columns of the child, and what functions such as lag take from other rows (aggregates are checked for themselves). */
+static alm_status check_calls(alm_planner *p, alm_plan *plan, const bool *used)
+{
+    const uint32_t n = plan->child[0]->n_cols;
+    bool *below = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &below));
+    memcpy(below, used, n * sizeof *below);
+    for (uint32_t i = 0; i < plan->window.n_calls; i++) {
+        alm_window_call *call = &plan->window.calls[i];
+        if (!used[n + i] || call->fn == NULL || call->fn->kind == ALM_FN_AGGREGATE)
+            continue;
+        for (uint32_t k = 0; k < call->n_args; k++) {
+            ALM_TRY(alm_expr_check_range(p, NULL, &call->args[k]));
+            (void)alm_expr_each_col(call->args[k], note, below);
+        }
+    }
+    return check_below(p, plan->child[0], below);
+}
+
+/* What those who share a query read of it: once for each column, however often it is shared. */
+static alm_status check_shared(alm_planner *p, alm_plan *plan, const bool *used)
+{
+    alm_plan *of = plan->shared.of;
+    bool *below = NULL, more = false;
+    if (of->materialise.checked == NULL)
+        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, of->n_cols + 1, &of->materialise.checked));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, of->n_cols + 1, &below));
+    for (uint32_t i = 0; i < plan->n_cols; i++) {
+        const uint32_t col = plan->shared.cols[i];
+        below[col] = used[i] && !of->materialise.checked[col];
+        more |= below[col];
+        of->materialise.checked[col] |= used[i];
+    }
+    return more ? check_below(p, of->child[0], below) : ALM_OK;
+}
+
+/* What stands in the columns `used` of the rows of `plan` must not have been lost. */
+static alm_status check_below(alm_planner *p, alm_plan *plan, const bool *used)
+{
+    switch ((int)plan->op) {
+    case ALM_P_FILTER:
+    case ALM_P_SORT:
+    case ALM_P_LIMIT:
+    case ALM_P_LATEST:
+    case ALM_P_HORIZON:     /* columns of the child, and others of its own */
+    case ALM_P_WINDOW_JOIN: /* the same, of the left child */
+        return check_below(p, plan->child[0], used);
+    case ALM_P_WINDOW:
+        return check_calls(p, plan, used);
+    case ALM_P_JOIN:
+        if (plan->join.kind != 'S' && plan->join.kind != 'A')
+            ALM_TRY(check_below(p, plan->child[1], used + plan->child[0]->n_cols));
+        return check_below(p, plan->child[0], used);
+    case ALM_P_RECURSE: /* whose step reads itself by a WORKING, which is a leaf */
+        ALM_TRY(check_below(p, plan->child[1], used));
+        return check_below(p, plan->child[0], used);
+    case ALM_P_SHARED:
+        return check_shared(p, plan, used);
+    case ALM_P_SETOP:
+        if (plan->setop.kind == ALM_SETOP_UNION_ALL)
+            ALM_TRY(check_below(p, plan->child[1], used));
+        return check_below(p, plan->child[0], used);
+    case ALM_P_PROJECT:
+        return check_project(p, plan, used);
+    case ALM_P_GROUP:
+        return check_keys(p, plan, plan->group.keys, plan->group.n_keys, used);
+    case ALM_P_SAMPLE: /* behind the time of the bucket */
+        return check_keys(p, plan, plan->sample.keys, plan->sample.n_keys, used + 1);
+    default:
+        return ALM_OK;
+    }
+}
+
+alm_status alm_plan_check_range(alm_planner *p, alm_plan *plan, const bool *used)
+{
+    return check_below(p, plan, used);
+}
+
+/* The right rows of a WINDOW JOIN are behind the left ones for its aggregates. */
+static alm_status check_inputs(alm_planner *p, const alm_plan *plan, const bool *used)
+{
+    for (uint32_t i = 0; i < plan->n_children; i++) {
+        ALM_TRY(check_below(p, plan->child[i], used));
+        used += plan->child[i]->n_cols;
+    }
+    return ALM_OK;
+}
+
+static alm_status check_aggs(alm_planner *p, alm_plan *plan, alm_agg_call *aggs, uint32_t n,
+                             alm_expr *const *keys, uint32_t n_keys)
+{
+    bool *used = NULL;
+    uint32_t n_cols = 0;
+    alm_plan *child = plan->op != ALM_P_WINDOW_JOIN ? plan->child[0] : NULL;
+    if (n == 0)
+        return ALM_OK;
+    for (uint32_t i = 0; child != NULL && i < n; i++) {
+        alm_agg_call *agg = &aggs[i];
+        if (agg->fn == NULL || agg->n_args != 1)
+            continue;
+        if (alm_expr_may_exceed(agg->args[0]))
+            ALM_TRY(widen(p, agg, agg->args[0]));
+        else if (agg->args[0]->kind != ALM_X_COL || agg->args[0]->type.id != ALM_T_INT)
+            continue;
+        else if (child->op == ALM_P_PROJECT &&
+                 child->project.expr[agg->args[0]->col]->kind != ALM_X_COL)
+            ALM_TRY(widen_column(p, child, agg));
+        else if (plan->op != ALM_P_WINDOW) /* whose result has the columns of its child */
+            ALM_TRY(widen_below(p, child, aggs, n, i, keys, n_keys));
+    }
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < aggs[i].n_args - aggs[i].n_order; k++)
+            ALM_TRY(alm_expr_check_range(p, aggs[i].filter, &aggs[i].args[k]));
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        n_cols += plan->child[i]->n_cols;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_cols + 1, &used));
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < aggs[i].n_args; k++)
+            (void)alm_expr_each_col(aggs[i].args[k], note, used);
+    return check_inputs(p, plan, used);
+}
+
+/* The columns that check_windows added to the child of a WINDOW are put behind the old ones, before its calls: nobody
+ * above is to see them. */
+static alm_status hide_added(alm_planner *p, alm_plan **slot, uint32_t n_before)
+{
+    alm_plan *plan = *slot, *child = plan->child[0];
+    const uint32_t added = child->n_cols - n_before, n = plan->n_cols;
+    alm_plan_col *cols = NULL;
+    alm_expr **exprs = NULL;
+    const char **names = NULL;
+    if (added == 0)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + added, &cols));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &exprs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &names));
+    memcpy(cols, plan->cols, n_before * sizeof *cols);
+    memcpy(cols + n_before, child->cols + n_before, added * sizeof *cols);
+    memcpy(cols + n_before + added, plan->cols + n_before, (n - n_before) * sizeof *cols);
+    plan->cols = cols;
+    plan->n_cols = n + added;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t at = i < n_before ? i : i + added;
+        names[i] = cols[at].name;
+        ALM_TRY(alm_expr_col(p->cx, at, cols[at].type, plan->pos, &exprs[i]));
+    }
+    return alm_plan_project(p, plan, exprs, names, n, slot);
+}
+
+/* Window functions see nulls and show them; aggregates over a frame do not. */
+static alm_status check_windows(alm_planner *p, alm_plan **slot)
+{
+    alm_plan *plan = *slot;
+    const uint32_t n_before = plan->child[0]->n_cols;
+    for (uint32_t i = 0; i < plan->window.n_calls; i++) {
+        alm_window_call *call = &plan->window.calls[i];
+        alm_agg_call agg = {.fn = call->fn,
+                            .data = call->data,
+                            .args = call->args,
+                            .n_args = call->n_args,
+                            .filter = call->filter,
+                            .type = call->type,
+                            .pos = call->pos};
+        if (call->fn == NULL || call->fn->kind != ALM_FN_AGGREGATE)
+            continue;
+        ALM_TRY(check_aggs(p, plan, &agg, 1, NULL, 0));
+        call->fn = agg.fn;
+        call->data = agg.data;
+    }
+    return hide_added(p, slot, n_before);
+}
+
+static alm_status visit(alm_planner *p, alm_plan **slot)
+{
+    alm_plan *plan = *slot;
+    switch ((int)plan->op) {
+    case ALM_P_GROUP:
+        return check_aggs(p, plan, plan->group.aggs, plan->group.n_aggs, plan->group.keys,
+                          plan->group.n_keys);
+    case ALM_P_SAMPLE:
+        return check_aggs(p, plan, plan->sample.aggs, plan->sample.n_aggs, plan->sample.keys,
+                          plan->sample.n_keys);
+    case ALM_P_WINDOW_JOIN:
+        return check_aggs(p, plan, plan->winjoin.aggs, plan->winjoin.n_aggs, NULL, 0);
+    case ALM_P_WINDOW:
+        return check_windows(p, slot);
+    default:
+        return ALM_OK;
+    }
+}
+
+alm_status alm_rule_overflow(alm_planner *p, alm_plan **plan)
+{
+    return alm_plan_bottom_up(p, plan, visit);
+}

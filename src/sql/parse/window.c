@@ -1,0 +1,232 @@
+/*
+ * window.c - ORDER BY lists, OVER (...), and frames (of window functions and WINDOW JOIN).
+ */
+#include "sql/parse/parse.h"
+
+/* The last key is (a, b), which orders by a, then by b. */
+static alm_status spread_row(alm_parser *p, alm_ast_order **out, uint32_t *n, uint32_t *cap)
+{
+    const alm_ast_order key = (*out)[*n - 1];
+    (*n)--;
+    for (uint32_t i = 0; i < key.expr->n_args; i++) {
+        ALM_TRY(ALM_GROW(p, out, *n, cap));
+        (*out)[*n] = key;
+        (*out)[(*n)++].expr = key.expr->arg[i];
+    }
+    return ALM_OK;
+}
+
+alm_status alm_parse_order(alm_parser *p, alm_ast_order **out, uint32_t *n)
+{
+    uint32_t cap = 0;
+    *n = 0;
+    alm_parse_next(p); /* order */
+    ALM_TRY(alm_expect_kw(p, ALM_KW_BY, "'by' expected"));
+    do {
+        if (alm_at_end(p) || alm_at_op(p, ALM_OP_RPAREN))
+            return alm_parse_fail(p, p->tok.pos, "literal expected");
+        ALM_TRY(ALM_GROW(p, out, *n, &cap));
+        alm_ast_order *item = &(*out)[*n];
+        ALM_TRY(alm_parse_expr(p, &item->expr));
+        item->desc = alm_take_kw(p, ALM_KW_DESC);
+        if (!item->desc)
+            (void)alm_take_kw(p, ALM_KW_ASC);
+        if (alm_take_kw(p, ALM_KW_NULLS)) {
+            const bool first = alm_at_kw(p, ALM_KW_FIRST);
+            if (!first && !alm_at_kw(p, ALM_KW_LAST))
+                return alm_parse_fail(p, p->tok.pos, "'first' or 'last' expected");
+            alm_parse_next(p);
+            item->nulls = first ? 1 : 2;
+        }
+        (*n)++;
+        if (item->expr->kind == ALM_AST_ROW)
+            ALM_TRY(spread_row(p, out, n, &cap));
+    } while (alm_take_op(p, ALM_OP_COMMA));
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ frames */
+
+static char time_unit(alm_str word)
+{
+    static const struct {
+        const char *text;
+        char unit;
+    } rows[] = {
+        {"nanosecond", 'n'},  {"microsecond", 'U'},  {"millisecond", 'T'},  {"second", 's'},
+        {"minute", 'm'},      {"hour", 'h'},         {"day", 'd'},          {"week", 'w'},
+        {"nanoseconds", 'n'}, {"microseconds", 'U'}, {"milliseconds", 'T'}, {"seconds", 's'},
+        {"minutes", 'm'},     {"hours", 'h'},        {"days", 'd'},         {"weeks", 'w'}};
+    for (size_t i = 0; i < ALM_COUNT(rows); i++)
+        if (alm_str_ieq(word, (alm_str){rows[i].text, strlen(rows[i].text)}))
+            return rows[i].unit;
+    return 0;
+}
+
+static bool is_number(alm_str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+    return text.len > 0;
+}
+
+/* An offset is checked as far as its text tells; '10' is as good as 10. */
+static alm_status parse_offset(alm_parser *p, alm_ast **out)
+{
+    const int32_t pos = p->tok.pos;
+    if (!alm_starts_expr(p))
+        return alm_parse_fail(p, pos, "integer expression expected");
+    ALM_TRY(alm_parse_expr_at(p, ALM_PREC_ADD, out));
+    const alm_ast *e = *out;
+    const bool minus = e->kind == ALM_AST_UNARY && e->arg[0]->kind == ALM_AST_NUMBER;
+    const bool text = e->kind == ALM_AST_STRING && !is_number(e->text);
+    if (text || e->kind == ALM_AST_NULL || e->kind == ALM_AST_BOOL || minus)
+        return alm_parse_fail(p, pos, "non-negative integer expression expected");
+    return ALM_OK;
+}
+
+static alm_status parse_bound(alm_parser *p, bool range, bool is_lo, uint8_t *kind,
+                              alm_ast **offset, char *unit, int32_t *word_pos)
+{
+    if (alm_take_kw(p, ALM_KW_UNBOUNDED)) {
+        *word_pos = p->tok.pos;
+        if (alm_at_kw(p, ALM_KW_PRECEDING) && is_lo)
+            *kind = 'U';
+        else if (alm_at_kw(p, ALM_KW_FOLLOWING) && !is_lo)
+            *kind = 'V';
+        else
+            return alm_parse_fail(p, p->tok.pos,
+                                  is_lo ? "'preceding' expected" : "'following' expected");
+        alm_parse_next(p);
+        return ALM_OK;
+    }
+    if (alm_take_kw(p, ALM_KW_CURRENT)) {
+        ALM_TRY(alm_expect_kw(p, ALM_KW_ROW, "'row' expected"));
+        *word_pos = p->prev.pos;
+        *kind = 'c';
+        return ALM_OK;
+    }
+    ALM_TRY(parse_offset(p, offset));
+    if (range && p->tok.kind == ALM_TOK_NAME) {
+        *unit = time_unit(alm_token_text(p, p->tok));
+        if (*unit != 0)
+            alm_parse_next(p);
+    }
+    *word_pos = p->tok.pos;
+    if (alm_at_kw(p, ALM_KW_PRECEDING))
+        *kind = 'p';
+    else if (alm_at_kw(p, ALM_KW_FOLLOWING))
+        *kind = 'f';
+    else
+        return alm_parse_fail(p, p->tok.pos, "'preceding' or 'following' expected");
+    alm_parse_next(p);
+    return ALM_OK;
+}
+
+alm_status alm_parse_bounds(alm_parser *p, alm_window_def *def, bool range)
+{
+    int32_t lo_pos = 0, hi_pos = 0;
+    if (!alm_take_kw(p, ALM_KW_BETWEEN)) {
+        ALM_TRY(parse_bound(p, range, true, &def->lo_kind, &def->lo, &def->lo_unit, &lo_pos));
+        if (def->lo_kind == 'f')
+            return alm_parse_fail(p, lo_pos, "'preceding' expected");
+        def->hi_kind = 'c';
+        return ALM_OK;
+    }
+    ALM_TRY(parse_bound(p, range, true, &def->lo_kind, &def->lo, &def->lo_unit, &lo_pos));
+    ALM_TRY(alm_expect_kw(p, ALM_KW_AND, "'and' expected"));
+    ALM_TRY(parse_bound(p, range, false, &def->hi_kind, &def->hi, &def->hi_unit, &hi_pos));
+    if (def->lo_kind == 'c' && def->hi_kind == 'p')
+        return alm_parse_fail(p, hi_pos, "start row is CURRENT, end row must not be PRECEDING");
+    if (def->lo_kind == 'f' && def->hi_kind == 'p')
+        return alm_parse_fail(p, hi_pos, "start row is FOLLOWING, end row must not be PRECEDING");
+    if (def->lo_kind == 'f' && def->hi_kind == 'c')
+        return alm_parse_fail(p, hi_pos, "start row is FOLLOWING, end row must not be CURRENT");
+    return ALM_OK;
+}
+
+static alm_status parse_exclude(alm_parser *p, alm_window_def *def)
+{
+    const alm_token next = alm_parse_peek(p);
+    alm_parse_next(p); /* exclude */
+    if (alm_at_kw(p, ALM_KW_CURRENT)) {
+        alm_parse_next(p);
+        def->exclude = 'c';
+        return alm_expect_kw(p, ALM_KW_ROW, "'row' expected");
+    }
+    if (alm_take_kw(p, ALM_KW_NO))
+        return alm_expect_kw(p, ALM_KW_OTHERS, "'others' expected");
+    if (alm_take_kw(p, ALM_KW_GROUP))
+        def->exclude = 'g';
+    else if (alm_take_kw(p, ALM_KW_TIES))
+        def->exclude = 't';
+    else
+        return alm_parse_fail(p, next.pos, "'current', 'group', 'ties' or 'no other' expected");
+    return ALM_OK;
+}
+
+static alm_status parse_frame(alm_parser *p, alm_window_def *def)
+{
+    def->frame = alm_at_kw(p, ALM_KW_ROWS)     ? 'r'
+                 : alm_at_kw(p, ALM_KW_RANGE)  ? 'g'
+                 : alm_at_kw(p, ALM_KW_GROUPS) ? 'u'
+                                               : 0;
+    if (def->frame == 0)
+        return ALM_OK;
+    alm_parse_next(p);
+    ALM_TRY(alm_parse_bounds(p, def, def->frame == 'g'));
+    if (def->frame == 'g' && def->n_order != 1 && (def->lo != NULL || def->hi != NULL)) {
+        const int32_t pos = def->lo != NULL ? def->lo->end : def->hi->end;
+        alm_token t = alm_lex(p->text, pos, false); /* the unit, then the word */
+        if (!alm_token_is_kw(t, ALM_KW_PRECEDING) && !alm_token_is_kw(t, ALM_KW_FOLLOWING))
+            t = alm_lex(p->text, t.end, false);
+        return alm_parse_fail(
+            p, t.pos, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column");
+    }
+    if (alm_at_kw(p, ALM_KW_EXCLUDE))
+        ALM_TRY(parse_exclude(p, def));
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ windows */
+
+alm_status alm_parse_window(alm_parser *p, alm_window_def **out)
+{
+    alm_window_def *def = NULL;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &def));
+    def->pos = p->tok.pos;
+    ALM_TRY(alm_expect_op(p, ALM_OP_LPAREN, "'(' expected"));
+    const bool frame =
+        alm_at_kw(p, ALM_KW_ROWS) || alm_at_kw(p, ALM_KW_RANGE) || alm_at_kw(p, ALM_KW_GROUPS);
+    if (!frame && !alm_at_kw(p, ALM_KW_PARTITION) && !alm_at_kw(p, ALM_KW_ORDER) &&
+        (p->tok.kind == ALM_TOK_NAME || p->tok.kind == ALM_TOK_QUOTED)) {
+        alm_parse_name base;
+        ALM_TRY(alm_parse_ident(p, "window name", &base));
+        def->base = base.text;
+    }
+    if (alm_take_kw(p, ALM_KW_PARTITION)) {
+        ALM_TRY(alm_expect_kw(p, ALM_KW_BY, "'by' expected"));
+        ALM_TRY(alm_parse_exprs(p, &def->partition, &def->n_partition));
+    }
+    if (alm_at_kw(p, ALM_KW_ORDER))
+        ALM_TRY(alm_parse_order(p, &def->order, &def->n_order));
+    ALM_TRY(parse_frame(p, def));
+    ALM_TRY(alm_expect_op(p, ALM_OP_RPAREN, "')' expected"));
+    *out = def;
+    return ALM_OK;
+}
+
+alm_status alm_parse_over(alm_parser *p, alm_ast *call)
+{
+    alm_parse_next(p); /* over */
+    const bool word = p->tok.kind == ALM_TOK_NAME &&
+                      (alm_keyword_flags((alm_keyword)p->tok.kw) & ALM_KW_RESERVED) == 0;
+    if (word || p->tok.kind == ALM_TOK_QUOTED) {
+        alm_parse_name name;
+        ALM_TRY(alm_parse_ident(p, "window name", &name));
+        call->over_name = name.text;
+        return ALM_OK;
+    }
+    return alm_parse_window(p, &call->over);
+}

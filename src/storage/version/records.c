@@ -1,0 +1,276 @@
+/*
+ * records.c - records in the catalogue (records.h): a sorted array, copied at a change; the records
+ * themselves are shared.
+ */
+#include "storage/version/records.h"
+
+#include <stdlib.h>
+
+#include "storage/write/commit.h"
+
+enum { KEY_BYTES_MAX = 4096, VALUE_BYTES_MAX = 1 << 16, RECORDS_MAX = 1 << 20 };
+
+/* ------------------------------------------------------------------ the objects */
+
+static alm_record_obj *obj_retain(alm_record_obj *obj)
+{
+    (void)atomic_fetch_add_explicit(&obj->refs, 1, memory_order_relaxed);
+    return obj;
+}
+
+static void obj_release(alm_record_obj *obj)
+{
+    if (atomic_fetch_sub_explicit(&obj->refs, 1, memory_order_acq_rel) == 1)
+        free(obj);
+}
+
+static alm_status obj_new(alm_ctx *cx, alm_record r, alm_record_obj **out)
+{
+    alm_record_obj *obj = NULL;
+    ALM_TRY(alm_heap_bytes(cx, sizeof *obj + r.key.len + 1 + r.value.len, "a record", &obj));
+    char *text = (char *)(obj + 1);
+    memcpy(text, r.key.ptr, r.key.len);
+    text[r.key.len] = 0;
+    if (r.value.len > 0)
+        memcpy(text + r.key.len + 1, r.value.ptr, r.value.len);
+    obj->refs = 1;
+    obj->r = (alm_record){{text, r.key.len}, {text + r.key.len + 1, r.value.len}};
+    *out = obj;
+    return ALM_OK;
+}
+
+alm_records *alm_records_retain(alm_records *records)
+{
+    if (records != NULL)
+        (void)atomic_fetch_add_explicit(&records->refs, 1, memory_order_relaxed);
+    return records;
+}
+
+void alm_records_release(alm_records *records)
+{
+    if (records == NULL || atomic_fetch_sub_explicit(&records->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (uint32_t i = 0; i < records->n; i++)
+        obj_release(records->rows[i]);
+    free(records);
+}
+
+alm_record alm_records_at(const alm_records *records, size_t i)
+{
+    ALM_ASSERT(records != NULL && i < records->n);
+    return records->rows[i]->r;
+}
+
+uint32_t alm_records_from(const alm_records *records, alm_str key)
+{
+    uint32_t lo = 0, hi = records == NULL ? 0 : records->n;
+    while (lo < hi) {
+        const uint32_t mid = lo + (hi - lo) / 2;
+        if (alm_str_cmp(records->rows[mid]->r.key, key) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* ---------------------------------------------------------------------- snapshot */
+
+uint64_t alm_snapshot_records_lsn(const alm_snapshot *snap)
+{
+    return snap->cat->records == NULL ? 0 : snap->cat->records->lsn;
+}
+
+uint64_t alm_storage_records_lsn(const alm_storage *st)
+{
+    return atomic_load_explicit(&st->records_lsn, memory_order_acquire);
+}
+
+size_t alm_snapshot_record_count(const alm_snapshot *snap)
+{
+    return snap->cat->records == NULL ? 0 : snap->cat->records->n;
+}
+
+alm_record alm_snapshot_record_at(const alm_snapshot *snap, size_t i)
+{
+    ALM_ASSERT(i < alm_snapshot_record_count(snap));
+    return snap->cat->records->rows[i]->r;
+}
+
+alm_records *alm_snapshot_records(const alm_snapshot *snap)
+{
+    return alm_records_retain(snap->cat->records);
+}
+
+/* ------------------------------------------------------------------------ change */
+
+static alm_status check_change(alm_ctx *cx, const alm_records_change *change)
+{
+    for (uint32_t i = 0; i < change->n; i++)
+        if (change->rows[i].key.len == 0 || change->rows[i].key.len > KEY_BYTES_MAX ||
+            change->rows[i].value.len > VALUE_BYTES_MAX)
+            return alm_fail(cx, ALM_E_LIMIT, -1,
+                            "a record of the catalogue may have a key of %d bytes and %d more",
+                            KEY_BYTES_MAX, VALUE_BYTES_MAX);
+    return ALM_OK;
+}
+
+/* A copy with room for `more`; empty where there is none yet. */
+static alm_status copy_of(alm_ctx *cx, const alm_records *old, uint32_t more, alm_records **out)
+{
+    const uint32_t n = old == NULL ? 0 : old->n;
+    alm_records *copy = NULL;
+    if (n > RECORDS_MAX - more)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "the catalogue may have %d records", RECORDS_MAX);
+    ALM_TRY(alm_heap_bytes(cx, sizeof *copy + ((size_t)n + more) * sizeof *copy->rows, "records",
+                           &copy));
+    copy->refs = 1;
+    copy->n = n;
+    for (uint32_t i = 0; i < n; i++)
+        copy->rows[i] = obj_retain(old->rows[i]);
+    *out = copy;
+    return ALM_OK;
+}
+
+static alm_status put_one(alm_ctx *cx, alm_records *to, alm_record r)
+{
+    const uint32_t at = alm_records_from(to, r.key);
+    const bool there = at < to->n && alm_str_eq(to->rows[at]->r.key, r.key);
+    alm_record_obj *obj = NULL;
+    if (r.value.ptr != NULL)
+        ALM_TRY(obj_new(cx, r, &obj));
+    if (there)
+        obj_release(to->rows[at]);
+    if (obj != NULL && !there) {
+        memmove(&to->rows[at + 1], &to->rows[at], (to->n - at) * sizeof *to->rows);
+        to->n++;
+    } else if (obj == NULL && there) {
+        memmove(&to->rows[at], &to->rows[at + 1], (to->n - at - 1) * sizeof *to->rows);
+        to->n--;
+    }
+    if (obj != NULL)
+        to->rows[at] = obj;
+    return ALM_OK;
+}
+
+static alm_status changed(alm_ctx *cx, const alm_records *old, const alm_record *rows, uint32_t n,
+                          alm_records **out)
+{
+    alm_records *next = NULL;
+    ALM_TRY(copy_of(cx, old, n, &next));
+    for (uint32_t i = 0; i < n; i++) {
+        const alm_status e = put_one(cx, next, rows[i]);
+        if (e != ALM_OK) {
+            alm_records_release(next);
+            return e;
+        }
+    }
+    *out = next;
+    return ALM_OK;
+}
+
+alm_status alm_records_new(alm_ctx *cx, const alm_record *rows, uint32_t n, alm_records **out)
+{
+    return changed(cx, NULL, rows, n, out);
+}
+
+static alm_status apply(alm_ctx *cx, alm_build *b, const alm_record *rows, uint32_t n)
+{
+    alm_records *next = NULL;
+    ALM_TRY(changed(cx, b->next->records, rows, n, &next));
+    next->lsn = b->lsn;
+    alm_records_release(b->next->records);
+    b->next->records = next;
+    return ALM_OK;
+}
+
+alm_status alm_change_records(alm_ctx *cx, alm_build *b, const alm_records_change *change)
+{
+    const uint64_t lsn = b->next->records == NULL ? 0 : b->next->records->lsn;
+    if (lsn != change->seen_lsn && change->seen_lsn != (uint64_t)ALM_RECORDS_BLIND)
+        return alm_fail(cx, ALM_E_STALE, -1, "records of the catalogue were changed meanwhile");
+    return apply(cx, b, change->rows, change->n);
+}
+
+/* ------------------------------------------------------------------------- bytes */
+
+static alm_status put_rows(alm_ctx *cx, alm_buf *buf, const alm_record *r)
+{
+    ALM_TRY(alm_put_u32(cx, buf, r->value.ptr != NULL));
+    ALM_TRY(alm_put_text(cx, buf, r->key));
+    return alm_put_text(cx, buf, r->value);
+}
+
+alm_status alm_op_records(alm_ctx *cx, alm_buf *buf, const alm_records_change *change)
+{
+    size_t mark;
+    ALM_TRY(alm_op_begin(cx, buf, ALM_OP_RECORDS, &mark));
+    ALM_TRY(alm_put_u32(cx, buf, change->n));
+    for (uint32_t i = 0; i < change->n; i++)
+        ALM_TRY(put_rows(cx, buf, &change->rows[i]));
+    return alm_op_end(cx, buf, mark);
+}
+
+/* n rows from the reader into the build; a value that is not there removes. */
+static alm_status read_rows(alm_ctx *cx, alm_build *b, alm_reader *r)
+{
+    enum { ROW_BYTES_MIN = 12 };
+    const uint32_t n = alm_get_u32(r);
+    alm_record *rows = NULL;
+    if (r->bad || n > (uint64_t)(r->end - r->at) / ROW_BYTES_MIN)
+        return alm_fail(cx, ALM_E_CORRUPT, -1, "stored records are damaged");
+    ALM_TRY(alm_heap_bytes(cx, (n + (size_t)1) * sizeof *rows, "records", &rows));
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t there = alm_get_u32(r);
+        rows[i].key = alm_get_text(r);
+        rows[i].value = alm_get_text(r);
+        if (there == 0)
+            rows[i].value = (alm_str){NULL, 0};
+        r->bad |= there > 1 || rows[i].key.len == 0;
+    }
+    const alm_status e = r->bad ? alm_fail(cx, ALM_E_CORRUPT, -1, "stored records are damaged")
+                                : apply(cx, b, rows, n);
+    free(rows);
+    return e;
+}
+
+alm_status alm_redo_records(alm_ctx *cx, alm_build *b, alm_reader *r)
+{
+    return read_rows(cx, b, r);
+}
+
+alm_status alm_put_records(alm_ctx *cx, alm_buf *buf, const alm_records *records)
+{
+    const uint32_t n = records == NULL ? 0 : records->n;
+    ALM_TRY(alm_put_u64(cx, buf, records == NULL ? 0 : records->lsn));
+    ALM_TRY(alm_put_u32(cx, buf, n));
+    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(put_rows(cx, buf, &records->rows[i]->r));
+    return ALM_OK;
+}
+
+alm_status alm_get_records(alm_ctx *cx, alm_build *b, alm_reader *r)
+{
+    const uint64_t lsn = alm_get_u64(r);
+    ALM_TRY(read_rows(cx, b, r));
+    b->next->records->lsn = lsn;
+    return ALM_OK;
+}
+
+/* ----------------------------------------------------------------------- request */
+
+static alm_status prepare_nothing(alm_ctx *cx, alm_request *rq, alm_build *b)
+{
+    (void)cx;
+    (void)rq;
+    (void)b;
+    return ALM_OK; /* the records of the request are all there is */
+}
+
+alm_status alm_records_put(alm_ctx *cx, alm_storage *st, const alm_records_change *change)
+{
+    alm_request rq = {.prepare = prepare_nothing, .records = change};
+    ALM_TRY(alm_storage_writable(cx, st));
+    ALM_TRY(check_change(cx, change));
+    return alm_commit(cx, st, &rq);
+}

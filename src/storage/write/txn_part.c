@@ -1,0 +1,345 @@
+/*
+ * txn_part.c - see txn_part.h.
+ */
+#include "storage/write/txn_part.h"
+
+#include <stdlib.h>
+
+#include "storage/spill/spill.h"
+#include "storage/state.h"
+
+/*
+ * An undo takes a quarter of the files at the most that would be kept else, and all undos of a chain together twice the
+ * part, so that savepoints do not hold in memory what the disk can hold. One that takes a 64th, or few bytes, is always better.
+ */
+enum { WORTH = 4, ALWAYS_WORTH = 64, CHAIN_PARTS = 2, FEW_BYTES = 1024 };
+/* Texts that no row has any more while a part is made: so many bytes, and as many as there are, are let go together. */
+enum { LOOSE_TEXTS = 16 << 20 };
+
+/* ------------------------------------------------------------------------ ownership */
+
+alm_status alm_txn_part_new(alm_ctx *cx, alm_part_ref *ref, alm_part_ref *published,
+                            alm_txn_part **out)
+{
+    alm_txn_part *part = NULL;
+    ALM_TRY(alm_heap_bytes(cx, sizeof *part, "a part of a transaction", &part));
+    *part = (alm_txn_part){.refs = 1,
+                           .ref = alm_part_ref_retain(ref),
+                           .published = published == NULL ? NULL : alm_part_ref_retain(published)};
+    *out = part;
+    return ALM_OK;
+}
+
+alm_txn_part *alm_txn_part_retain(alm_txn_part *part)
+{
+    ALM_ASSERT(part->refs > 0);
+    part->refs++;
+    return part;
+}
+
+static void free_undos(alm_txn_part *part)
+{
+    while (part->undo != NULL) {
+        alm_undo *undo = part->undo;
+        part->undo = undo->older;
+        alm_undo_free(undo);
+    }
+    part->undo_bytes = 0;
+}
+
+/* The part needs the next one no more; the caller releases that. */
+static alm_txn_part *leave_chain(alm_txn_part *part)
+{
+    alm_txn_part *next = part->next;
+    if (next != NULL) {
+        ALM_ASSERT(next->prev == part);
+        next->prev = NULL;
+    }
+    part->next = NULL;
+    free_undos(part);
+    return next;
+}
+
+static void uncharge(alm_txn_part *part)
+{
+    if (part->kept_bytes > 0)
+        alm_spill_space_leave(part->space, part->files, -1, part->kept_bytes);
+    part->kept_bytes = 0;
+}
+
+void alm_txn_part_is_back(alm_txn_part *part)
+{
+    uncharge(part);
+}
+
+void alm_txn_part_release(alm_txn_part *part)
+{
+    while (part != NULL && --part->refs == 0) { /* a chain may be long: no recursion */
+        ALM_ASSERT(part->prev == NULL);
+        alm_txn_part *next = leave_chain(part);
+        uncharge(part);
+        if (part->ref != NULL)
+            alm_part_ref_release(part->ref);
+        if (part->published != NULL)
+            alm_part_ref_release(part->published);
+        free(part);
+        part = next;
+    }
+}
+
+/* ------------------------------------------------------------------------ replacing */
+
+static bool has_file(const alm_part_ref *part, const alm_file *file)
+{
+    bool has = part != NULL && part->file == file;
+    for (uint32_t i = 0; part != NULL && i < part->n_overlays && !has; i++)
+        has = part->overlays[i].file == file;
+    return has;
+}
+
+/* Bytes of the files of one that the other and the published part lack. */
+static int64_t bytes_beside(const alm_part_ref *one, const alm_part_ref *other,
+                            const alm_part_ref *published)
+{
+    int64_t bytes = 0;
+    if (one == NULL)
+        return 0;
+    if (!has_file(other, one->file) && !has_file(published, one->file))
+        bytes += one->file->bytes;
+    for (uint32_t i = 0; i < one->n_overlays; i++) {
+        const alm_file *file = one->overlays[i].file;
+        if (!has_file(other, file) && !has_file(published, file) &&
+            (i == 0 || file != one->overlays[i - 1].file))
+            bytes += file->bytes;
+    }
+    return bytes;
+}
+
+/* What it costs to keep both: files that they do not share. The new ones may outlive their use here, too. */
+static int64_t cost_of_both(const alm_txn_part *was, const alm_part_ref *now)
+{
+    return ALM_MAX(bytes_beside(was->ref, now, was->published),
+                   bytes_beside(now, was->ref, was->published));
+}
+
+static bool is_worth(const alm_undo *undo, const alm_txn_part *part, int64_t files, int64_t whole)
+{
+    if (undo == NULL)
+        return false;
+    const int64_t bytes = undo->bytes + part->undo_bytes;
+    return bytes <= FEW_BYTES || bytes <= files / ALWAYS_WORTH ||
+           (bytes <= files / WORTH && part->chain_bytes + bytes <= CHAIN_PARTS * whole);
+}
+
+static alm_status keep_files(alm_ctx *cx, alm_storage *st, alm_txn_part *part, int64_t bytes)
+{
+    if (part->kept_bytes > 0 || bytes == 0)
+        return ALM_OK;
+    part->space = alm_storage_spill_space(st);
+    part->files = cx->files;
+    ALM_TRY(alm_spill_space_charge(cx, part->space, part->files, bytes, "savepoint"));
+    part->kept_bytes = bytes;
+    return ALM_OK;
+}
+
+/* `part` is made of `now` from here on, by one more undo. */
+static void undo_by(alm_txn_part *part, alm_txn_part *now, alm_undo **undo)
+{
+    ALM_ASSERT(part->next == NULL && now->prev == NULL);
+    (*undo)->older = part->undo;
+    part->undo = *undo;
+    part->undo_bytes += (*undo)->bytes;
+    *undo = NULL;
+    part->next = alm_txn_part_retain(now);
+    now->prev = part;
+    now->chain_bytes = part->chain_bytes + part->undo_bytes;
+    if (part->ref != NULL)
+        alm_part_ref_release(part->ref);
+    part->ref = NULL;
+}
+
+/* Nothing but the part before it in the chain needs `was`. */
+static alm_status bridge(alm_ctx *cx, alm_storage *st, const alm_version *v, alm_txn_part *was,
+                         alm_txn_part *now, alm_undo **undo)
+{
+    alm_txn_part *before = was->prev;
+    const int64_t cost = now == NULL ? 0 : cost_of_both(was, now->ref);
+    const int64_t whole = bytes_beside(was->ref, NULL, NULL);
+    if (!is_worth(*undo, before, cost, whole)) {
+        ALM_TRY(alm_txn_part_make(cx, st, v, before));
+        return keep_files(cx, st, before, bytes_beside(before->ref, was->ref, before->published));
+    }
+    before->next = NULL;
+    was->prev = NULL;
+    undo_by(before, now, undo);
+    alm_txn_part_release(was);
+    return ALM_OK;
+}
+
+alm_status alm_txn_part_replace(alm_ctx *cx, alm_storage *st, const alm_version *v,
+                                alm_txn_part *was, alm_txn_part *now, alm_undo **undo)
+{
+    ALM_ASSERT(was->ref != NULL && was->next == NULL);
+    if (was->refs == 1)
+        return ALM_OK;
+    if (was->prev != NULL && was->refs == 2)
+        return bridge(cx, st, v, was, now, undo);
+    const int64_t cost = cost_of_both(was, now == NULL ? NULL : now->ref);
+    if (now == NULL || !is_worth(*undo, was, cost, bytes_beside(was->ref, NULL, NULL)))
+        return keep_files(cx, st, was, cost);
+    undo_by(was, now, undo);
+    return ALM_OK;
+}
+
+/* --------------------------------------------------------------------- making again */
+
+typedef struct maker {
+    alm_arena arena;
+    const alm_version *v;
+    const alm_part_ref *from;
+    const alm_undo **undos; /* in the order they are applied */
+    size_t n_undos;
+    int64_t rows; /* with all that come back */
+    bool whole;   /* all columns are written */
+} maker;
+
+/* The part at the end of the chain, which has files, and the undos from there to `part`. */
+static alm_status collect(alm_ctx *cx, maker *m, const alm_txn_part *part)
+{
+    const alm_txn_part *end = part;
+    size_t n = 0;
+    for (; end->ref == NULL; end = end->next)
+        for (const alm_undo *undo = end->undo; undo != NULL; undo = undo->older)
+            n++;
+    ALM_TRY(ALM_NEWN(cx, &m->arena, n + 1, &m->undos));
+    m->from = end->ref;
+    m->n_undos = n;
+    m->rows = end->ref->rows;
+    m->whole = alm_part_ref_is_parquet(end->ref);
+    for (end = part; end->ref == NULL; end = end->next) { /* from the back: `part` comes last */
+        size_t k = 0;
+        for (const alm_undo *undo = end->undo; undo != NULL; undo = undo->older)
+            k++;
+        n -= k;
+        k = n;
+        for (const alm_undo *undo = end->undo; undo != NULL; undo = undo->older) {
+            m->undos[k++] = undo;
+            m->rows += undo->gone;
+            m->whole = m->whole || undo->gone > 0;
+        }
+    }
+    ALM_ASSERT(n == 0);
+    return ALM_OK;
+}
+
+/* Long texts of the column to a new arena, so that those of no row go. */
+static alm_status gather_texts(alm_ctx *cx, alm_vec *column, int64_t rows, alm_arena *texts)
+{
+    alm_view *views = column->data;
+    alm_arena fresh;
+    alm_arena_init(&fresh, NULL);
+    for (int64_t i = 0; i < rows; i++) {
+        char *text = NULL;
+        if (alm_view_is_null(&views[i]) || views[i].len <= ALM_VIEW_INLINE)
+            continue;
+        const alm_status e = alm_arena_bytes(cx, &fresh, views[i].len, &text);
+        if (e != ALM_OK) {
+            alm_arena_deinit(&fresh);
+            return e;
+        }
+        memcpy(text, alm_view_ptr(&views[i], NULL), views[i].len);
+        views[i].off = (uintptr_t)text;
+    }
+    alm_arena_deinit(texts);
+    *texts = fresh;
+    return ALM_OK;
+}
+
+static alm_status apply_all(alm_ctx *cx, maker *m, alm_arena *scratch, alm_arena *texts, uint32_t c,
+                            alm_vec *column)
+{
+    const uint32_t id = m->v->table.cols[c].id;
+    const bool has_text = alm_type_has_heap(m->v->table.cols[c].type);
+    int64_t rows = m->from->rows, loose = 0;
+    ALM_TRY(alm_overlay_column(cx, &m->arena, m->v, m->from, c, m->rows, column));
+    for (size_t i = 0; i < m->n_undos; i++) {
+        alm_arena_reset(scratch);
+        ALM_TRY(alm_undo_apply(cx, texts, scratch, m->undos[i], id, column, &rows));
+        loose += has_text ? alm_undo_unpacked(m->undos[i], id) : 0;
+        if (loose <= LOOSE_TEXTS)
+            continue;
+        ALM_TRY(gather_texts(cx, column, rows, texts));
+        loose = 0;
+    }
+    ALM_ASSERT(rows == m->rows);
+    return ALM_OK;
+}
+
+static bool changes(const maker *m, uint32_t c)
+{
+    bool changed = m->whole;
+    for (size_t i = 0; i < m->n_undos && !changed; i++)
+        changed = alm_undo_has(m->undos[i], m->v->table.cols[c].id);
+    return changed;
+}
+
+static alm_status write(alm_ctx *cx, alm_storage *st, maker *m, alm_arena *scratch,
+                        alm_arena *texts, alm_part_ref **out)
+{
+    const uint32_t n_cols = m->v->table.n_cols;
+    uint32_t *cols = NULL, n = 0;
+    alm_column *as = NULL;
+    alm_vec *values = NULL;
+    ALM_TRY(ALM_NEWN(cx, &m->arena, n_cols, &cols));
+    ALM_TRY(ALM_NEWN(cx, &m->arena, n_cols, &as));
+    ALM_TRY(ALM_NEWN(cx, &m->arena, n_cols, &values));
+    for (uint32_t c = 0; c < n_cols; c++) {
+        if (!changes(m, c))
+            continue;
+        ALM_TRY(apply_all(cx, m, scratch, &texts[c], c, &values[n]));
+        as[n] = m->v->table.cols[c];
+        cols[n++] = c;
+    }
+    if (m->whole)
+        return alm_overlay_whole(cx, st, &m->arena, m->v, m->from, m->rows, values, out);
+    if (n == 0) { /* none of the values had changed */
+        *out = alm_part_ref_retain((alm_part_ref *)(uintptr_t)m->from);
+        return ALM_OK;
+    }
+    const alm_overlay_change change = {.cols = cols, .as = as, .values = values, .n = n};
+    return alm_overlay_put(cx, st, &m->arena, m->v, m->from, &change, out);
+}
+
+static alm_status make(alm_ctx *cx, alm_storage *st, maker *m, const alm_txn_part *part,
+                       alm_part_ref **out)
+{
+    const uint32_t n_cols = m->v->table.n_cols;
+    alm_arena scratch, *texts = NULL;
+    ALM_TRY(collect(cx, m, part));
+    ALM_TRY(ALM_NEWN(cx, &m->arena, n_cols, &texts));
+    for (uint32_t c = 0; c < n_cols; c++)
+        alm_arena_init(&texts[c], NULL);
+    alm_arena_init(&scratch, NULL);
+    const uint64_t before = alm_rewrite_begin(cx, st); /* what is read is written again */
+    const alm_status e = write(cx, st, m, &scratch, texts, out);
+    alm_rewrite_end(cx, before);
+    alm_arena_deinit(&scratch);
+    for (uint32_t c = 0; c < n_cols; c++)
+        alm_arena_deinit(&texts[c]);
+    return e;
+}
+
+alm_status alm_txn_part_make(alm_ctx *cx, alm_storage *st, const alm_version *v, alm_txn_part *part)
+{
+    maker m = {.v = v};
+    if (part->ref != NULL)
+        return ALM_OK;
+    alm_arena_init(&m.arena, NULL);
+    alm_part_ref *ref = NULL;
+    const alm_status e = make(cx, st, &m, part, &ref);
+    alm_arena_deinit(&m.arena);
+    ALM_TRY(e);
+    part->ref = ref;
+    alm_txn_part_release(leave_chain(part));
+    return ALM_OK;
+}
