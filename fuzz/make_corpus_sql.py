@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Seeds corpus/sql for fuzz_sql: usage make_corpus_sql.py CASES_DIR [OUT_DIR].
 
-Takes the statements of NAME.sql files and keeps those that add some new pairs of neighbouring tokens
+Takes the statements of the files of cases (test/sql) and keeps those that add some new pairs of neighbouring tokens
 to what was kept before, shortest first, so that a few hundred small files stand for all forms."""
 import hashlib, pathlib, re, sys
 
@@ -21,10 +21,10 @@ def main():
     out = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else pathlib.Path(__file__).parent / "corpus/sql")
     out.mkdir(parents=True, exist_ok=True)
     statements = set()
-    for path in sorted(cases.glob("*.sql")):
-        for part in re.split(r";\s*\n", re.sub(r"(?m)^--.*\n", "", path.read_text())):
-            if 3 < len(part.strip()) <= 400:
-                statements.add(part.strip())
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "test" / "sql"))
+    from cases import read
+    for path in sorted(cases.rglob("*.test")):
+        statements |= {case.sql for case in read(path) if 3 < len(case.sql) <= 400}
     words = {}
     for s in statements:  # names of one file only say nothing about the grammar
         for t in set(map(shape, token.findall(s))):

@@ -2,8 +2,8 @@
  * sql_pieces.h - statements cut into their pieces, and pools of pieces taken from recorded statements
  * (sql_mutate.h).
  *
- * Shapes      pool_load reads NAME.sql files of a folder: pools[kind] then holds every different piece
- *             of that kind.
+ * Shapes      pool_load reads the files of cases (*.test) of a folder and of the folders in it:
+ *             pools[kind] then holds every different piece of that kind.
  * Ownership   Pieces point into texts that live as long as the process.
  * Threads     One.
  */
@@ -311,7 +311,16 @@ static void pool_cut(const cut *c)
     }
 }
 
-/* Statements end with a semicolon at the end of a line; comment lines stand between them. */
+/* The place after the answer at `at`, which ends at a blank line; `at` where there is none. */
+static size_t answer_end(const char *text, size_t len, size_t at)
+{
+    if (len - at < 5 || memcmp(text + at, "---- ", 5) != 0)
+        return at;
+    const char *blank = memmem(text + at, len - at, "\n\n", 2);
+    return blank != NULL ? (size_t)(blank - text) : len;
+}
+
+/* Statements end with a semicolon at the end of a line; answers and comment lines follow (test/sql/README.md). */
 static void pool_file(char *text, size_t len)
 {
     static cut c;
@@ -324,7 +333,7 @@ static void pool_file(char *text, size_t len)
         size_t end = start;
         while (end < len && !(text[end] == ';' && (end + 1 == len || text[end + 1] == '\n')))
             end++;
-        at = end + 1;
+        at = end + 1 < len ? answer_end(text, len, end + 2) : len;
         const alm_str s = {text + start, end - start};
         if (s.len == 0 || !cut_text(&c, s))
             continue;
@@ -350,35 +359,52 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static void pool_load(const char *folder)
+/* The text of a file. Pieces point into it, as long as the program runs. */
+typedef struct kept_text {
+    struct kept_text *next;
+    char bytes[];
+} kept_text;
+
+static void pool_read(const char *path)
 {
-    static char *
-        *kept; /* texts of the files: pieces point into them, as long as the program runs */
+    static kept_text *kept;
+    FILE *f = fopen(path, "rb");
+    ALM_ASSERT(f != NULL);
+    (void)fseek(f, 0, SEEK_END);
+    const size_t len = (size_t)ftell(f);
+    rewind(f);
+    kept_text *text = malloc(sizeof *text + len + 1);
+    ALM_ASSERT(text != NULL && fread(text->bytes, 1, len, f) == len);
+    (void)fclose(f);
+    text->bytes[len] = 0;
+    text->next = kept;
+    kept = text;
+    pool_file(text->bytes, len);
+}
+
+static void pool_folder(const char *folder)
+{
     struct dirent **names;
     const int n = scandir(folder, &names, NULL, by_name);
     ALM_ASSERT(n > 0);
-    kept = calloc((size_t)n, sizeof *kept);
-    ALM_ASSERT(kept != NULL);
     for (int i = 0; i < n; i++) {
-        const size_t len = strlen(names[i]->d_name);
-        if (len > 4 && strcmp(names[i]->d_name + len - 4, ".sql") == 0) {
-            char path[4096];
-            (void)snprintf(path, sizeof(path), "%s/%s", folder, names[i]->d_name);
-            FILE *f = fopen(path, "rb");
-            ALM_ASSERT(f != NULL);
-            (void)fseek(f, 0, SEEK_END);
-            const size_t bytes = (size_t)ftell(f);
-            rewind(f);
-            char *text = malloc(bytes + 1);
-            kept[i] = text;
-            ALM_ASSERT(text != NULL && fread(text, 1, bytes, f) == bytes);
-            text[bytes] = 0;
-            (void)fclose(f);
-            pool_file(text, bytes);
-        }
+        const char *name = names[i]->d_name;
+        const size_t len = strlen(name);
+        char path[4096];
+        (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+        if (names[i]->d_type == DT_DIR && name[0] != '.')
+            pool_folder(path);
+        else if (len > 5 && strcmp(name + len - 5, ".test") == 0)
+            pool_read(path);
         free(names[i]);
     }
     free(names);
+}
+
+static void pool_load(const char *folder)
+{
+    pool_folder(folder);
+    ALM_ASSERT(pools[PIECE_STATEMENT].n > 0 && pools[PIECE_SETUP].n > 0);
     for (int kind = PIECE_QUERY; kind < PIECE_KINDS; kind++)
         pool_unique(kind);
 }

@@ -6,7 +6,7 @@ import json, pathlib, subprocess, sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "sql")]
-from conform import same_value  # noqa: E402
+from answers import same_value  # noqa: E402
 from server import Server, TOP  # noqa: E402
 
 DATA = TOP.parent / "shared" / "data"

@@ -13,7 +13,7 @@ import argparse, json, pathlib, random, sys, threading, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "sql")]
-from conform import run  # noqa: E402
+from answers import ask  # noqa: E402
 from server import Server  # noqa: E402
 
 BASES = ["create table mb (id long, y symbol, p double, q long, ts timestamp) timestamp(ts) partition by day wal",
@@ -63,7 +63,7 @@ class Test:
     def sql(self, text, may_fail=False):
         if self.verbose:
             print("   ", text[:150], flush=True)
-        a = run(self.s.url, text, 60)
+        a = ask(self.s.url, text, 60)
         if "error" in a and not may_fail:
             raise RuntimeError(f"{text[:300]}: {a['error']}")
         return a
@@ -210,7 +210,7 @@ def fill(server, rounds):
             at = START
             while not stop.is_set():
                 at += 3600 * 1000000  # each a bucket of its own
-                run(server.url, f"insert into ft values (1, {at})", 60)
+                ask(server.url, f"insert into ft values (1, {at})", 60)
 
         writer = threading.Thread(target=write)
         for sql in create:
@@ -275,7 +275,7 @@ def race(server, seconds):
         rnd = random.Random(seed)
         while time.monotonic() < end and not bad:
             sql = make(rnd)
-            why = run(server.url, sql, 60).get("error")
+            why = ask(server.url, sql, 60).get("error")
             if why and not any(word in why for word in EXPECTED):
                 bad.append(f"{sql}: {why}")
 

@@ -4,17 +4,17 @@ each rule of src/sql/opt/opt.def left out (debug.optimiser.off), and with all of
 
     opt_off_test.py [--binary FILE] [--rules a,b] [FILE...]     no files: QUERIES
 """
-import argparse, pathlib, re, subprocess, sys
+import argparse, os, pathlib, re, subprocess, sys
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP / "test"))
-from server import Server  # noqa: E402
 
 KEEP = {"nulls", "overflow"}  # makes plans that can run at all; decides what is computed
-QUERIES = ["compositions", "group_by", "joins", "asof_joins", "latest_on", "order_limit", "sample_by", "sample_by_fill",
-           "select_where", "set_operations", "timestamp_predicates", "window_functions", "window_join", "pivot",
-           "null_semantics", "interval_where", "own_recursive", "own_select", "own_subqueries", "own_subqueries2",
-           "own_grouping", "own_names", "own_group_names", "own_pushdown"]
+QUERIES = ["select/compositions.test", "aggregate/group_by.test", "join/joins.test", "join/asof.test", "sample/latest_on.test",
+           "select/order_limit.test", "sample/sample_by.test", "sample/fill.test", "select/where.test",
+           "select/set_operations.test", "time/predicates.test", "window/functions.test", "join/window_join.test",
+           "select/pivot.test", "select/null_semantics.test", "time/interval_where.test", "select/own_recursive.test",
+           "select/own_select.test", "select/own_subqueries.test", "select/own_subqueries2.test", "aggregate/own_grouping.test",
+           "select/own_names.test", "aggregate/own_group_names.test", "select/own_pushdown.test"]
 
 
 def rules():
@@ -29,12 +29,11 @@ def main():
     ap.add_argument("files", nargs="*")
     args = ap.parse_args()
     sets = args.rules.split(",") if args.rules else [*rules(), ",".join(rules())]
-    files = args.files or [str(TOP / "test/sql" / f"{name}.sql") for name in QUERIES]
+    program = ["--program", args.binary] if args.binary else []
     passed = failed = 0
     for off in sets:
-        with Server(binary=args.binary, env={"ALMANAC_DEBUG_OPTIMISER_OFF": off}) as s:
-            p = subprocess.run([sys.executable, "test/sql/conform.py", "--url", s.url, "--timeout", "120", "--strict", "--unmet",
-                                "test/sql/unmet.txt", *files], cwd=TOP, stdout=subprocess.PIPE, text=True)
+        p = subprocess.run([sys.executable, "test/sql/run.py", *program, *(args.files or QUERIES)], cwd=TOP, stdout=subprocess.PIPE, text=True,
+                           env={**os.environ, "ALMANAC_DEBUG_OPTIMISER_OFF": off})
         if p.returncode:
             print(f"without {off}:\n{p.stdout[-3000:]}")
         passed, failed = passed + (p.returncode == 0), failed + (p.returncode != 0)

@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "sql")]
 import duckdb  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
-from conform import same_value  # noqa: E402
+from answers import same_value  # noqa: E402
 from server import Server  # noqa: E402
 
 CHECKS, BINARY, NIGHTLY = [], None, False

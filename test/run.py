@@ -6,12 +6,9 @@
 A suite is a row of SUITES: a function that returns (passed, failed). Suites of one line in the log
 each; what fails is printed in full. Builds are made by ./dev build. What cannot run says so on a line 'skipped: NAME: reason'.
 """
-import argparse, atexit, collections, concurrent.futures, itertools, os, pathlib, re, shutil, signal, subprocess, sys, threading, time
+import argparse, atexit, collections, concurrent.futures, itertools, os, pathlib, re, signal, subprocess, sys, threading, time
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP / "test"))
-import log_search  # noqa: E402
-from server import Server, put_demo_files  # noqa: E402
 
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
 SKIPPED = re.compile(r"^skipped: .*", re.M)
@@ -143,59 +140,29 @@ def unit(preset, mode):
     return int(m[3]) - int(m[2]), int(m[2])
 
 
-def cases(server, files):
-    """The cases, with the reference's own file for those of seed_parquet; where that is not there they are left out."""
-    own_file = TOP.parent / "shared" / "data" / "trades.parquet"
-    if own_file.exists():
-        (server.root / "import").mkdir(exist_ok=True)
-        shutil.copy(own_file, server.root / "import")
-        return list(files)
-    skip("skipped: the cases of seed_parquet: ../shared/data/trades.parquet is not there")
-    every = [p for f in files for p in (sorted((TOP / f).glob("*.sql")) if (TOP / f).is_dir() else [TOP / f])]
-    return [str(p) for p in every if p.name != "seed_parquet.sql"]
+def cases(*args):
+    """The cases of test/sql; test/sql/run.py --help has the arguments."""
+    return counted([sys.executable, "test/sql/run.py", *args])
 
 
-def conformance(preset, mode, files=("test/sql",)):
+def conformance(preset, mode, files=()):
     build(preset, *LATER.get(preset, ["almanac"]))
-    with Server(preset=preset) as s:
-        put_demo_files(s)
-        return counted([sys.executable, "test/sql/conform.py", "--url", s.url, "--timeout", "120",
-                        "--strict", "--unmet", "test/sql/unmet.txt", *cases(s, files)])
+    return cases("--preset", preset, *files)
 
 
 def conformance_pg(mode):
     """The same cases over the PostgreSQL wire: text, then binary."""
     build("release")
-    passed = failed = 0
-    with Server() as s:
-        put_demo_files(s)
-        files = cases(s, ("test/sql",))
-        for form in ([], ["--binary"]):
-            p, f = counted([sys.executable, "test/sql/conform.py", "--pg", s.pg, *form, "--strict", "--unmet", "test/sql/unmet.txt", *files])
-            passed, failed = passed + p, failed + f
-    return passed, failed
+    return tuple(map(sum, zip(cases("--over", "pg"), cases("--over", "pg-binary"))))
 
 
 def conformance_acl(mode):
     """The same cases for a user to whom everything is granted: each of their statements is asked for. Over both protocols by night. (own_ddl
     gives a table to somebody else, which no grant allows.)"""
     build("release")
-    passed = failed = 0
-    every = [f"test/sql/{path.name}" for path in sorted((TOP / "test/sql").glob("*.sql")) if path.name != "own_ddl.sql"]
-    env = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_USER": "root", "ALMANAC_ACL_ADMIN_PASSWORD": "secret", "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096"}
-    for way in ("http", "pg") if mode == "nightly" else ("http",):
-        with Server(env=env) as s:
-            put_demo_files(s)
-            sys.path.insert(0, str(TOP / "test" / "wire"))
-            from pgclient import Wire
-            admin = Wire(s.pg, user="root", password="secret")
-            for sql in ("create user admin with password 'of tests'", "grant all to admin", "grant all on all tables to admin", "create user somebody"):
-                admin.rows(sql)
-            where = ["--url", s.url, "--timeout", "120"] if way == "http" else ["--pg", s.pg]
-            p, f = counted([sys.executable, "test/sql/conform.py", *where, "--user", "admin:of tests", "--strict", "--unmet", "test/sql/unmet.txt",
-                            *cases(s, every if mode == "nightly" else THIRD)])
-            passed, failed = passed + p, failed + f
-    return passed, failed
+    every = [str(path) for path in sorted((TOP / "test/sql").rglob("*.test")) if path.name != "own_ddl.test"]
+    runs = [cases("--acl", "--over", way, *every) for way in ("http", "pg")] if mode == "nightly" else [cases("--acl", *THIRD)]
+    return tuple(map(sum, zip(*runs)))
 
 
 def pg_acl(mode):
@@ -235,8 +202,9 @@ def examples(mode):
     return counted([sys.executable, "test/examples_test.py", *more], timeout=7200)
 
 
-THIRD = [f"test/sql/{f}.sql" for f in ("select_basics", "select_where", "group_by", "sample_by", "sample_by_fill", "latest_on",
-                                       "joins", "asof_joins", "window_functions", "order_limit", "set_operations", "insert", "update")]
+THIRD = ["select/basics.test", "select/where.test", "aggregate/group_by.test", "sample/sample_by.test", "sample/fill.test",
+         "sample/latest_on.test", "join/joins.test", "join/asof.test", "window/functions.test", "select/order_limit.test",
+         "select/set_operations.test", "dml/insert.test", "dml/update.test"]
 # seconds: every target, then the statements once more, which have the most to find
 FUZZ_SECONDS = {"ci": [("all", 8)], "nightly": [("all", 300), ("query", 3600)]}
 
@@ -262,6 +230,7 @@ SUITES = [
     ("layers", False, layers),
     ("log-search", False, script("test/log_search_test.py")),
     ("unit", False, lambda mode: unit("release", mode)),
+    ("cases", False, script("test/sql/run_test.py")),
     ("conformance", False, lambda mode: conformance("release", mode)),
     ("conformance-pg", False, conformance_pg),
     ("conformance-acl", False, conformance_acl),
@@ -347,7 +316,7 @@ SUITES = [
     ("unit-asan", False, lambda mode: unit(ASAN[mode], mode)),
     ("conformance-asan", False, lambda mode: conformance(ASAN[mode], mode)),
     ("unit-tsan", False, lambda mode: unit("tsan", mode)),
-    ("conformance-tsan", False, lambda mode: conformance("tsan", mode, THIRD if mode == "ci" else ("test/sql",))),
+    ("conformance-tsan", False, lambda mode: conformance("tsan", mode, THIRD if mode == "ci" else ())),
     ("fuzz", False, fuzz),
 ]
 
@@ -374,13 +343,11 @@ def run_suites(suites, mode):
     for name, _, run in suites:
         start = time.monotonic()
         said.lines = []
-        leaks = len(log_search.found)
         try:
             p, f = run(mode)
         except Exception as e:  # a suite that cannot run has failed
             say(f"{name}: {type(e).__name__}: {e}")
             p, f = 0, 1
-        f += len(log_search.found) - leaks  # of servers that the suite had in this process
         passed, failed = passed + p, failed + f
         print("\n".join([*said.lines, f"{name}: {p} passed, {f} failed ({time.monotonic() - start:.0f} s)"]), flush=True)
         said.lines = None

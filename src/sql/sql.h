@@ -23,7 +23,7 @@ void alm_sql_mask(alm_str text, char *out, size_t room);
 ALM_NODISCARD alm_status alm_sql_masked(alm_ctx *cx, alm_str text, const char **out);
 
 /* Text of an expression as the dialect names an unnamed result column: normalised blanks, lower-case
- * keywords, "price + qty * 2", at most 64 bytes (the rules: test/sql/expression_names.sql). */
+ * keywords, "price + qty * 2", at most 64 bytes (the rules: test/sql/select/expression_names.test). */
 ALM_NODISCARD alm_status alm_ast_name(alm_ctx *cx, const alm_ast *expr, const char **out);
 
 typedef struct alm_param {

@@ -1,4 +1,4 @@
-"""Statements over the PostgreSQL wire, their answers as conform.py records them.
+"""Statements over the PostgreSQL wire, their answers as those over REST (cases.py).
 
 Text form: simple queries. Binary form: Parse, Bind, Describe, Execute in pieces of a few rows, results
 in binary. The wire does not name all types (IPv4 and GEOHASH come as text), so that the recorded type
@@ -219,7 +219,7 @@ class OverPg:
             return {"error": error.get("M"), "position": int(at) - 1 if at else None}
         if columns is None:
             words = tag.split()
-            return {"dml": "OK", "updated": int(words[-1])} if words[0] in ("UPDATE", "DELETE") else {"ddl": "OK"}
+            return {"updated": int(words[-1])} if words[0] in ("UPDATE", "DELETE") else {}
         return self.shape(columns, rows, want)
 
     def description(self, body):

@@ -6,13 +6,14 @@ asked of the same tables: as they were made, after a stop and a start with one w
 start with seven, and when every partition has become Parquet files. All answers must be the same, floating values
 bit for bit.
 
-    restart_test.py [--binary FILE] [--nightly] [FILE.sql...]
+    restart_test.py [--binary FILE] [--nightly] [FILE.test...]
 """
 import argparse, json, os, pathlib, re, sys, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
-from conform import run, statements  # noqa: E402
+import cases  # noqa: E402
+from answers import ask  # noqa: E402
 from server import Server, put_demo_files  # noqa: E402
 
 READS = re.compile(r"\s*(--.*\n\s*)*\(*\s*(select|with|declare|show|values|from)\b", re.I)
@@ -29,22 +30,22 @@ MAY_DIFFER = [
 
 def plan(path):
     """(statements that make the tables, queries)"""
-    cases = list(statements(path.read_text()))
     made_later, setup, queries = set(), [], []
-    for sql, directives in reversed(cases):
+    for case in reversed(cases.read(path)):
+        sql = case.sql
         dropped, made = DROPS.match(sql), MAKES.match(sql)
         if made:
             made_later.add(made[5].lower())
         if READS.match(sql) and not WRITES.match(sql):
-            if not directives & {"columns-only", "skip"} and not any(r.search(sql) for r, _ in MAY_DIFFER):
-                queries.append((path.name, sql, "unordered" in directives))
+            if not case.directives & {"columns-only", "skip"} and not any(r.search(sql) for r, _ in MAY_DIFFER):
+                queries.append((f"{path}:{case.line}", sql, "unordered" in case.directives))
         elif not dropped or dropped[3].lower() in made_later:
             setup.append(sql)
     return setup[::-1], queries[::-1]
 
 
 def answer(s, sql, unordered):
-    a = run(s.url, sql, 60)
+    a = ask(s.url, sql, 60)
     if unordered and "rows" in a:
         a["rows"].sort(key=json.dumps)
     return json.dumps(a)
@@ -53,7 +54,7 @@ def answer(s, sql, unordered):
 def settle(s):
     """Waits until materialized views have seen what was written."""
     for _ in range(1000):
-        rows = run(s.url, "select view_name from materialized_views() where refresh_type = 'immediate' and view_status = 'valid' "
+        rows = ask(s.url, "select view_name from materialized_views() where refresh_type = 'immediate' and view_status = 'valid' "
                           "and refresh_base_table_txn <> base_table_txn", 60).get("rows")
         if not rows:
             return
@@ -65,14 +66,14 @@ ABOUT_FILES = re.compile(r"\b(partitions|table_partitions|table_storage|tables|s
 
 def to_parquet(s):
     """All partitions of all tables; how many."""
-    tables = run(s.url, "select table_name, designatedTimestamp from tables() where partitionBy <> 'NONE' and designatedTimestamp <> ''", 60)["rows"]
+    tables = ask(s.url, "select table_name, designatedTimestamp from tables() where partitionBy <> 'NONE' and designatedTimestamp <> ''", 60)["rows"]
     n = 0
     for name, column in tables:
         quoted = '"' + name.replace('"', '""') + '"'
-        a = run(s.url, f"alter table {quoted} convert partition to parquet where \"{column}\" is not null", 60)
+        a = ask(s.url, f"alter table {quoted} convert partition to parquet where \"{column}\" is not null", 60)
         if "error" in a and "materialized view" not in a["error"] and "view" not in a["error"]:
             raise RuntimeError(f"{name}: {a['error']}")
-        shown = run(s.url, f"select count() from table_partitions('{name}') where \"isParquet\"", 60)
+        shown = ask(s.url, f"select count() from table_partitions('{name}') where \"isParquet\"", 60)
         n += shown["rows"][0][0] if "rows" in shown else 0
     return n
 
@@ -83,7 +84,7 @@ def main():
     ap.add_argument("--nightly", action="store_true")
     ap.add_argument("paths", nargs="*", type=pathlib.Path)
     o = ap.parse_args()
-    files = sorted(f for p in o.paths or [HERE] for f in (p.rglob("*.sql") if p.is_dir() else [p]))
+    files = sorted(f for p in o.paths or [HERE] for f in (p.rglob("*.test") if p.is_dir() else [p]))
     s = Server(binary=o.binary)
     put_demo_files(s)
     passed = failed = 0
@@ -93,7 +94,7 @@ def main():
         for f in files:
             setup, asked = plan(f)
             for sql in setup:
-                run(s.url, sql, 60)
+                ask(s.url, sql, 60)
             queries += asked
         settle(s)
         before = [answer(s, sql, u) for _, sql, u in queries]

@@ -4,8 +4,8 @@
  * Goal     Every statement that was accepted parses; every statement that was refused for its
  *          syntax is refused, with the same message and position where `pinned` says so; every
  *          unnamed column of a plain SELECT gets the recorded name.
- * Method   NAME.json files from the directory ALM_SQL_CASES, or test/sql of this source tree;
- *          without either the test is skipped, and says so.
+ * Method   THEME/NAME.test files from the directory ALM_SQL_CASES, or test/sql of this source tree
+ *          (the format: test/sql/README.md); without either the test is skipped, and says so.
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static bool find_dir(char *out, size_t n)
         (void)snprintf(out, n, "%.*stest/sql", src == NULL ? 0 : (int)(src - file), file);
     }
     char probe[1100];
-    (void)snprintf(probe, sizeof probe, "%s/expression_names.json", out);
+    (void)snprintf(probe, sizeof probe, "%s/select/expression_names.test", out);
     FILE *f = fopen(probe, "r");
     if (f == NULL)
         return false;
@@ -267,22 +267,67 @@ static void check_names(cases *c, const char *file, const char *sql, const alm_s
     }
 }
 
-static void check_file(cases *c, const char *file)
+/* A JSON string, whose end is stored in *end; NULL: the text is not quoted. */
+static json_t *quoted_text(const char *text, const char **end)
 {
-    char path[2200];
     json_error_t err;
-    (void)snprintf(path, sizeof path, "%s/%s", c->dir, file);
-    json_t *records = json_load_file(path, 0, &err), *record = NULL;
-    size_t i = 0;
-    assert_non_null(records);
-    json_array_foreach(records, i, record)
-    {
-        const char *sql = json_string_value(json_object_get(record, "sql"));
-        c->statements++;
-        if (json_object_get(record, "error") != NULL) {
-            check_error(c, file, sql, record);
-            continue;
-        }
+    json_t *out = NULL;
+    if (text[0] != '"')
+        return NULL;
+    out = json_loads(text, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &err);
+    assert_non_null(out);
+    *end = text + err.position;
+    return out;
+}
+
+/* 'error 403 at 7: message', without the word error. */
+static void read_error(json_t *record, const char *text)
+{
+    int n = 0;
+    const char *end = NULL;
+    long long status = 0, position = 0;
+    if (sscanf(text, " %3lld%n", &status, &n) == 1 && n > 0)
+        text += n;
+    if (sscanf(text, " at %lld%n", &position, &n) == 1) {
+        json_object_set_new(record, "position", json_integer(position));
+        text += n;
+    }
+    assert_memory_equal(text, ": ", 2);
+    json_t *message = quoted_text(text + 2, &end);
+    json_object_set_new(record, "error", message != NULL ? message : json_string(text + 2));
+}
+
+/* 'name TYPE | name TYPE' */
+static void read_columns(json_t *record, const char *text)
+{
+    json_t *columns = json_array();
+    while (text != NULL) {
+        const char *after = text;
+        json_t *name = quoted_text(text, &after);
+        const char *bar = strstr(after, " | "), *end = bar != NULL ? bar : after + strlen(after);
+        const char *type = memrchr(after, ' ', (size_t)(end - after));
+        assert_non_null(type);
+        if (name == NULL)
+            name = json_stringn(text, (size_t)(type - text));
+        json_t *column = json_array();
+        json_array_append_new(column, name);
+        json_array_append_new(columns, column);
+        text = bar != NULL ? bar + 3 : NULL;
+    }
+    json_object_set_new(record, "columns", columns);
+}
+
+static void check_case(cases *c, const char *file, const char *sql, const char *answer)
+{
+    json_t *record = json_object();
+    if (answer != NULL && strncmp(answer, "error", 5) == 0 && strstr(answer, ": ") != NULL)
+        read_error(record, answer + 5);
+    else if (answer != NULL && strncmp(answer, "updated ", 8) != 0)
+        read_columns(record, answer);
+    c->statements++;
+    if (json_object_get(record, "error") != NULL) {
+        check_error(c, file, sql, record);
+    } else {
         alm_stmt *s = NULL;
         c->accepted++;
         if (parse(c, sql, &s) != ALM_OK) {
@@ -293,7 +338,76 @@ static void check_file(cases *c, const char *file)
             check_names(c, file, sql, s, json_object_get(record, "columns"));
         }
     }
-    json_decref(records);
+    json_decref(record);
+}
+
+/* The line at `at` without its end, which becomes a zero; the next line. */
+static char *cut_line(char *at)
+{
+    char *end = strchr(at, '\n');
+    if (end == NULL)
+        return at + strlen(at);
+    *end = 0;
+    return end + 1;
+}
+
+/* The text from a statement on: it ends in ';' at the end of a line, its answer at a blank line. */
+static char *check_statement(cases *c, const char *file, char *sql)
+{
+    char *end = strstr(sql, ";\n");
+    assert_non_null(end);
+    *end = 0;
+    char *at = end + 2, *answer = NULL;
+    if (strncmp(at, "---- ", 5) == 0) {
+        answer = at + 5;
+        at = cut_line(at);
+        while (*at != 0 && *at != '\n')
+            at = cut_line(at);
+    }
+    check_case(c, file, sql, answer);
+    return at;
+}
+
+static char *read_file(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char *text = NULL;
+    size_t cap = 0;
+    assert_non_null(f);
+    assert_true(getdelim(&text, &cap, 0, f) > 0);
+    (void)fclose(f);
+    return text;
+}
+
+static void check_file(cases *c, const char *path)
+{
+    char *text = read_file(path);
+    for (char *at = text; *at != 0;)
+        at = *at == '\n'                 ? at + 1
+             : strncmp(at, "--", 2) == 0 ? cut_line(at)
+                                         : check_statement(c, path, at);
+    free(text);
+}
+
+/* The case files of a folder, and of the folders in it; how many. */
+static int check_folder(cases *c, const char *folder)
+{
+    int files = 0;
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (struct dirent *e = NULL; (e = readdir(dir)) != NULL;) {
+        char path[2200];
+        const size_t n = strlen(e->d_name);
+        (void)snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        if (e->d_type == DT_DIR && e->d_name[0] != '.') {
+            files += check_folder(c, path);
+        } else if (n > 5 && strcmp(e->d_name + n - 5, ".test") == 0) {
+            check_file(c, path);
+            files++;
+        }
+    }
+    (void)closedir(dir);
+    return files;
 }
 
 static int setup(void **state)
@@ -320,17 +434,7 @@ static void recorded_statements_parse_and_name(void **state)
         print_message("no cases in '%s': set ALM_SQL_CASES\n", c->dir);
         skip();
     }
-    DIR *dir = opendir(c->dir);
-    assert_non_null(dir);
-    int files = 0;
-    for (struct dirent *e = NULL; (e = readdir(dir)) != NULL;) {
-        const size_t n = strlen(e->d_name);
-        if (n < 6 || strcmp(e->d_name + n - 5, ".json") != 0)
-            continue;
-        check_file(c, e->d_name);
-        files++;
-    }
-    (void)closedir(dir);
+    const int files = check_folder(c, c->dir);
     print_message(
         "%d files, %d statements: %d accepted, %d refused (%d with the recorded message and "
         "position, %d pinned), %d names\n",
