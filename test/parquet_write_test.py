@@ -7,7 +7,8 @@ null-only files; many row groups; texts longer than bounds; streams that are cut
 import datetime as dt, decimal, io, json, math, pathlib, struct, subprocess, sys, tempfile, threading, time, urllib.error, urllib.parse, urllib.request, uuid
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE)]
+sys.path[:0] = [str(HERE), str(HERE / "sql")]
+from cases import read  # noqa: E402
 from server import Server, put_demo_files  # noqa: E402
 from types_test import LADDERS, NO_NULL, family  # noqa: E402
 import duckdb, pyarrow as pa, pyarrow.parquet as pq  # noqa: E402
@@ -491,10 +492,10 @@ def over_postgres(s):
 
 
 def demo_is_as_recorded(s):
-    """The answers of own_seed_parquet.json, recorded from the reference server, are DuckDB's too."""
+    """The answers of own_seed_parquet.test, recorded from the reference server, are DuckDB's too."""
     put_demo_files(s)
     path = pathlib.Path(s.root) / "import" / "demo_trades.parquet"
-    recorded = {a["sql"]: a.get("rows") for a in json.loads((HERE / "sql/own_seed_parquet.json").read_text())}
+    recorded = {case.sql: case.answer.get("rows") for case in read(HERE / "sql/file/own_seed_parquet.test")}
     con = duckdb.connect()
     con.execute("set timezone = 'UTC'")
     seen = 0
