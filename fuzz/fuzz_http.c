@@ -33,8 +33,8 @@ static alm_http_parse parse_head(alm_str bytes, size_t *taken)
     const char *why = NULL;
     alm_arena_init(&arena, NULL);
     char *copy = copy_of(bytes);
-    const alm_http_parse result =
-        alm_http_parse_head(&cx, &arena, copy, bytes.len, LIMIT, &req, taken, &status, &why);
+    const alm_http_parse result = alm_http_parse_head(&cx, &arena, (alm_str){copy, bytes.len},
+                                                      LIMIT, &req, taken, &status, &why);
     free(copy); /* the request must not point into it */
     if (result == ALM_HTTP_BAD)
         ALM_ASSERT(status >= 400 && status < 600 && why != NULL);

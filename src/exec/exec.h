@@ -76,12 +76,8 @@ alm_type alm_source_arg_type(const alm_source *source, uint32_t i);
 const alm_source *alm_source_at(size_t i);
 /* Names of those that stand in FROM with brackets: what a wrong name may have been meant to be. */
 void alm_source_offer(alm_nearest *near);
-/* args: constants. Columns and data from cx->arena. *scanned: it takes conditions and may leave out columns. */
-ALM_NODISCARD alm_status alm_source_bind(alm_ctx *cx, const alm_source *src, alm_snapshot *snap,
-                                         int32_t pos, const alm_expr *const *args, uint32_t n_args,
-                                         alm_plan_col **cols, uint32_t *n_cols, int32_t *ts_col,
-                                         double *est_rows, bool *scanned, uint32_t *n_hidden,
-                                         void **data);
+ALM_NODISCARD alm_status alm_source_bind(alm_ctx *cx, const alm_source *src,
+                                         const alm_source_call *call, alm_source_bound *out);
 
 /* Do the rows of a source that is scanned come in ascending order of column `col`, without nulls? */
 ALM_NODISCARD alm_status alm_source_ordered(alm_ctx *cx, const alm_source *src, void *data,

@@ -680,17 +680,18 @@ static void test_long_sequence(void **state)
     alm_expr *args[] = {x_long(&w->m, 20000)};
     const alm_source *src = alm_source_find(ALM_STR("LONG_sequence"));
     alm_plan *p = p_new(&w->m, ALM_P_SOURCE, NULL);
-    double est = 0;
-    bool scanned = true;
-    uint32_t n_hidden = 1;
+    const alm_source_call call = {NULL, -1, (const alm_expr *const *)args, 1};
+    alm_source_bound bound = {.scanned = true, .n_hidden = 1};
     assert_non_null(src);
     assert_null(alm_source_find(ALM_STR("nope")));
     p->source.name = "long_sequence";
-    must(&w->m,
-         alm_source_bind(&w->cx, src, NULL, -1, (const alm_expr *const *)args, 1, &p->cols,
-                         &p->n_cols, &p->ts_col, &est, &scanned, &n_hidden, &p->source.data));
-    assert_false(scanned);
-    assert_int_equal(n_hidden, 0);
+    must(&w->m, alm_source_bind(&w->cx, src, &call, &bound));
+    assert_false(bound.scanned);
+    assert_int_equal(bound.n_hidden, 0);
+    p->cols = bound.cols;
+    p->n_cols = bound.n_cols;
+    p->ts_col = bound.ts_col;
+    p->source.data = bound.data;
     result r = run(p_limit(&w->m, p, -3, INT64_MAX));
     assert_int_equal(r.n, 3);
     assert_near(at(&r, 0, 0), 19998);

@@ -276,29 +276,31 @@ static int64_t overload_cost(const entry *e, uint32_t argc, const alm_arg *args,
     return beyond ? total : -1;
 }
 
-/* The overload of the rows [i, end) that costs least, the first of several; NULL: none fits. *seen: how many of the kind
- * there are, *only: the last of them. */
-static const entry *best_overload(const alm_registry *reg, size_t i, size_t end, alm_fn_kind kind,
-                                  uint32_t argc, const alm_arg *args, bool as_is, uint32_t *seen,
-                                  const entry **only)
+typedef struct found_overload {
+    const entry *best; /* NULL: none fits */
+    const entry *only; /* the last one of the kind */
+    uint32_t seen;     /* of the kind */
+} found_overload;
+
+/* The overload of the rows [i, end) that costs least, the first of several. */
+static found_overload best_overload(const alm_registry *reg, size_t i, size_t end, alm_fn_kind kind,
+                                    uint32_t argc, const alm_arg *args, bool as_is)
 {
-    const entry *best = NULL;
+    found_overload found = {0};
     int64_t best_cost = INT64_MAX;
-    *seen = 0;
-    *only = NULL;
     for (; i < end && best_cost > 0; i++) { /* nothing costs less than nothing */
         const entry *e = &reg->entries[i];
         if (e->fn->kind != kind)
             continue;
-        ++*seen;
-        *only = e;
+        found.seen++;
+        found.only = e;
         const int64_t cost = overload_cost(e, argc, args, as_is, best_cost);
         if (cost >= 0) {
-            best = e;
+            found.best = e;
             best_cost = cost;
         }
     }
-    return best;
+    return found;
 }
 
 static void append(char *buf, size_t size, const char *text)
@@ -524,28 +526,28 @@ alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *reg, alm_str na
                                 alm_resolved *out)
 {
     size_t start, end = find_range(reg, name, &start);
-    const entry *best = NULL, *only = NULL;
-    uint32_t seen = 0;
+    found_overload found = {0};
     _Atomic uint16_t *kept = start < end ? kept_at(&reg->entries[start], kind, argc, args) : NULL;
     const uint16_t place = kept != NULL ? atomic_load_explicit(kept, memory_order_relaxed) : 0;
     if (place > 0)
         return settle(cx, &reg->entries[start + place - 1], pos, argc, args, out);
     /* a cast costs more than any number of families below CAST_STEP, and most calls need none */
     if (argc < CAST_STEP)
-        best = best_overload(reg, start, end, kind, argc, args, true, &seen, &only);
-    if (best == NULL)
-        best = best_overload(reg, start, end, kind, argc, args, false, &seen, &only);
+        found = best_overload(reg, start, end, kind, argc, args, true);
+    if (found.best == NULL)
+        found = best_overload(reg, start, end, kind, argc, args, false);
+    const entry *best = found.best;
     if (best != NULL && kept != NULL)
         atomic_store_explicit(kept, (uint16_t)(best - &reg->entries[start] + 1),
                               memory_order_relaxed);
     if (best != NULL)
         return settle(cx, best, pos, argc, args, out);
-    if (seen == 0)
+    if (found.seen == 0)
         return unknown_name(cx, reg, name, pos, argc, args);
     char wanted[400] = "";
     takes(wanted, sizeof wanted, reg, start, end, kind);
-    if (seen == 1)
-        return one_mismatch(cx, only, name, pos, argc, args, wanted);
+    if (found.seen == 1)
+        return one_mismatch(cx, found.only, name, pos, argc, args, wanted);
     if (argc == 0)
         return alm_fail(cx, ALM_E_FUNCTION, pos, "function `%.*s` requires arguments%s",
                         (int)name.len, name.ptr, wanted);

@@ -141,8 +141,8 @@ static alm_status try_dictionary(coder *c, bool sure)
     const uint32_t times = c->shape->width > 8 ? DICT_TIMES_WIDE : DICT_TIMES;
     const uint32_t most = sure ? DICT_SURE : ALM_MIN(c->v.n / times, (uint32_t)DICT_MOST);
     bool found = false;
-    ALM_TRY(alm_pq_dict_of(c->cx, c->arena, c->v.data, c->shape->width, c->v.n, most, sure,
-                           &c->dict, &found));
+    const alm_pq_numbers values = {c->v.data, c->shape->width, c->v.n};
+    ALM_TRY(alm_pq_dict_of(c->cx, c->arena, &values, most, sure, &c->dict, &found));
     if (!found)
         return ALM_OK;
     c->n_dict = c->dict.n;

@@ -78,11 +78,13 @@ static uint32_t fill_bytes(const char *from, uint32_t width, uint32_t count, uin
     return n;
 }
 
-alm_status alm_pq_dict_of(alm_ctx *cx, alm_arena *arena, const void *data, uint32_t width,
-                          uint32_t count, uint32_t most, bool sure, alm_pq_dict *out, bool *found)
+alm_status alm_pq_dict_of(alm_ctx *cx, alm_arena *arena, const alm_pq_numbers *values,
+                          uint32_t most, bool sure, alm_pq_dict *out, bool *found)
 {
+    const void *data = values->data;
+    const uint32_t width = values->width, count = values->count;
     uint32_t *slots = NULL, *index = NULL, size = 16;
-    void *values = NULL;
+    void *distinct = NULL;
     *found = false;
     if (count == 0 || most == 0 || (!sure && hardly_repeats(data, width, count)))
         return ALM_OK;
@@ -91,14 +93,14 @@ alm_status alm_pq_dict_of(alm_ctx *cx, alm_arena *arena, const void *data, uint3
         size *= 2;
     ALM_TRY(ALM_NEWN(cx, arena, size, &slots));
     ALM_TRY(alm_arena_bytes(cx, arena, (size_t)count * sizeof(*index), &index));
-    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)most * width, &values));
-    const uint32_t n = width == 4 ? fill_32(data, count, most, size - 1, slots, values, index)
+    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)most * width, &distinct));
+    const uint32_t n = width == 4 ? fill_32(data, count, most, size - 1, slots, distinct, index)
                        : width == 8
-                           ? fill_64(data, count, most, size - 1, slots, values, index)
-                           : fill_bytes(data, width, count, most, size - 1, slots, values, index);
+                           ? fill_64(data, count, most, size - 1, slots, distinct, index)
+                           : fill_bytes(data, width, count, most, size - 1, slots, distinct, index);
     if (n > most)
         return ALM_OK;
-    *out = (alm_pq_dict){.data = values, .n = n, .index = index};
+    *out = (alm_pq_dict){.data = distinct, .n = n, .index = index};
     *found = true;
     return ALM_OK;
 }

@@ -12,12 +12,17 @@ typedef struct alm_pq_dict {
     const uint32_t *index; /* of each value */
 } alm_pq_dict;
 
+typedef struct alm_pq_numbers {
+    const void *data;
+    uint32_t width; /* 4, 8, 16 or 32 bytes */
+    uint32_t count;
+} alm_pq_numbers;
+
 /*
- * Of `count` values of 4, 8, 16 or 32 bytes; *found is false where there are more than `most`, or, unless `sure`, where a sample
- * says that hardly any repeats. Equal are values of equal bytes. Memory from the arena.
+ * *found is false where there are more than `most` distinct values, or, unless `sure`, where a sample shows that hardly any
+ * repeats. Equal are values of equal bytes. Memory from the arena.
  */
-ALM_NODISCARD alm_status alm_pq_dict_of(alm_ctx *cx, alm_arena *arena, const void *data,
-                                        uint32_t width, uint32_t count, uint32_t most, bool sure,
-                                        alm_pq_dict *out, bool *found);
+ALM_NODISCARD alm_status alm_pq_dict_of(alm_ctx *cx, alm_arena *arena, const alm_pq_numbers *values,
+                                        uint32_t most, bool sure, alm_pq_dict *out, bool *found);
 
 #endif

@@ -303,22 +303,23 @@ static void append_column(const alm_block_col *c, const alm_vec *v, uint32_t n, 
             memcpy(to + i * width, v->data, width);
 }
 
-static alm_status pending_ready(alm_ctx *cx, const alm_block_shape *shape, alm_pool *pool,
+static alm_status pending_ready(alm_ctx *cx, const alm_block_shape *shape,
                                 alm_block_pending *pending)
 {
     if (pending->hash != NULL)
         return ALM_OK;
-    ALM_TRY(alm_pool_alloc(cx, pool, ALM_BLOCK_ROWS * sizeof *pending->place, &pending->place));
-    return columns(cx, shape, pool, &pending->hash, &pending->row, &pending->col);
+    ALM_TRY(alm_pool_alloc(cx, pending->pool, ALM_BLOCK_ROWS * sizeof *pending->place,
+                           &pending->place));
+    return columns(cx, shape, pending->pool, &pending->hash, &pending->row, &pending->col);
 }
 
 alm_status alm_group_block_add(alm_ctx *cx, alm_block_shape *shape, const alm_aggs *a,
-                               const alm_keymap *form, uint32_t n, alm_pool *pending_pool,
-                               alm_block_pending *pending, alm_pool *pool, alm_block_list *list)
+                               const alm_keymap *form, uint32_t n, alm_block_pending *pending,
+                               alm_pool *pool, alm_block_list *list)
 {
     ALM_ASSERT(n <= ALM_BATCH_ROWS);
     ALM_TRY(settle_shape(cx, shape, a, form));
-    ALM_TRY(pending_ready(cx, shape, pending_pool, pending));
+    ALM_TRY(pending_ready(cx, shape, pending));
     if (pending->n + n > ALM_BLOCK_ROWS)
         ALM_TRY(alm_group_block_flush(cx, shape, pending, pool, list));
     const size_t at = pending->n;
@@ -334,9 +335,9 @@ alm_status alm_group_block_add(alm_ctx *cx, alm_block_shape *shape, const alm_ag
 
 alm_status alm_group_block_collect(alm_ctx *cx, const alm_block_shape *shape,
                                    const alm_keymap *form, const alm_group_block *b, uint32_t *at,
-                                   uint32_t end, alm_pool *pool, alm_block_pending *pending)
+                                   uint32_t end, alm_block_pending *pending)
 {
-    ALM_TRY(pending_ready(cx, shape, pool, pending));
+    ALM_TRY(pending_ready(cx, shape, pending));
     const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS - pending->n, end - *at);
     const size_t from = *at, to = pending->n, words = shape->words;
     memcpy(pending->row + to * words, b->row + from * words, n * words * sizeof *b->row);

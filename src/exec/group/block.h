@@ -59,6 +59,7 @@ typedef struct alm_block_list {
 /* Rows on their way into blocks, and out of them, one set per thread. Texts of a batch end with it: one batch is
  * pending at the most where there are any that do not last. */
 typedef struct alm_block_pending {
+    alm_pool *pool; /* of the arrays */
     uint32_t n;
     uint64_t *hash, *row;
     char **col;
@@ -71,8 +72,8 @@ ALM_NODISCARD alm_status alm_group_block_shape(alm_ctx *cx, const alm_aggs *a,
 /* Adds the batch that `a` evaluated last; keys are packed by `form`, which must be settled. */
 ALM_NODISCARD alm_status alm_group_block_add(alm_ctx *cx, alm_block_shape *shape, const alm_aggs *a,
                                              const alm_keymap *form, uint32_t n,
-                                             alm_pool *pending_pool, alm_block_pending *pending,
-                                             alm_pool *pool, alm_block_list *list);
+                                             alm_block_pending *pending, alm_pool *pool,
+                                             alm_block_list *list);
 /* Writes what is pending: at the end of a morsel. */
 ALM_NODISCARD alm_status alm_group_block_flush(alm_ctx *cx, const alm_block_shape *shape,
                                                alm_block_pending *pending, alm_pool *pool,
@@ -82,7 +83,7 @@ void alm_group_block_clear(alm_block_list *list); /* keeps the memory */
  * merges: `pending` is then a batch of one partition. */
 ALM_NODISCARD alm_status alm_group_block_collect(alm_ctx *cx, const alm_block_shape *shape,
                                                  const alm_keymap *form, const alm_group_block *b,
-                                                 uint32_t *at, uint32_t end, alm_pool *pool,
+                                                 uint32_t *at, uint32_t end,
                                                  alm_block_pending *pending);
 /* Lets a->vec[shape->first ...] be the arguments of the pending rows. */
 void alm_group_block_args(const alm_block_shape *shape, const alm_block_pending *pending,

@@ -58,7 +58,7 @@ static alm_status group_batch(alm_ctx *cx, alm_group_slot *s, alm_group_table *t
 static alm_status keep_batch(alm_ctx *cx, alm_group_slot *s, alm_group_table *t, uint32_t n)
 {
     ALM_TRY(alm_keymap_settle(cx, t->map, s->aggs->vec));
-    return alm_group_block_add(cx, &t->shape, s->aggs, t->map, n, &s->pool, &s->pending, &t->pool,
+    return alm_group_block_add(cx, &t->shape, s->aggs, t->map, n, &s->pending, &t->pool,
                                &t->blocks);
 }
 
@@ -145,7 +145,7 @@ static alm_status merge_rows(alm_ctx *cx, alm_group_slot *s, alm_group_table *to
     for (uint32_t i = 0; i < from->blocks.n_used; i++, b = b->next)
         for (uint32_t at = b->start[p]; at < b->start[p + 1];) {
             ALM_TRY(alm_group_block_collect(cx, &from->shape, from->map, b, &at, b->start[p + 1],
-                                            &s->pool, &s->pending));
+                                            &s->pending));
             if (s->pending.n == ALM_BATCH_ROWS)
                 ALM_TRY(merge_pending(cx, s, to, from));
         }

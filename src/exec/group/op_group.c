@@ -16,6 +16,7 @@ alm_status alm_group_slot_ready(alm_ctx *cx, const alm_group *g, alm_group_slot 
     alm_arena_init(&s->lasting, cx->mem);
     alm_arena_init(&s->scratch, cx->mem);
     alm_pool_init(&s->pool, cx->mem, "group by");
+    s->pending.pool = &s->pool;
     s->ready = true;
     ALM_TRY(alm_aggs_new(cx, g->keys, g->n_keys, p->group.aggs, p->group.n_aggs, &s->lasting,
                          &s->aggs));

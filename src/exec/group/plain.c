@@ -160,21 +160,29 @@ static bool block_stats(const alm_scan_plan *sp, uint32_t span, int64_t row,
     return all;
 }
 
+/* What one thread reads rows with where statistics do not suffice. */
+typedef struct stat_reader {
+    const stat_source *source; /* by state */
+    alm_scan_cursor *cursor;
+    bool *wanted;
+    alm_vec *vecs;
+} stat_reader;
+
 /* Rows [row, row + n) of a span as they are. */
-static alm_status feed_rows(alm_ctx *cx, alm_group *g, alm_scan_cursor *cur, uint32_t span,
-                            int64_t row, int64_t rows, const stat_source *source,
-                            const bool *wanted, alm_vec *vecs)
+static alm_status feed_rows(alm_ctx *cx, alm_group *g, const stat_reader *in, uint32_t span,
+                            int64_t row, int64_t rows)
 {
     alm_aggs *a = g->own.aggs;
     for (int64_t done = 0; done < rows;) {
         const uint32_t n = (uint32_t)ALM_MIN(rows - done, (int64_t)ALM_BATCH_ROWS);
         ALM_TRY(alm_check(cx));
-        ALM_TRY(alm_scan_read(cx, cur, span, row + done, n, wanted, vecs));
+        ALM_TRY(alm_scan_read(cx, in->cursor, span, row + done, n, in->wanted, in->vecs));
         for (uint32_t i = 0; i < a->n_states; i++) {
             alm_agg_state *st = &a->state[i];
             st->rt.cx = cx;
-            ALM_TRY(st->ops->update(&st->rt, g->states.array[i], n,
-                                    source[i].kind == '*' ? NULL : &vecs[source[i].col]));
+            ALM_TRY(
+                st->ops->update(&st->rt, g->states.array[i], n,
+                                in->source[i].kind == '*' ? NULL : &in->vecs[in->source[i].col]));
         }
         done += n;
     }
@@ -204,17 +212,15 @@ static alm_status read_stats(alm_ctx *cx, alm_group *g, const alm_scan_plan *sp,
                              const stat_source *source)
 {
     const uint32_t n = g->own.aggs->n_states;
-    alm_scan_cursor *cur = NULL;
     alm_col_stats *stats = NULL;
-    alm_vec *vecs = NULL;
-    bool *wanted = NULL;
+    stat_reader in = {.source = source};
     ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &stats));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &vecs));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &wanted));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &in.vecs));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &in.wanted));
     for (uint32_t i = 0; i < n; i++)
         if (source[i].kind != '*')
-            wanted[source[i].col] = true;
-    ALM_TRY(alm_scan_cursor_new(cx, cx->arena, sp->scan, &cur));
+            in.wanted[source[i].col] = true;
+    ALM_TRY(alm_scan_cursor_new(cx, cx->arena, sp->scan, &in.cursor));
     for (uint32_t s = 0; s < sp->n_segments; s++) {
         const alm_scan_segment *seg = &sp->segment[s];
         ALM_TRY(alm_check(cx));
@@ -226,7 +232,7 @@ static alm_status read_stats(alm_ctx *cx, alm_group *g, const alm_scan_plan *sp,
                 for (uint32_t i = 0; i < n; i++)
                     ALM_TRY(feed_block(cx, g, i, &source[i], &stats[i], rows));
             } else {
-                ALM_TRY(feed_rows(cx, g, cur, seg->span, row, rows, source, wanted, vecs));
+                ALM_TRY(feed_rows(cx, g, &in, seg->span, row, rows));
             }
             row += rows;
         }

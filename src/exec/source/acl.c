@@ -14,19 +14,19 @@ typedef struct acl_list { /* what the session calls it; the name of an entity be
     uint32_t n_cols;
 } acl_list;
 
-static alm_status bind(alm_ctx *cx, const acl_list *list, alm_snapshot *snap, int32_t pos,
-                       const alm_expr *const *args, uint32_t n_args, alm_source_bound *out)
+static alm_status bind(alm_ctx *cx, const acl_list *list, const alm_source_call *call,
+                       alm_source_bound *out)
 {
     alm_str name = {"", 0};
     const char *what = NULL;
     char one[4] = {0};
-    if (n_args > (list->takes_name ? 1 : 0) ||
-        (n_args == 1 && !alm_list_text_arg(args[0], one, &name)))
-        return alm_fail(cx, ALM_E_ARG, n_args > 0 ? args[0]->pos : pos,
+    if (call->n_args > (list->takes_name ? 1 : 0) ||
+        (call->n_args == 1 && !alm_list_text_arg(call->args[0], one, &name)))
+        return alm_fail(cx, ALM_E_ARG, call->n_args > 0 ? call->args[0]->pos : call->pos,
                         list->takes_name ? "a name, as a constant, or nothing expected"
                                          : "no arguments expected");
-    ALM_TRY(
-        alm_list_bind(cx, list->what, false, list->cols, list->n_cols, snap, pos, args, 0, out));
+    const alm_list_kind kind = {list->what, false, list->cols, list->n_cols};
+    ALM_TRY(alm_list_bind(cx, &kind, &(alm_source_call){.pos = call->pos}, out));
     ALM_TRY(alm_arena_printf(cx, cx->arena, &what, "%s%s%.*s", list->what, name.len > 0 ? " " : "",
                              (int)name.len, name.len > 0 ? name.ptr : ""));
     out->data = (void *)(uintptr_t)what;
@@ -73,11 +73,9 @@ static alm_status open_list(alm_ctx *cx, alm_run *run, const alm_plan *plan, con
 
 #define ACL_SOURCE(id, sql_name, what_, takes, columns, doc_, example_)                            \
     static const acl_list id##_list = {what_, takes, columns, ALM_COUNT(columns)};                 \
-    static alm_status id##_bind(alm_ctx *cx, alm_snapshot *snap, int32_t pos,                      \
-                                const alm_expr *const *args, uint32_t n_args,                      \
-                                alm_source_bound *out)                                             \
+    static alm_status id##_bind(alm_ctx *cx, const alm_source_call *call, alm_source_bound *out)   \
     {                                                                                              \
-        return bind(cx, &id##_list, snap, pos, args, n_args, out);                                 \
+        return bind(cx, &id##_list, call, out);                                                    \
     }                                                                                              \
     static alm_status id##_open(alm_ctx *cx, alm_run *run, const alm_plan *plan, void **state)     \
     {                                                                                              \

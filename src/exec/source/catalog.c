@@ -225,12 +225,12 @@ void alm_cat_keep(alm_cat *cat)
 
 /* ----------------------------------------------------------------------------------- source */
 
-static alm_status catalog_bind(alm_ctx *cx, const form *f, int32_t pos, uint32_t n_args,
+static alm_status catalog_bind(alm_ctx *cx, const form *f, const alm_source_call *call,
                                alm_source_bound *out)
 {
     const alm_relation *rel = &relations[f->relation];
-    if (n_args != 0)
-        return alm_fail(cx, ALM_E_ARG, pos, "%s takes no arguments", rel->name);
+    if (call->n_args != 0)
+        return alm_fail(cx, ALM_E_ARG, call->pos, "%s takes no arguments", rel->name);
     ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_CAT_COLS, &out->cols));
     ALM_TRY(read_columns(cx, rel, f->function, out->cols, NULL, &out->n_cols));
     out->ts_col = -1;
@@ -263,13 +263,9 @@ enum {
 #undef ALM_RELATION
 
 #define FORM(id, number, is_function)                                                              \
-    static alm_status id##_bind(alm_ctx *cx, alm_snapshot *snap, int32_t pos,                      \
-                                const alm_expr *const *args, uint32_t n_args,                      \
-                                alm_source_bound *out)                                             \
+    static alm_status id##_bind(alm_ctx *cx, const alm_source_call *call, alm_source_bound *out)   \
     {                                                                                              \
-        (void)snap;                                                                                \
-        (void)args;                                                                                \
-        return catalog_bind(cx, &(form){number, is_function}, pos, n_args, out);                   \
+        return catalog_bind(cx, &(form){number, is_function}, call, out);                          \
     }                                                                                              \
     static alm_status id##_open(alm_ctx *cx, alm_run *run, const alm_plan *plan, void **state)     \
     {                                                                                              \

@@ -31,19 +31,28 @@ static bool has_index(const alm_table *t)
 
 /* --------------------------------------------------------------------------------- pg_class */
 
-static alm_status class_row(alm_ctx *cx, alm_cat *cat, int32_t oid, const char *name,
-                            int32_t schema, char kind, uint32_t n_cols, int64_t rows, bool indexed)
+typedef struct class_row {
+    int32_t oid;
+    const char *name;
+    int32_t schema;
+    char kind;
+    uint32_t n_cols;
+    int64_t rows;
+    bool indexed;
+} class_row;
+
+static alm_status put_class(alm_ctx *cx, alm_cat *cat, const class_row *row)
 {
     ALM_TRY(alm_cat_row(cx, cat));
-    alm_cat_int(cat, oid);
-    alm_cat_text(cat, name);
-    alm_cat_int(cat, schema);
-    alm_cat_int(cat, oid);
-    alm_cat_int(cat, kind);
-    alm_cat_int(cat, (int16_t)ALM_MIN(n_cols, (uint32_t)INT16_MAX));
-    alm_cat_float(cat, (double)rows);
-    alm_cat_bool(cat, indexed);
-    alm_cat_int(cat, kind == 'r' ? 2 : kind == 'i' ? 403 : 0);
+    alm_cat_int(cat, row->oid);
+    alm_cat_text(cat, row->name);
+    alm_cat_int(cat, row->schema);
+    alm_cat_int(cat, row->oid);
+    alm_cat_int(cat, row->kind);
+    alm_cat_int(cat, (int16_t)ALM_MIN(row->n_cols, (uint32_t)INT16_MAX));
+    alm_cat_float(cat, (double)row->rows);
+    alm_cat_bool(cat, row->indexed);
+    alm_cat_int(cat, row->kind == 'r' ? 2 : row->kind == 'i' ? 403 : 0);
     return ALM_OK;
 }
 
@@ -63,15 +72,26 @@ ALM_CAT_FILL(classes)
         if (!alm_access_sees(cx, t->name))
             continue;
         const int64_t rows = alm_table_visible(t).rows;
-        ALM_TRY(class_row(cx, cat, alm_oid_of_table(t), t->name, ALM_OID_PUBLIC,
-                          relation_kind(cat, t), t->n_cols, rows, !cat->function && has_index(t)));
+        const class_row table = {.oid = alm_oid_of_table(t),
+                                 .name = t->name,
+                                 .schema = ALM_OID_PUBLIC,
+                                 .kind = relation_kind(cat, t),
+                                 .n_cols = t->n_cols,
+                                 .rows = rows,
+                                 .indexed = !cat->function && has_index(t)};
+        ALM_TRY(put_class(cx, cat, &table));
         for (uint32_t c = 0; !cat->function && c < t->n_cols; c++) {
             const char *name = NULL;
             if (!t->cols[c].indexed)
                 continue;
             ALM_TRY(alm_index_name_of(cx, cx->arena, snap, t, c, &name));
-            ALM_TRY(class_row(cx, cat, alm_oid_of_index(t, c), name, ALM_OID_PUBLIC, 'i', 1, rows,
-                              false));
+            const class_row index = {.oid = alm_oid_of_index(t, c),
+                                     .name = name,
+                                     .schema = ALM_OID_PUBLIC,
+                                     .kind = 'i',
+                                     .n_cols = 1,
+                                     .rows = rows};
+            ALM_TRY(put_class(cx, cat, &index));
         }
     }
     for (size_t i = 0; i < alm_relation_count(); i++) {
@@ -80,8 +100,13 @@ ALM_CAT_FILL(classes)
         uint32_t n = 0;
         ALM_TRY(alm_relation_columns(cx, rel, cols, &n));
         /* those PostgreSQL has as tables have numbers of their own */
-        ALM_TRY(class_row(cx, cat, rel->oid, rel->name, alm_relation_schema_oid(rel),
-                          rel->oid < 10000 ? 'r' : 'v', n, -1, false));
+        const class_row relation = {.oid = rel->oid,
+                                    .name = rel->name,
+                                    .schema = alm_relation_schema_oid(rel),
+                                    .kind = rel->oid < 10000 ? 'r' : 'v',
+                                    .n_cols = n,
+                                    .rows = -1};
+        ALM_TRY(put_class(cx, cat, &relation));
     }
     return ALM_OK;
 }

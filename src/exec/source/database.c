@@ -241,19 +241,20 @@ static alm_status put_texts(alm_ctx *cx, const alm_run *run, alm_list *l, const 
 
 static const alm_plan_col ddl_cols[] = {{"ddl", ALM_TY(VARCHAR)}};
 
-static alm_status bind(alm_ctx *cx, alm_snapshot *snap, int32_t pos, const alm_expr *const *args,
-                       uint32_t n_args, alm_source_bound *out)
+static alm_status bind(alm_ctx *cx, const alm_source_call *call, alm_source_bound *out)
 {
     alm_str text = {"", 0};
     char one[4] = {0};
     uint32_t *bits = NULL;
-    if (n_args > 1 || (n_args == 1 && !alm_list_text_arg(args[0], one, &text)))
-        return alm_fail(cx, ALM_E_ARG, n_args > 0 ? args[0]->pos : pos,
+    const int32_t pos = call->n_args > 0 ? call->args[0]->pos : call->pos;
+    if (call->n_args > 1 || (call->n_args == 1 && !alm_list_text_arg(call->args[0], one, &text)))
+        return alm_fail(cx, ALM_E_ARG, pos,
                         "names of categories, as a constant, or nothing expected");
-    ALM_TRY(alm_list_bind(cx, "show_create_database", false, ddl_cols, ALM_COUNT(ddl_cols), snap,
-                          pos, args, 0, out));
+    static const alm_list_kind kind = {"show_create_database", false, ddl_cols,
+                                       ALM_COUNT(ddl_cols)};
+    ALM_TRY(alm_list_bind(cx, &kind, &(alm_source_call){.pos = call->pos}, out));
     ALM_TRY(ALM_NEW(cx, cx->arena, &bits));
-    ALM_TRY(read_categories(cx, text, n_args > 0 ? args[0]->pos : pos, bits));
+    ALM_TRY(read_categories(cx, text, pos, bits));
     out->data = bits;
     return ALM_OK;
 }

@@ -58,21 +58,20 @@ ALM_LIST_SOURCE(export_files, "export_files", false, file_cols, fill_export,
 
 /* ------------------------------------------------------------------------------------ files */
 
-static alm_status files_bind(alm_ctx *cx, alm_snapshot *snap, int32_t pos,
-                             const alm_expr *const *args, uint32_t n_args, alm_source_bound *out)
+static alm_status files_bind(alm_ctx *cx, const alm_source_call *call, alm_source_bound *out)
 {
-    ALM_TRY(alm_list_bind(cx, "files", false, file_cols, ALM_COUNT(file_cols), snap, pos, args, 0,
-                          out));
+    static const alm_list_kind kind = {"files", false, file_cols, ALM_COUNT(file_cols)};
+    ALM_TRY(alm_list_bind(cx, &kind, &(alm_source_call){.pos = call->pos}, out));
     alm_str folder = {0};
     const char *what = NULL;
     char one[4] = {0};
-    if (n_args != 1 || !alm_list_text_arg(args[0], one, &folder))
-        return alm_fail(cx, ALM_E_ARG, n_args > 0 ? args[0]->pos : pos,
+    if (call->n_args != 1 || !alm_list_text_arg(call->args[0], one, &folder))
+        return alm_fail(cx, ALM_E_ARG, call->n_args > 0 ? call->args[0]->pos : call->pos,
                         "files takes the name of a folder, as a constant");
     ALM_TRY(alm_arena_printf(cx, cx->arena, &what, "files%.*s", (int)folder.len,
                              folder.ptr == NULL ? "" : folder.ptr));
     if (strstr(what, "..") != NULL || what[5] == '/')
-        return alm_fail(cx, ALM_E_ARG, args[0]->pos,
+        return alm_fail(cx, ALM_E_ARG, call->args[0]->pos,
                         "a folder below that of imports expected, got '%s'", what + 5);
     out->data = (void *)(uintptr_t)what;
     return ALM_OK;

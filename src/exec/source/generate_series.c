@@ -191,20 +191,20 @@ static alm_status bind_longs(alm_ctx *cx, const alm_expr *const *args, uint32_t 
     return ALM_OK;
 }
 
-static alm_status bind(alm_ctx *cx, alm_snapshot *snap, int32_t pos, const alm_expr *const *args,
-                       uint32_t n_args, alm_source_bound *out)
+static alm_status bind(alm_ctx *cx, const alm_source_call *call, alm_source_bound *out)
 {
-    (void)snap;
+    const alm_expr *const *args = call->args;
+    const uint32_t n_args = call->n_args;
     series *s = NULL;
     bool times = false, ns = false, floating = false;
     if (n_args < 2 || n_args > 3)
-        return mismatch(cx, pos, args, n_args);
+        return mismatch(cx, call->pos, args, n_args);
     for (uint32_t i = 0; i < n_args; i++) {
         const alm_type_class cls = alm_type_info_of(args[i]->type)->cls;
         if (args[i]->kind != ALM_X_CONST)
             return alm_fail(cx, ALM_E_ARG, args[i]->pos, "generate_series: constant expected");
         if (cls == ALM_TC_BOOL || cls == ALM_TC_OTHER)
-            return mismatch(cx, pos, args, n_args);
+            return mismatch(cx, call->pos, args, n_args);
         floating |= cls == ALM_TC_FLOATING;
         times |= i < 2 && (is_text(args[i]) || alm_type_is_timestamp(args[i]->type));
         ns |= i < 2 && args[i]->type.id == ALM_T_TIMESTAMP_NS;

@@ -127,20 +127,20 @@ static alm_status table_arg(alm_ctx *cx, const alm_expr *e, const char *name, al
     return alm_access_any(cx, "SELECT", (*out)->name, e->pos);
 }
 
-alm_status alm_list_bind(alm_ctx *cx, const char *name, bool takes_table, const alm_plan_col *cols,
-                         uint32_t n_cols, alm_snapshot *snap, int32_t pos,
-                         const alm_expr *const *args, uint32_t n_args, alm_source_bound *out)
+alm_status alm_list_bind(alm_ctx *cx, const alm_list_kind *kind, const alm_source_call *call,
+                         alm_source_bound *out)
 {
     const alm_table *table = NULL;
-    if (n_args != (takes_table ? 1 : 0))
-        return alm_fail(cx, ALM_E_ARG, pos,
-                        takes_table ? "%s takes the name of a table" : "%s takes no arguments",
-                        name);
-    if (takes_table)
-        ALM_TRY(table_arg(cx, args[0], name, snap, &table));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols, &out->cols));
-    memcpy(out->cols, cols, n_cols * sizeof *cols);
-    out->n_cols = n_cols;
+    if (call->n_args != (kind->takes_table ? 1 : 0))
+        return alm_fail(cx, ALM_E_ARG, call->pos,
+                        kind->takes_table ? "%s takes the name of a table"
+                                          : "%s takes no arguments",
+                        kind->name);
+    if (kind->takes_table)
+        ALM_TRY(table_arg(cx, call->args[0], kind->name, call->snap, &table));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, kind->n_cols, &out->cols));
+    memcpy(out->cols, kind->cols, kind->n_cols * sizeof *kind->cols);
+    out->n_cols = kind->n_cols;
     out->ts_col = -1;
     out->est_rows = 100;
     if (table != NULL) { /* by name: the plan may outlive the snapshot it was made with */

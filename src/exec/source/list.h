@@ -40,10 +40,14 @@ ALM_NODISCARD alm_status alm_list_bytes(alm_ctx *cx, int64_t bytes, const char *
 bool alm_list_text_arg(const alm_expr *e, char one[4], alm_str *out);
 
 /* The parts of alm_source, for ALM_LIST_SOURCE. */
-ALM_NODISCARD alm_status alm_list_bind(alm_ctx *cx, const char *name, bool takes_table,
-                                       const alm_plan_col *cols, uint32_t n_cols,
-                                       alm_snapshot *snap, int32_t pos, const alm_expr *const *args,
-                                       uint32_t n_args, alm_source_bound *out);
+typedef struct alm_list_kind {
+    const char *name;
+    bool takes_table; /* the name of one */
+    const alm_plan_col *cols;
+    uint32_t n_cols;
+} alm_list_kind;
+ALM_NODISCARD alm_status alm_list_bind(alm_ctx *cx, const alm_list_kind *kind,
+                                       const alm_source_call *call, alm_source_bound *out);
 ALM_NODISCARD alm_status alm_list_open(alm_ctx *cx, alm_run *run, const alm_plan *plan,
                                        const alm_plan_col *cols, uint32_t n_cols,
                                        alm_list_fill fill, void **state);
@@ -53,12 +57,10 @@ void alm_list_skip(void *state, int64_t rows);
 
 /* Defines `alm_source_<id>` from an array of columns and a fill function. */
 #define ALM_LIST_SOURCE(id, sql_name, takes_table, columns, fill, doc_, example_)                  \
-    static alm_status id##_bind(alm_ctx *cx, alm_snapshot *snap, int32_t pos,                      \
-                                const alm_expr *const *args, uint32_t n_args,                      \
-                                alm_source_bound *out)                                             \
+    static alm_status id##_bind(alm_ctx *cx, const alm_source_call *call, alm_source_bound *out)   \
     {                                                                                              \
-        return alm_list_bind(cx, sql_name, takes_table, columns, ALM_COUNT(columns), snap, pos,    \
-                             args, n_args, out);                                                   \
+        static const alm_list_kind kind = {sql_name, takes_table, columns, ALM_COUNT(columns)};    \
+        return alm_list_bind(cx, &kind, call, out);                                                \
     }                                                                                              \
     static alm_status id##_open(alm_ctx *cx, alm_run *run, const alm_plan *plan, void **state)     \
     {                                                                                              \

@@ -40,17 +40,15 @@ static alm_status integer_arg(alm_ctx *cx, const alm_expr *e, int64_t *out)
     }
 }
 
-static alm_status bind(alm_ctx *cx, alm_snapshot *snap, int32_t pos, const alm_expr *const *args,
-                       uint32_t n_args, alm_source_bound *out)
+static alm_status bind(alm_ctx *cx, const alm_source_call *call, alm_source_bound *out)
 {
-    (void)snap;
     int64_t value[3] = {0};
     int64_t *count = NULL;
-    if (n_args != 1 && n_args != 3)
-        return alm_fail(cx, ALM_E_ARG, pos,
+    if (call->n_args != 1 && call->n_args != 3)
+        return alm_fail(cx, ALM_E_ARG, call->pos,
                         "long_sequence takes a count, or a count and two seeds");
-    for (uint32_t i = 0; i < n_args; i++)
-        ALM_TRY(integer_arg(cx, args[i], &value[i]));
+    for (uint32_t i = 0; i < call->n_args; i++)
+        ALM_TRY(integer_arg(cx, call->args[i], &value[i]));
     ALM_TRY(ALM_NEW(cx, cx->arena, &count));
     ALM_TRY(ALM_NEWN(cx, cx->arena, 1, &out->cols));
     *count = ALM_MAX(value[0], 0); /* null is the least LONG */

@@ -63,20 +63,12 @@ void alm_source_offer(alm_nearest *near)
         alm_nearest_offer(near, sources[i].name);
 }
 
-alm_status alm_source_bind(alm_ctx *cx, const alm_source *src, alm_snapshot *snap, int32_t pos,
-                           const alm_expr *const *args, uint32_t n_args, alm_plan_col **cols,
-                           uint32_t *n_cols, int32_t *ts_col, double *est_rows, bool *scanned,
-                           uint32_t *n_hidden, void **data)
+alm_status alm_source_bind(alm_ctx *cx, const alm_source *src, const alm_source_call *call,
+                           alm_source_bound *out)
 {
-    alm_source_bound bound = {.ts_col = -1};
-    ALM_TRY(src->bind(cx, snap, pos, args, n_args, &bound));
-    *cols = bound.cols;
-    *n_cols = bound.n_cols;
-    *ts_col = bound.ts_col;
-    *est_rows = bound.est_rows;
-    *scanned = src->scan != NULL;
-    *n_hidden = bound.n_hidden;
-    *data = bound.data;
+    *out = (alm_source_bound){.ts_col = -1};
+    ALM_TRY(src->bind(cx, call, out));
+    out->scanned = src->scan != NULL;
     return ALM_OK;
 }
 

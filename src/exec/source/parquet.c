@@ -27,16 +27,14 @@ typedef struct parquet_reader {
     alm_arena *pages; /* by column */
 } parquet_reader;
 
-static alm_status parquet_bind(alm_ctx *cx, alm_snapshot *snap, int32_t pos,
-                               const alm_expr *const *args, uint32_t n_args, alm_source_bound *out)
+static alm_status parquet_bind(alm_ctx *cx, const alm_source_call *call, alm_source_bound *out)
 {
     const alm_pq_file *const *file = NULL;
     const char *const *path = NULL;
     uint32_t n = 0;
     alm_parquet_set *set = NULL;
-    (void)snap;
-    ALM_TRY(alm_parquet_files(cx, "read_parquet", pos, args, n_args, &file, &path, &n));
-    ALM_TRY(alm_parquet_unite(cx, args[0]->pos, file, path, n, &set));
+    ALM_TRY(alm_parquet_files(cx, "read_parquet", call, &file, &path, &n));
+    ALM_TRY(alm_parquet_unite(cx, call->args[0]->pos, file, path, n, &set));
     *out = (alm_source_bound){.cols = set->col,
                               .n_cols = set->n_cols,
                               .ts_col = -1,
@@ -233,24 +231,23 @@ static void parquet_reader_free(void *reader)
         alm_arena_deinit(&r->pages[i]);
 }
 
-static alm_status read_column(alm_ctx *cx, parquet_reader *r, const alm_parquet_file *f,
-                              uint32_t group, int64_t row, uint32_t n, uint32_t i, alm_arena *arena,
-                              alm_vec *out)
+static alm_status read_column(alm_ctx *cx, parquet_reader *r, const alm_parquet_rows *rows,
+                              uint32_t i, alm_arena *arena, alm_vec *out)
 {
+    const alm_parquet_file *f = rows->file;
     const uint32_t is = r->plan->source.cols[i], of = column_of(r->set, is);
     const int32_t at = f->col[of];
     alm_vec own = {0};
     if (at >= 0 && r->cursor[i] == NULL)
         ALM_TRY(alm_pq_cursor_new(cx, f->file, (uint32_t)at, &r->cursor[i]));
     if (is != of)
-        return alm_parquet_codes_read(cx, r->set, of, (uint32_t)(f - r->set->file), r->cursor[i],
-                                      group, row, n, arena, out);
+        return alm_parquet_codes_read(cx, r->set, of, r->cursor[i], rows, arena, out);
     if (at == ALM_PARQUET_NONE || at == ALM_PARQUET_FOLDER) {
         *out = at == ALM_PARQUET_NONE ? r->null[i] : f->folder[of];
         return ALM_OK;
     }
-    ALM_TRY(alm_pq_read(cx, r->cursor[i], group, row, n, arena, &own));
-    return alm_parquet_cast(cx, arena, &own, n, r->plan->source.all[of].type, out);
+    ALM_TRY(alm_pq_read(cx, r->cursor[i], rows->group, rows->row, rows->n, arena, &own));
+    return alm_parquet_cast(cx, arena, &own, rows->n, r->plan->source.all[of].type, out);
 }
 
 /* Whoever reads a file as a whole does not keep all of it in memory. Others may still read the part: they wait a
@@ -280,10 +277,10 @@ static alm_status parquet_read(alm_ctx *cx, void *reader, uint32_t number, int64
     if (r->at != NULL && r->at->file != p->file)
         close_file(r);
     r->at = p;
+    const alm_parquet_rows rows = {&r->set->file[p->file], p->group, row, n};
     for (uint32_t i = 0; i < r->plan->source.n_cols; i++)
         if (wanted[i])
-            ALM_TRY(
-                read_column(cx, r, &r->set->file[p->file], p->group, row, n, i, arena, &out[i]));
+            ALM_TRY(read_column(cx, r, &rows, i, arena, &out[i]));
     return ALM_OK;
 }
 

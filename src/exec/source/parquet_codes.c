@@ -156,9 +156,10 @@ alm_status alm_parquet_codes_of(alm_ctx *cx, alm_parquet_set *set, uint32_t col,
 /* --------------------------------------------------------------------------------------------- rows */
 
 alm_status alm_parquet_codes_read(alm_ctx *cx, const alm_parquet_set *set, uint32_t col,
-                                  uint32_t file, alm_pq_cursor *cur, uint32_t group, int64_t row,
-                                  uint32_t n, alm_arena *arena, alm_vec *out)
+                                  alm_pq_cursor *cur, const alm_parquet_rows *rows,
+                                  alm_arena *arena, alm_vec *out)
 {
+    const uint32_t n = rows->n;
     const alm_parquet_codes *codes = set->codes[col];
     static uint16_t null;
     uint32_t *own = NULL, most = 0;
@@ -171,10 +172,10 @@ alm_status alm_parquet_codes_read(alm_ctx *cx, const alm_parquet_set *set, uint3
         out->data = &null;
         return ALM_OK;
     }
-    const alm_parquet_map *map = &codes->map[file][group];
+    const alm_parquet_map *map = &codes->map[rows->file - set->file][rows->group];
     ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * sizeof *own + 1, &own));
     ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * codes->width + 1, &out->data));
-    ALM_TRY(alm_pq_read_codes(cx, cur, group, row, n, own, &coded));
+    ALM_TRY(alm_pq_read_codes(cx, cur, rows->group, rows->row, n, own, &coded));
     for (uint32_t i = 0; coded && i < n; i++)
         most = ALM_MAX(most, own[i]);
     if (!coded || most >= map->n)
@@ -182,7 +183,7 @@ alm_status alm_parquet_codes_read(alm_ctx *cx, const alm_parquet_set *set, uint3
             cx, ALM_E_FORMAT, -1,
             "parquet file '%s', row group %u, column '%s': not all pages are coded by the "
             "dictionary, and the metadata says so",
-            alm_pq_name(set->file[file].file), group, set->col[col].name);
+            alm_pq_name(rows->file->file), rows->group, set->col[col].name);
     if (codes->width == 1)
         for (uint32_t i = 0; i < n; i++)
             ((uint8_t *)out->data)[i] = (uint8_t)map->code[own[i]];

@@ -30,10 +30,18 @@ struct alm_parquet_codes {
 /* *out = NULL: it cannot be read so. */
 ALM_NODISCARD alm_status alm_parquet_codes_of(alm_ctx *cx, alm_parquet_set *set, uint32_t col,
                                               const alm_parquet_codes **out);
-/* Rows of a column of a file that has codes. `cur` is NULL where the file has no such column. */
+/* Rows [row, row + n) of a row group of a file. */
+typedef struct alm_parquet_rows {
+    const alm_parquet_file *file;
+    uint32_t group;
+    int64_t row;
+    uint32_t n;
+} alm_parquet_rows;
+
+/* Rows of a column that has codes. `cur` is NULL where the file has no such column. */
 ALM_NODISCARD alm_status alm_parquet_codes_read(alm_ctx *cx, const alm_parquet_set *set,
-                                                uint32_t col, uint32_t file, alm_pq_cursor *cur,
-                                                uint32_t group, int64_t row, uint32_t n,
-                                                alm_arena *arena, alm_vec *out);
+                                                uint32_t col, alm_pq_cursor *cur,
+                                                const alm_parquet_rows *rows, alm_arena *arena,
+                                                alm_vec *out);
 
 #endif

@@ -13,14 +13,13 @@ typedef struct meta_call {
     uint32_t n;
 } meta_call;
 
-static alm_status meta_bind(alm_ctx *cx, const char *name, const alm_plan_col *cols,
-                            uint32_t n_cols, alm_snapshot *snap, int32_t pos,
-                            const alm_expr *const *args, uint32_t n_args, alm_source_bound *out)
+static alm_status meta_bind(alm_ctx *cx, const alm_list_kind *kind, const alm_source_call *call,
+                            alm_source_bound *out)
 {
     meta_call *m = NULL;
-    ALM_TRY(alm_list_bind(cx, name, false, cols, n_cols, snap, pos, args, 0, out));
+    ALM_TRY(alm_list_bind(cx, kind, &(alm_source_call){.pos = call->pos}, out));
     ALM_TRY(ALM_NEW(cx, cx->arena, &m));
-    ALM_TRY(alm_parquet_files(cx, name, pos, args, n_args, &m->file, &m->path, &m->n));
+    ALM_TRY(alm_parquet_files(cx, kind->name, call, &m->file, &m->path, &m->n));
     out->data = m;
     return ALM_OK;
 }
@@ -217,11 +216,10 @@ static alm_status file_rows(alm_ctx *cx, const alm_pq_file *file, const char *pa
     return ALM_OK;
 }
 
-static alm_status metadata_bind(alm_ctx *cx, alm_snapshot *snap, int32_t pos,
-                                const alm_expr *const *args, uint32_t n_args, alm_source_bound *out)
+static alm_status metadata_bind(alm_ctx *cx, const alm_source_call *call, alm_source_bound *out)
 {
-    return meta_bind(cx, "parquet_metadata", meta_cols, ALM_COUNT(meta_cols), snap, pos, args,
-                     n_args, out);
+    static const alm_list_kind kind = {"parquet_metadata", false, meta_cols, ALM_COUNT(meta_cols)};
+    return meta_bind(cx, &kind, call, out);
 }
 
 static alm_status metadata_open(alm_ctx *cx, alm_run *run, const alm_plan *plan, void **state)
@@ -320,11 +318,11 @@ static alm_status schema_rows(alm_ctx *cx, const alm_pq_file *file, const char *
     return ALM_OK;
 }
 
-static alm_status schema_bind(alm_ctx *cx, alm_snapshot *snap, int32_t pos,
-                              const alm_expr *const *args, uint32_t n_args, alm_source_bound *out)
+static alm_status schema_bind(alm_ctx *cx, const alm_source_call *call, alm_source_bound *out)
 {
-    return meta_bind(cx, "parquet_schema", schema_cols, ALM_COUNT(schema_cols), snap, pos, args,
-                     n_args, out);
+    static const alm_list_kind kind = {"parquet_schema", false, schema_cols,
+                                       ALM_COUNT(schema_cols)};
+    return meta_bind(cx, &kind, call, out);
 }
 
 static alm_status schema_open(alm_ctx *cx, alm_run *run, const alm_plan *plan, void **state)

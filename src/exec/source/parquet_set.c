@@ -40,24 +40,24 @@ static alm_status open_all(alm_ctx *cx, const char *pattern, const alm_pq_file *
     return ALM_OK;
 }
 
-alm_status alm_parquet_files(alm_ctx *cx, const char *function, int32_t pos,
-                             const alm_expr *const *args, uint32_t n_args,
+alm_status alm_parquet_files(alm_ctx *cx, const char *function, const alm_source_call *call,
                              const alm_pq_file *const **out, const char *const **paths, uint32_t *n)
 {
     char one[4] = {0};
     alm_str text = {0};
     const char *pattern = NULL;
-    ALM_TRY(alm_access_may(cx, "READ FILE", NULL, pos));
-    if (n_args != 1)
-        return alm_fail(cx, ALM_E_ARG, pos, "%s takes one argument: %s(STRING constant)", function,
-                        function);
-    if (!alm_list_text_arg(args[0], one, &text))
-        return alm_fail(cx, ALM_E_ARG, args[0]->pos, "%s: STRING constant expected, got %s",
-                        function, alm_type_name(args[0]->type));
+    ALM_TRY(alm_access_may(cx, "READ FILE", NULL, call->pos));
+    if (call->n_args != 1)
+        return alm_fail(cx, ALM_E_ARG, call->pos, "%s takes one argument: %s(STRING constant)",
+                        function, function);
+    if (!alm_list_text_arg(call->args[0], one, &text))
+        return alm_fail(cx, ALM_E_ARG, call->args[0]->pos, "%s: STRING constant expected, got %s",
+                        function, alm_type_name(call->args[0]->type));
     if (text.len == 0 || memchr(text.ptr, 0, text.len) != NULL)
-        return alm_fail(cx, ALM_E_ARG, args[0]->pos, "%s: the name of a file is missing", function);
+        return alm_fail(cx, ALM_E_ARG, call->args[0]->pos, "%s: the name of a file is missing",
+                        function);
     ALM_TRY(alm_arena_zstr(cx, cx->arena, text, &pattern));
-    return place(cx, open_all(cx, pattern, out, paths, n), args[0]->pos);
+    return place(cx, open_all(cx, pattern, out, paths, n), call->args[0]->pos);
 }
 
 /* ---------------------------------------------------------------------------------------- types */

@@ -33,8 +33,8 @@ typedef struct alm_parquet_set {
 } alm_parquet_set;
 
 /* The text of the one argument; errors carry its place. */
-ALM_NODISCARD alm_status alm_parquet_files(alm_ctx *cx, const char *function, int32_t pos,
-                                           const alm_expr *const *args, uint32_t n_args,
+ALM_NODISCARD alm_status alm_parquet_files(alm_ctx *cx, const char *function,
+                                           const alm_source_call *call,
                                            const alm_pq_file *const **out,
                                            const char *const **paths, uint32_t *n);
 ALM_NODISCARD alm_status alm_parquet_unite(alm_ctx *cx, int32_t pos,

@@ -10,15 +10,6 @@
 #include "exec/run/op.h"
 #include "storage/storage.h"
 
-typedef struct alm_source_bound {
-    alm_plan_col *cols;
-    uint32_t n_cols;
-    int32_t ts_col;
-    double est_rows;
-    void *data;
-    uint32_t n_hidden; /* more columns behind the others in cols: of its `codes` */
-} alm_source_bound;
-
 /*
  * A source that is scanned as a table is: it is told which columns are read, gets the conditions, and
  * gives its rows by parts that threads take as morsels (op_source_scan.c). Columns are counted as plan->source.all.
@@ -61,8 +52,7 @@ typedef struct alm_source_scan {
 struct alm_source {
     const char *name;
     const char *signature, *doc, *example;
-    alm_status (*bind)(alm_ctx *cx, alm_snapshot *snap, int32_t pos, const alm_expr *const *args,
-                       uint32_t n_args, alm_source_bound *out);
+    alm_status (*bind)(alm_ctx *cx, const alm_source_call *call, alm_source_bound *out);
     /* State of one reading; memory from cx->arena. */
     alm_status (*open)(alm_ctx *cx, alm_run *run, const alm_plan *plan, void **state);
     /* Fills out (cols, rows; n_cols is set); rows = 0: the end. Memory of the batch from `arena`. */

@@ -64,52 +64,59 @@ static alm_status next_rows(alm_ctx *cx, op_latest *l, alm_batch **out)
 
 /* --------------------------------------------------------------------------------- look-up */
 
-/* Walks span `span` backward for codes not met yet. */
-static alm_status walk_span(alm_ctx *cx, alm_scan_cursor *cur, const alm_scan *scan, uint32_t span,
-                            uint32_t col, bool *wanted, alm_vec *vecs, found_row *found,
-                            uint32_t n_codes, uint32_t *missing)
+/* A walk backward for the last row of each code. */
+typedef struct latest_walk {
+    const alm_scan *scan;
+    uint32_t col; /* the key, among the columns of the scan */
+    alm_scan_cursor *cursor;
+    bool *wanted;
+    alm_vec *vecs;
+    found_row *found; /* by code */
+    uint32_t n_codes, missing;
+} latest_walk;
+
+/* Walks a span backward for codes not met yet. */
+static alm_status walk_span(alm_ctx *cx, latest_walk *w, uint32_t span)
 {
-    int64_t row = alm_scan_span_at(scan, span).rows;
-    wanted[col] = true;
-    while (row > 0 && *missing > 0) {
+    int64_t row = alm_scan_span_at(w->scan, span).rows;
+    w->wanted[w->col] = true;
+    while (row > 0 && w->missing > 0) {
         const uint32_t n = (uint32_t)ALM_MIN(row, (int64_t)ALM_BATCH_ROWS);
         row -= n;
         ALM_TRY(alm_check(cx));
-        ALM_TRY(alm_scan_read(cx, cur, span, row, n, wanted, vecs));
-        for (uint32_t i = n; i-- > 0 && *missing > 0;) {
-            const uint32_t code = alm_vec_code(&vecs[col], i);
-            if (code < n_codes && found[code].row == NOT_FOUND) {
-                found[code] = (found_row){.span = span, .row = row + i};
-                (*missing)--;
+        ALM_TRY(alm_scan_read(cx, w->cursor, span, row, n, w->wanted, w->vecs));
+        for (uint32_t i = n; i-- > 0 && w->missing > 0;) {
+            const uint32_t code = alm_vec_code(&w->vecs[w->col], i);
+            if (code < w->n_codes && w->found[code].row == NOT_FOUND) {
+                w->found[code] = (found_row){.span = span, .row = row + i};
+                w->missing--;
             }
         }
     }
-    wanted[col] = false;
+    w->wanted[w->col] = false;
     return ALM_OK;
 }
 
 static alm_status find_rows(alm_ctx *cx, const alm_scan_plan *sp, uint32_t col, uint32_t n_codes,
                             uint32_t missing, found_row *found)
 {
-    alm_scan_cursor *cur = NULL;
-    alm_vec *vecs = NULL;
-    bool *wanted = NULL;
-    ALM_TRY(alm_scan_cursor_new(cx, cx->arena, sp->scan, &cur));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &vecs));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &wanted));
-    for (size_t i = alm_scan_span_count(sp->scan); i-- > 0 && missing > 0;) {
+    latest_walk w = {
+        .scan = sp->scan, .col = col, .found = found, .n_codes = n_codes, .missing = missing};
+    ALM_TRY(alm_scan_cursor_new(cx, cx->arena, sp->scan, &w.cursor));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &w.vecs));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &w.wanted));
+    for (size_t i = alm_scan_span_count(sp->scan); i-- > 0 && w.missing > 0;) {
         uint32_t n = 0;
         const int32_t *last = alm_scan_last_rows(sp->scan, i, col, &n);
         ALM_TRY(alm_check(cx));
         if (last == NULL) {
-            ALM_TRY(walk_span(cx, cur, sp->scan, (uint32_t)i, col, wanted, vecs, found, n_codes,
-                              &missing));
+            ALM_TRY(walk_span(cx, &w, (uint32_t)i));
             continue;
         }
         for (uint32_t code = 0; code < ALM_MIN(n, n_codes); code++)
             if (last[code] >= 0 && found[code].row == NOT_FOUND) {
                 found[code] = (found_row){.span = (uint32_t)i, .row = last[code]};
-                missing--;
+                w.missing--;
             }
     }
     return ALM_OK;

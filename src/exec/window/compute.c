@@ -482,18 +482,21 @@ static alm_status compute_passes(alm_ctx *cx, window_run *w, alm_window_slots *s
     return ALM_OK;
 }
 
-alm_status alm_window_compute(alm_ctx *cx, alm_pool *pool, alm_pipe *pipe, alm_workers *workers,
-                              const alm_rows *rows, uint32_t n, alm_window_result *results,
+alm_status alm_window_compute(alm_ctx *cx, const alm_window_input *in, alm_window_result *results,
                               uint32_t n_calls, alm_window_slots **slots)
 {
     alm_window_slots *all = NULL;
     ALM_TRY(ALM_NEW(cx, cx->arena, &all));
-    all->n = alm_pipe_slots(pipe);
+    all->n = alm_pipe_slots(in->pipe);
     ALM_TRY(ALM_NEWN(cx, cx->arena, all->n, &all->slot));
     alm_arena_init(&all->lasting, cx->mem);
     *slots = all;
-    window_run w = {
-        .pool = pool, .pipe = pipe, .workers = workers, .rows = rows, .n = n, .slot = all->slot};
+    window_run w = {.pool = in->pool,
+                    .pipe = in->pipe,
+                    .workers = in->workers,
+                    .rows = in->rows,
+                    .n = in->n,
+                    .slot = all->slot};
     for (uint32_t i = 0; i < n_calls; i++) {
         ALM_TRY(alm_steps_add(cx, n_calls - i)); /* each is compared with those behind it */
         if (!results[i].done && alm_window_passes(results[i].call))

@@ -214,8 +214,8 @@ static alm_status compute(alm_ctx *cx, op_window *w)
 {
     w->n = w->rows.n;
     ALM_TRY(append_nulls(cx, w));
-    ALM_TRY(alm_window_compute(cx, &w->pool, w->pipe, w->op.run->env.workers, &w->rows, w->n,
-                               w->state, w->n_calls, &w->slots));
+    const alm_window_input in = {&w->pool, w->pipe, w->op.run->env.workers, &w->rows, w->n};
+    ALM_TRY(alm_window_compute(cx, &in, w->state, w->n_calls, &w->slots));
     alm_op_count_bytes(w->op.run, w->op.plan, w->pool.bytes);
     return ALM_OK;
 }

@@ -98,9 +98,17 @@ ALM_NODISCARD alm_status alm_window_run_pass(alm_ctx *cx, const alm_window_pass 
 
 /* What threads work with; keeps texts of results until it is freed. */
 typedef struct alm_window_slots alm_window_slots;
-/* All calls over rows [0, n), on the threads of the pipe. Memory of results from the pool. */
-ALM_NODISCARD alm_status alm_window_compute(alm_ctx *cx, alm_pool *pool, alm_pipe *pipe,
-                                            alm_workers *workers, const alm_rows *rows, uint32_t n,
+/* Rows [0, n), and the threads and the memory that compute over them. */
+typedef struct alm_window_input {
+    alm_pool *pool; /* of results */
+    alm_pipe *pipe;
+    alm_workers *workers;
+    const alm_rows *rows;
+    uint32_t n;
+} alm_window_input;
+
+/* All calls, on the threads of the pipe. */
+ALM_NODISCARD alm_status alm_window_compute(alm_ctx *cx, const alm_window_input *in,
                                             alm_window_result *results, uint32_t n_calls,
                                             alm_window_slots **slots);
 void alm_window_slots_free(alm_window_slots *s); /* NULL is fine */

@@ -559,8 +559,8 @@ static size_t head_data(alm_http *h, const char *bytes, size_t n)
     int status = 400;
     const char *why = "";
     const size_t limit = (size_t)h->cx.conf->http_request_header_buffer_size;
-    const alm_http_parse parsed =
-        alm_http_parse_head(&h->cx, &h->arena, bytes, n, limit, &h->req, &taken, &status, &why);
+    const alm_http_parse parsed = alm_http_parse_head(&h->cx, &h->arena, (alm_str){bytes, n}, limit,
+                                                      &h->req, &taken, &status, &why);
     if (parsed == ALM_HTTP_MORE) {
         if (!h->head_due)
             alm_conn_deadline(h->conn, h->cx.conf->http_request_head_timeout);

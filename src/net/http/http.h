@@ -121,8 +121,8 @@ typedef enum alm_http_parse { ALM_HTTP_MORE, ALM_HTTP_DONE, ALM_HTTP_BAD } alm_h
  * Parses a request head at the start of `bytes`. DONE: *taken bytes belong to it and *req points
  * into memory of `arena`. BAD: *status and *why say what to answer; the connection must be closed.
  */
-alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, const char *bytes, size_t n,
-                                   size_t limit, alm_http_request *req, size_t *taken, int *status,
+alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, alm_str bytes, size_t limit,
+                                   alm_http_request *req, size_t *taken, int *status,
                                    const char **why);
 /* Is it a header line, without its end? */
 bool alm_http_is_field(alm_str line);

@@ -443,15 +443,15 @@ static bool starts_bare(const char *from, size_t n)
     return lf != NULL && lf > from && lf[-1] != '\r';
 }
 
-alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, const char *bytes, size_t n,
-                                   size_t limit, alm_http_request *req, size_t *taken, int *status,
+alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, alm_str bytes, size_t limit,
+                                   alm_http_request *req, size_t *taken, int *status,
                                    const char **why)
 {
     size_t skip = 0; /* blank lines before a request are allowed (RFC 9112 2.2) */
-    while (n - skip >= 2 && bytes[skip] == '\r' && bytes[skip + 1] == '\n')
+    while (bytes.len - skip >= 2 && bytes.ptr[skip] == '\r' && bytes.ptr[skip + 1] == '\n')
         skip += 2;
-    const char *from = bytes + skip;
-    const size_t left = n - skip;
+    const char *from = bytes.ptr + skip;
+    const size_t left = bytes.len - skip;
     const bool bare = starts_bare(from, ALM_MIN(left, limit));
     bool mixed = false;
     const char *end = bare ? bare_head_end(from, left, &mixed) : head_end(from, left);

@@ -30,8 +30,8 @@ static void parse(parsed *p, alm_str bytes)
     p->cx.arena = &p->arena;
     char *copy = test_malloc(bytes.len);
     (void)memcpy(copy, bytes.ptr, bytes.len);
-    p->result = alm_http_parse_head(&p->cx, &p->arena, copy, bytes.len, LIMIT, &p->req, &p->taken,
-                                    &p->status, &p->why);
+    p->result = alm_http_parse_head(&p->cx, &p->arena, (alm_str){copy, bytes.len}, LIMIT, &p->req,
+                                    &p->taken, &p->status, &p->why);
     test_free(copy);
 }
 

@@ -10,15 +10,12 @@ static bool source_exists(alm_str name)
     return alm_source_find(name) != NULL;
 }
 
-static alm_status source_bind(alm_ctx *cx, alm_str name, alm_snapshot *snap, int32_t pos,
-                              const alm_expr *const *args, uint32_t n_args, alm_plan_col **cols,
-                              uint32_t *n_cols, int32_t *ts_col, double *est_rows, bool *scanned,
-                              uint32_t *n_hidden, void **data)
+static alm_status source_bind(alm_ctx *cx, alm_str name, const alm_source_call *call,
+                              alm_source_bound *out)
 {
     const alm_source *source = alm_source_find(name);
     ALM_ASSERT(source != NULL);
-    return alm_source_bind(cx, source, snap, pos, args, n_args, cols, n_cols, ts_col, est_rows,
-                           scanned, n_hidden, data);
+    return alm_source_bind(cx, source, call, out);
 }
 
 static alm_status source_ordered(alm_ctx *cx, alm_str name, void *data, uint32_t col, bool *out)

@@ -99,15 +99,16 @@ static alm_status bind_source(alm_scope *sc, alm_str name, int32_t pos, alm_ast 
     ALM_TRY(alm_arena_zstr(p->cx, p->cx->arena, name, &plan->source.name));
     plan->source.args = bound;
     plan->source.n_args = n_args;
-    alm_plan_col *cols = NULL;
-    bool scanned = false;
-    uint32_t n_hidden = 0;
-    ALM_TRY(p->env->sources->bind(
-        p->cx, name, p->env->snapshot, pos, (const alm_expr *const *)bound, n_args, &cols,
-        &plan->n_cols, &plan->ts_col, &plan->est_rows, &scanned, &n_hidden, &plan->source.data));
-    plan->cols = cols;
-    if (scanned)
-        ALM_TRY(scan_source(p, plan, n_hidden));
+    const alm_source_call call = {p->env->snapshot, pos, (const alm_expr *const *)bound, n_args};
+    alm_source_bound source = {.ts_col = -1};
+    ALM_TRY(p->env->sources->bind(p->cx, name, &call, &source));
+    plan->cols = source.cols;
+    plan->n_cols = source.n_cols;
+    plan->ts_col = source.ts_col;
+    plan->est_rows = source.est_rows;
+    plan->source.data = source.data;
+    if (source.scanned)
+        ALM_TRY(scan_source(p, plan, source.n_hidden));
     plan->order = plan->ts_col >= 0 ? ALM_ORDER_ASC : ALM_ORDER_NONE;
     *out = plan;
     return ALM_OK;

@@ -98,20 +98,14 @@ static bool fixture_exists(alm_str name)
     return alm_str_ieq(name, ALM_STR("long_sequence"));
 }
 
-static alm_status fixture_bind(alm_ctx *cx, ALM_UNUSED alm_str name, ALM_UNUSED alm_snapshot *snap,
-                               int32_t pos, ALM_UNUSED const alm_expr *const *args, uint32_t n_args,
-                               alm_plan_col **cols, uint32_t *n_cols, int32_t *ts_col,
-                               double *est_rows, bool *scanned, ALM_UNUSED uint32_t *n_hidden,
-                               ALM_UNUSED void **data)
+static alm_status fixture_bind(alm_ctx *cx, ALM_UNUSED alm_str name, const alm_source_call *call,
+                               alm_source_bound *out)
 {
-    if (n_args != 1)
-        return alm_fail(cx, ALM_E_ARG, pos, "invalid arguments");
-    ALM_TRY(ALM_NEWN(cx, cx->arena, 1, cols));
-    (*cols)[0] = (alm_plan_col){"x", ALM_TY(LONG)};
-    *n_cols = 1;
-    *ts_col = -1;
-    *est_rows = 10;
-    *scanned = false;
+    if (call->n_args != 1)
+        return alm_fail(cx, ALM_E_ARG, call->pos, "invalid arguments");
+    *out = (alm_source_bound){.n_cols = 1, .ts_col = -1, .est_rows = 10};
+    ALM_TRY(ALM_NEWN(cx, cx->arena, 1, &out->cols));
+    out->cols[0] = (alm_plan_col){"x", ALM_TY(LONG)};
     return ALM_OK;
 }
 

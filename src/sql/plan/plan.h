@@ -107,6 +107,25 @@ typedef struct alm_plan_col {
     uint64_t table_id;
 } alm_plan_col;
 
+/* A call of a table function. */
+typedef struct alm_source_call {
+    alm_snapshot *snap;
+    int32_t pos;
+    const alm_expr *const *args; /* constants */
+    uint32_t n_args;
+} alm_source_call;
+
+/* What its source answers; memory from cx->arena. */
+typedef struct alm_source_bound {
+    alm_plan_col *cols;
+    uint32_t n_cols;
+    int32_t ts_col;
+    double est_rows;
+    void *data;
+    uint32_t n_hidden; /* more columns after the others in cols: of its `codes` */
+    bool scanned;      /* it takes conditions and may leave out columns */
+} alm_source_bound;
+
 typedef enum alm_ts_order { ALM_ORDER_NONE, ALM_ORDER_ASC, ALM_ORDER_DESC } alm_ts_order;
 
 /* Closed interval of the designated timestamp, in the unit of its type. */

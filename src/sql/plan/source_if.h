@@ -12,10 +12,8 @@ typedef struct alm_source_if {
     bool (*exists)(alm_str name);
     bool (*by_name)(alm_str name);    /* may it stand in FROM without brackets, as a table does? */
     void (*offer)(alm_nearest *near); /* all names */
-    alm_status (*bind)(alm_ctx *cx, alm_str name, alm_snapshot *snap, int32_t pos,
-                       const alm_expr *const *args, uint32_t n_args, alm_plan_col **cols,
-                       uint32_t *n_cols, int32_t *ts_col, double *est_rows, bool *scanned,
-                       uint32_t *n_hidden, void **data);
+    alm_status (*bind)(alm_ctx *cx, alm_str name, const alm_source_call *call,
+                       alm_source_bound *out);
     /* Of one that is scanned: do its rows come in ascending order of a column, without nulls? It may read them. */
     alm_status (*ordered)(alm_ctx *cx, alm_str name, void *data, uint32_t col, bool *out);
     /* The number (in source.all) of a column that is this one as codes of a dictionary, type SYMBOL; -1: none. It may
