@@ -298,19 +298,28 @@ ALM_NODISCARD alm_status alm_describe(alm_session *s, alm_prepared *p, const alm
 /* Where parameter i (from 0) stands first in the text, once described; -1: nowhere. */
 int32_t alm_prepared_param_pos(const alm_prepared *p, uint32_t i);
 
+/* Which rows of its result a statement gives; all zero: every row. */
+typedef struct alm_execute_options {
+    int64_t
+        last_rows; /* > 0: at most this many, the last ones. A SELECT is planned with that limit */
+    bool
+        count_all; /* with last_rows: alm_cursor_rows_before is known, so a SELECT runs as a whole */
+} alm_execute_options;
 /* Plans and starts. values: one element each, copied. A statement without rows has run when this
  * returns (INSERT, UPDATE, DDL): then alm_cursor_has_rows is false. */
 ALM_NODISCARD alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values,
                                      uint32_t n_values, alm_cursor **out);
+ALM_NODISCARD alm_status alm_execute_with(alm_session *s, alm_prepared *p, const alm_vec *values,
+                                          uint32_t n_values, const alm_execute_options *options,
+                                          alm_cursor **out);
 bool alm_cursor_has_rows(const alm_cursor *c);
 const alm_plan_col *alm_cursor_cols(const alm_cursor *c, uint32_t *n);
 int32_t alm_cursor_ts_col(const alm_cursor *c);
 uint64_t alm_cursor_statement(const alm_cursor *c); /* its number, as query_activity() has it */
 /* Rows changed by INSERT, UPDATE, CREATE TABLE AS; -1 where that has no meaning. */
 int64_t alm_cursor_affected(const alm_cursor *c);
-/* Rows that are still to come of a cursor that has made all of them (RETURNING, SHOW ...); -1 where they are made as they
- * are asked for. */
-int64_t alm_cursor_rows_left(const alm_cursor *c);
+/* Rows that last_rows left out before the first that the cursor gives; 0 where the plan leaves them out uncounted. */
+int64_t alm_cursor_rows_before(const alm_cursor *c);
 /* What the client is to hear besides, in order; NULL: nothing. */
 typedef struct alm_notice {
     bool warning;

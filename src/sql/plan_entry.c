@@ -111,6 +111,8 @@ alm_status alm_plan_select(alm_ctx *cx, const alm_plan_env *env, alm_select *sel
     alm_plan_col *found = NULL;
     ALM_TRY(alm_bind_query(&p, NULL, sel, &plan));
     ALM_TRY(name_functions(&p, &plan));
+    if (env->last_rows > 0)
+        ALM_TRY(alm_plan_limit(&p, &plan, -env->last_rows, INT64_MAX));
     settle_params(env);
     ALM_TRY(find_table_cols(cx, plan, &found));
     ALM_TRY(alm_optimise(&p, &plan));

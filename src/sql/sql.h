@@ -82,6 +82,7 @@ typedef struct alm_plan_env {
     /* The plan is shown, not run: views that hide rows from who asks are leaves of it, and this is set where there is one
      * (bind/view.c). NULL: the plan is to run. */
     bool *sealed;
+    int64_t last_rows;   /* > 0: alm_plan_select plans only the last so many rows of the query */
     const char *opt_off; /* comma list of optimiser rules to leave out (tests), or NULL */
 } alm_plan_env;
 

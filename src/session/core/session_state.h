@@ -183,6 +183,7 @@ struct alm_prepared {
     alm_stmt *stmt;
     alm_kept_plan *origin; /* owns text and stmt, which was never parsed here; NULL: they are own */
     alm_kept_plan *kept;   /* plan of the last execution, or NULL */
+    int64_t last_rows;     /* limit of that plan (alm_execute_options); 0: none */
     bool keeps;            /* its plan may be kept, as far as the text says */
     bool again;            /* the text has come before */
     bool planned;          /* once, here */
@@ -230,8 +231,10 @@ struct alm_cursor {
     alm_exec *exec;           /* NULL, of a plan: it yielded, and is opened anew */
     _Atomic int64_t yield_ns; /* cx.yield_ns points here, and so do those of helpers */
     bool yielded;
+    alm_execute_options options;
+    int64_t rows_before; /* that options.last_rows leaves out, where they were counted */
     int64_t rows_given,
-        rows_to_pass; /* in batches; of these the cursor that starts over passes over */
+        rows_to_pass; /* in batches; rows that the cursor still has to skip, as it starts over or last_rows leaves them out */
     alm_plan_col *cols;
     uint32_t n_cols;
     int32_t ts_col;
@@ -282,6 +285,8 @@ ALM_NODISCARD alm_status alm_prepared_parse(alm_ctx *cx, alm_prepared *p);
 ALM_NODISCARD alm_status alm_run_prepared(alm_cursor *c, alm_param *params, uint32_t n);
 /* What the operators of every plan are given, so that SELECT and statements that write read the same rows. */
 alm_exec_env alm_db_exec_env(const alm_db *db, alm_snapshot *snapshot);
+/* Limit of the plan of that statement with c->options; 0: all rows. */
+int64_t alm_cursor_plan_limit(const alm_cursor *c);
 /* Operators for c->plan, at their first row. */
 ALM_NODISCARD alm_status alm_cursor_open_plan(alm_cursor *c);
 

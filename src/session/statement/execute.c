@@ -404,9 +404,58 @@ static void stands_open(alm_cursor *c)
     c->is_open = true;
 }
 
+int64_t alm_cursor_plan_limit(const alm_cursor *c)
+{
+    const bool planned = c->prepared->stmt->kind == ALM_STMT_SELECT && !c->options.count_all;
+    return planned ? c->options.last_rows : 0;
+}
+
+static void start_over(alm_cursor *c);
+static void restart_time_limit(alm_cursor *c);
+
+/* Rows that the cursor has made already, as those of RETURNING and SHOW; -1: it makes them as they are asked for. */
+static int64_t rows_made(const alm_cursor *c)
+{
+    if (c->returns)
+        return alm_returning_rows(c);
+    return c->ready != NULL ? (int64_t)(c->ready->rows - c->ready_row) : -1;
+}
+
+/*
+ * Leaves out the rows before the last options.last_rows, where the plan does not. Rows that are not made yet are counted by
+ * running the plan to its end; it then starts over in the same snapshot, with the time limit of a new execution.
+ */
+static alm_status skip_to_last(alm_cursor *c)
+{
+    if (c->options.last_rows == 0 || !c->has_rows || alm_cursor_plan_limit(c) > 0)
+        return ALM_OK;
+    int64_t rows = rows_made(c);
+    if (rows < 0) {
+        alm_batch *batch = NULL;
+        do
+            ALM_TRY(alm_cursor_next(c, &batch));
+        while (batch != NULL);
+        rows = c->rows_given;
+        c->rows_given = 0;
+        start_over(c);
+        restart_time_limit(c);
+    }
+    c->rows_before = ALM_MAX(rows - c->options.last_rows, (int64_t)0);
+    c->rows_to_pass = c->rows_before;
+    return ALM_OK;
+}
+
 alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, uint32_t n_values,
                        alm_cursor **out)
 {
+    static const alm_execute_options all = {0};
+    return alm_execute_with(s, p, values, n_values, &all, out);
+}
+
+alm_status alm_execute_with(alm_session *s, alm_prepared *p, const alm_vec *values,
+                            uint32_t n_values, const alm_execute_options *options, alm_cursor **out)
+{
+    ALM_ASSERT(options->last_rows >= 0);
     alm_cursor *c = calloc(1, sizeof(*c));
     if (c == NULL) {
         s->err = (alm_error){.code = ALM_E_MEMORY, .sql_pos = -1, .msg = "out of memory"};
@@ -414,6 +463,7 @@ alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, u
     }
     c->session = s;
     c->prepared = p;
+    c->options = *options;
     c->affected = -1;
     c->ts_col = -1;
     c->tag = kinds[p->stmt->kind].tag;
@@ -445,8 +495,12 @@ alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, u
         alm_cursor_ended(c);
     else
         stands_open(c);
-    *out = c;
-    return ALM_OK;
+    const alm_status skipped = skip_to_last(c);
+    if (skipped != ALM_OK)
+        alm_cursor_close(c);
+    else
+        *out = c;
+    return skipped;
 }
 
 alm_status alm_run_empty(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
@@ -518,22 +572,11 @@ static alm_status behind(alm_cursor *c, const alm_batch *batch, uint32_t n, alm_
     return ALM_OK;
 }
 
-/* The next batch of the operators, without rows that were given before the cursor yielded. A plan gives the same rows in the
- * same order each time in one snapshot. */
 static alm_status next_of_plan(alm_cursor *c, alm_batch **out)
 {
     if (c->exec == NULL)
         ALM_TRY(alm_cursor_open_plan(c));
-    ALM_TRY(alm_exec_next(&c->cx, c->exec, out));
-    while (*out != NULL && c->rows_to_pass > 0 && c->rows_to_pass >= (*out)->rows) {
-        c->rows_to_pass -= (*out)->rows;
-        ALM_TRY(alm_exec_next(&c->cx, c->exec, out));
-    }
-    if (*out == NULL || c->rows_to_pass == 0)
-        return ALM_OK;
-    const uint32_t n = (uint32_t)c->rows_to_pass;
-    c->rows_to_pass = 0;
-    return behind(c, *out, n, out);
+    return alm_exec_next(&c->cx, c->exec, out);
 }
 
 /* What it has made is for nothing. */
@@ -544,7 +587,7 @@ static void start_over(alm_cursor *c)
         alm_exec_close(c->exec);
     c->exec = NULL;
     c->yielded = true;
-    c->rows_to_pass = c->rows_given;
+    c->rows_to_pass = c->rows_before + c->rows_given;
 }
 
 static alm_status next_brief(alm_cursor *c, alm_batch **out)
@@ -555,6 +598,30 @@ static alm_status next_brief(alm_cursor *c, alm_batch **out)
     atomic_store_explicit(&c->yield_ns, 0, memory_order_relaxed);
     ALM_ASSERT(st != ALM_E_YIELD || until_ns != 0);
     return st;
+}
+
+static alm_status next_of_any(alm_cursor *c, alm_batch **out)
+{
+    if (!c->returns)
+        return c->ready != NULL ? next_ready(c, out) : next_brief(c, out);
+    alm_returning_next(c, out);
+    return ALM_OK;
+}
+
+/* The next batch without the rows that are to be skipped. A plan gives the same rows in the same order each time in one
+ * snapshot, so a cursor that yielded skips as many rows as it has given. */
+static alm_status next_batch(alm_cursor *c, alm_batch **out)
+{
+    ALM_TRY(next_of_any(c, out));
+    while (*out != NULL && c->rows_to_pass > 0 && c->rows_to_pass >= (*out)->rows) {
+        c->rows_to_pass -= (*out)->rows;
+        ALM_TRY(next_of_any(c, out));
+    }
+    if (*out == NULL || c->rows_to_pass == 0)
+        return ALM_OK;
+    const uint32_t n = (uint32_t)c->rows_to_pass;
+    c->rows_to_pass = 0;
+    return behind(c, *out, n, out);
 }
 
 /* Its client may keep a cursor that failed until the end of a block: memory and temporary files go at once. */
@@ -574,13 +641,9 @@ alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
     if (c->failed)
         return alm_session_failed(c->session, &c->cx);
     const int64_t start = alm_monotonic_ns();
-    alm_status st = ALM_OK;
     c->cx.may_wait = c->session->brief_ns == 0;
     alm_look_begin();
-    if (c->returns)
-        alm_returning_next(c, out);
-    else
-        st = c->ready != NULL ? next_ready(c, out) : next_brief(c, out);
+    alm_status st = next_batch(c, out);
     alm_statement_looked(c->prepared != NULL ? c->prepared->text : (alm_str){"", 0});
     if (st == ALM_E_YIELD) {
         *out = NULL;
@@ -673,6 +736,12 @@ void alm_cursor_waited(alm_cursor *c, int64_t ns)
         c->cx.deadline_ns += ns;
 }
 
+static void restart_time_limit(alm_cursor *c)
+{
+    if (c->cx.timeout_ms > 0)
+        c->cx.deadline_ns = alm_monotonic_ns() + c->cx.timeout_ms * 1000000;
+}
+
 void alm_cursor_resume(alm_cursor *c)
 {
     alm_session *s = c->session;
@@ -680,8 +749,7 @@ void alm_cursor_resume(alm_cursor *c)
     if (atomic_load(&s->statement) != c->statement)
         atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
     atomic_store(&s->statement, c->statement);
-    if (c->cx.timeout_ms > 0)
-        c->cx.deadline_ns = alm_monotonic_ns() + c->cx.timeout_ms * 1000000;
+    restart_time_limit(c);
 }
 
 bool alm_cursor_has_rows(const alm_cursor *c)
@@ -700,11 +768,9 @@ int64_t alm_cursor_affected(const alm_cursor *c)
 {
     return c->affected;
 }
-int64_t alm_cursor_rows_left(const alm_cursor *c)
+int64_t alm_cursor_rows_before(const alm_cursor *c)
 {
-    if (c->returns)
-        return alm_returning_rows(c);
-    return c->ready != NULL ? (int64_t)(c->ready->rows - c->ready_row) : -1;
+    return c->rows_before;
 }
 const char *alm_cursor_tag(const alm_cursor *c)
 {

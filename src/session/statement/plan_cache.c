@@ -42,22 +42,29 @@ void alm_kept_plan_release(alm_kept_plan *plan)
     free(plan);
 }
 
-static uint64_t name_hash(alm_str user, alm_str text)
+static uint64_t key_hash(alm_plan_key key)
 {
-    return alm_hash_str(text) ^ alm_hash_str(user) * ALM_HASH_K1;
+    return alm_hash_str(key.text) ^ alm_hash_str(key.user) * ALM_HASH_K1 ^
+           (uint64_t)key.last_rows * ALM_HASH_K2;
 }
 
-static alm_status set_name(alm_ctx *cx, alm_kept_plan *plan, alm_str user, alm_str text)
+static bool same_key(alm_plan_key a, alm_plan_key b)
 {
-    plan->hash = name_hash(user, text);
-    ALM_TRY(alm_arena_copy(cx, &plan->arena, user, &plan->user));
-    return alm_arena_copy(cx, &plan->arena, text, &plan->text);
+    return alm_str_eq(a.text, b.text) && alm_str_eq(a.user, b.user) && a.last_rows == b.last_rows;
 }
 
-alm_status alm_kept_plan_hopeless(alm_ctx *cx, alm_kept_plan *plan, alm_str user, alm_str text)
+static alm_status set_key(alm_ctx *cx, alm_kept_plan *plan, alm_plan_key key)
+{
+    plan->hash = key_hash(key);
+    plan->key.last_rows = key.last_rows;
+    ALM_TRY(alm_arena_copy(cx, &plan->arena, key.user, &plan->key.user));
+    return alm_arena_copy(cx, &plan->arena, key.text, &plan->key.text);
+}
+
+alm_status alm_kept_plan_hopeless(alm_ctx *cx, alm_kept_plan *plan, alm_plan_key key)
 {
     plan->hopeless = true;
-    return set_name(cx, plan, user, text);
+    return set_key(cx, plan, key);
 }
 
 static alm_status keep_types(alm_ctx *cx, alm_kept_plan *plan, const alm_param *params, uint32_t n)
@@ -72,14 +79,14 @@ static alm_status keep_types(alm_ctx *cx, alm_kept_plan *plan, const alm_param *
 }
 
 /* Text, tree and plan point into each other: all are copies of its own. */
-static alm_status make(alm_ctx *cx, alm_kept_plan *plan, const alm_plan_env *env, alm_str user,
-                       alm_str text)
+static alm_status make(alm_ctx *cx, alm_kept_plan *plan, const alm_plan_env *env, alm_plan_key key)
 {
-    ALM_TRY(set_name(cx, plan, user, text));
+    ALM_ASSERT(env->last_rows == key.last_rows);
+    ALM_TRY(set_key(cx, plan, key));
     plan->day = cx->now_ns / NS_PER_DAY;
     plan->is_template = env->as_template;
     ALM_TRY(keep_types(cx, plan, env->params, env->n_params));
-    ALM_TRY(alm_sql_parse(cx, plan->text, &plan->next, &plan->stmt));
+    ALM_TRY(alm_sql_parse(cx, plan->key.text, &plan->next, &plan->stmt));
     ALM_ASSERT(plan->stmt->kind == ALM_STMT_SELECT);
     ALM_ASSERT(plan->is_template || plan->stmt->n_params == 0);
     alm_plan_env own = *env;
@@ -88,17 +95,17 @@ static alm_status make(alm_ctx *cx, alm_kept_plan *plan, const alm_plan_env *env
 }
 
 alm_status alm_kept_plan_make(alm_ctx *cx, alm_kept_plan *plan, const alm_plan_env *env,
-                              alm_str user, alm_str text, bool *keeps)
+                              alm_plan_key key, bool *keeps)
 {
     alm_arena *arena = cx->arena;
     alm_mem *mem = cx->mem;
     cx->arena = &plan->arena;
     cx->mem = &plan->mem;
-    const alm_status st = make(cx, plan, env, user, text);
+    const alm_status st = make(cx, plan, env, key);
     cx->arena = arena;
     cx->mem = mem;
     if (st == ALM_OK)
-        *keeps = !plan->uses.once && !alm_text_goes_on(plan->text, plan->next);
+        *keeps = !plan->uses.once && !alm_text_goes_on(plan->key.text, plan->next);
     return st;
 }
 
@@ -195,23 +202,22 @@ void alm_plan_cache_deinit(alm_plan_cache *cache)
     (void)pthread_mutex_destroy(&cache->lock);
 }
 
-static alm_kept_plan *find(const alm_plan_cache *cache, uint64_t hash, alm_str user, alm_str text)
+static alm_kept_plan *find(const alm_plan_cache *cache, uint64_t hash, alm_plan_key key)
 {
     alm_kept_plan *plan = cache->slots[hash % ALM_PLAN_SLOTS];
-    while (plan != NULL &&
-           !(plan->hash == hash && alm_str_eq(plan->text, text) && alm_str_eq(plan->user, user)))
+    while (plan != NULL && !(plan->hash == hash && same_key(plan->key, key)))
         plan = plan->chain;
     return plan;
 }
 
-alm_kept_plan *alm_plan_cache_find(alm_plan_cache *cache, alm_str user, alm_str text, bool *again)
+alm_kept_plan *alm_plan_cache_find(alm_plan_cache *cache, alm_plan_key key, bool *again)
 {
-    const uint64_t hash = name_hash(user, text);
+    const uint64_t hash = key_hash(key);
     *again = false;
     if (cache->bytes_max == 0)
         return NULL;
     (void)pthread_mutex_lock(&cache->lock);
-    alm_kept_plan *plan = find(cache, hash, user, text);
+    alm_kept_plan *plan = find(cache, hash, key);
     if (plan != NULL) {
         (void)alm_kept_plan_retain(plan);
         if (cache->newest != plan) {
@@ -235,7 +241,7 @@ void alm_plan_cache_put(alm_plan_cache *cache, alm_kept_plan *plan)
     if (bytes > cache->bytes_max / LARGEST_PART)
         return;
     (void)pthread_mutex_lock(&cache->lock);
-    alm_kept_plan *old = find(cache, plan->hash, plan->user, plan->text);
+    alm_kept_plan *old = find(cache, plan->hash, plan->key);
     while (old != NULL || cache->bytes + bytes > cache->bytes_max) {
         if (old == NULL)
             old = cache->oldest;

@@ -25,14 +25,19 @@
 
 #include "sql/sql.h"
 
+typedef struct alm_plan_key {
+    alm_str user, text;
+    int64_t last_rows; /* the plan gives only so many rows, the last ones; 0: all */
+} alm_plan_key;
+
 typedef struct alm_kept_plan alm_kept_plan;
 struct alm_kept_plan {
     _Atomic uint32_t refs;
     atomic_bool used; /* has served another execution than its own */
     alm_mem mem;
     alm_arena arena;
-    alm_str user, text;
-    uint64_t hash;  /* of both */
+    alm_plan_key key;
+    uint64_t hash;  /* of the key */
     size_t next;    /* where the text goes on behind the statement: blanks */
     alm_stmt *stmt; /* to look at; the tree is for the planner of this plan alone */
     alm_plan *plan;
@@ -62,9 +67,9 @@ typedef struct alm_plan_cache {
 
 void alm_plan_cache_init(alm_plan_cache *cache, int64_t bytes_max);
 void alm_plan_cache_deinit(alm_plan_cache *cache);
-/* The plan of that text, retained, or NULL. *again: it is not there, and worth keeping: it came before. */
-alm_kept_plan *alm_plan_cache_find(alm_plan_cache *cache, alm_str user, alm_str text, bool *again);
-/* Takes the plan in, in the place of another of the same text, if it is small enough. */
+/* The plan of that key, retained, or NULL. *again: it is not there, and worth keeping: it came before. */
+alm_kept_plan *alm_plan_cache_find(alm_plan_cache *cache, alm_plan_key key, bool *again);
+/* Takes the plan in, in the place of another of the same key, if it is small enough. */
 void alm_plan_cache_put(alm_plan_cache *cache, alm_kept_plan *plan);
 /* It is of no use any more. */
 void alm_plan_cache_drop(alm_plan_cache *cache, alm_kept_plan *plan);
@@ -75,15 +80,13 @@ ALM_NODISCARD alm_status alm_kept_plan_new(alm_ctx *cx, alm_mem *parent, int64_t
 alm_kept_plan *alm_kept_plan_retain(alm_kept_plan *plan);
 void alm_kept_plan_release(alm_kept_plan *plan);
 /*
- * Makes the plan of the SELECT at the start of `text`, all of it in the memory of `plan`. It may go into the cache
+ * Makes the plan of the SELECT at the start of key.text, all of it in the memory of `plan`. It may go into the cache
  * if *keeps. On failure the plan is to be released. env->as_template: a template, of use only if *keeps.
  */
 ALM_NODISCARD alm_status alm_kept_plan_make(alm_ctx *cx, alm_kept_plan *plan,
-                                            const alm_plan_env *env, alm_str user, alm_str text,
-                                            bool *keeps);
-/* Says of a text that it has no template. */
-ALM_NODISCARD alm_status alm_kept_plan_hopeless(alm_ctx *cx, alm_kept_plan *plan, alm_str user,
-                                                alm_str text);
+                                            const alm_plan_env *env, alm_plan_key key, bool *keeps);
+/* Records that the text of that key has no template. */
+ALM_NODISCARD alm_status alm_kept_plan_hopeless(alm_ctx *cx, alm_kept_plan *plan, alm_plan_key key);
 /* Does what it was made from hold in this snapshot, at this time? */
 bool alm_kept_plan_holds(const alm_kept_plan *plan, const alm_snapshot *snapshot, int64_t now_ns);
 /* Is it one for these values? */

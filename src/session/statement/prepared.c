@@ -107,8 +107,8 @@ static bool find_kept(alm_session *s, alm_prepared *p, alm_str text, size_t *nex
 {
     if (s->db->plans.bytes_max == 0 || (next != NULL && *next != 0))
         return false; /* behind other statements its places would be others */
-    p->origin = alm_plan_cache_find(
-        &s->db->plans, alm_str_of(s->who != NULL ? s->plan_key : s->user), text, &p->again);
+    const alm_plan_key key = {alm_str_of(s->who != NULL ? s->plan_key : s->user), text, 0};
+    p->origin = alm_plan_cache_find(&s->db->plans, key, &p->again);
     p->keeps = p->origin == NULL || !p->origin->hopeless;
     if (p->origin == NULL)
         return false;
@@ -119,7 +119,7 @@ static bool find_kept(alm_session *s, alm_prepared *p, alm_str text, size_t *nex
     }
     p->kept = alm_kept_plan_retain(p->origin);
     p->stmt = p->origin->stmt;
-    p->text = p->origin->text;
+    p->text = p->origin->key.text;
     if (next != NULL)
         *next = p->origin->next;
     return true;

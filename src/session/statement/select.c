@@ -50,10 +50,15 @@ static alm_str user_of(const alm_cursor *c)
  * rest for a while. */
 enum { PAUSE = 16 };
 
+static alm_plan_key key_of(const alm_cursor *c)
+{
+    return (alm_plan_key){user_of(c), c->prepared->text, alm_cursor_plan_limit(c)};
+}
+
 static bool holds(const alm_cursor *c, alm_kept_plan *plan)
 {
-    const bool yes =
-        alm_str_eq(plan->user, user_of(c)) && alm_kept_plan_holds(plan, c->snapshot, c->cx.now_ns);
+    const bool yes = alm_str_eq(plan->key.user, user_of(c)) &&
+                     alm_kept_plan_holds(plan, c->snapshot, c->cx.now_ns);
     if (yes && !atomic_load_explicit(&plan->used, memory_order_relaxed))
         atomic_store_explicit(&plan->used, true, memory_order_relaxed);
     return yes;
@@ -77,6 +82,23 @@ static worth worth_keeping(alm_prepared *p, bool planned)
     return WORTH_NOTHING;
 }
 
+/* The statement was run with another limit, or with none: what is kept of it is the plan of another query. */
+static void change_limit(const alm_cursor *c, alm_prepared *p)
+{
+    const int64_t last_rows = alm_cursor_plan_limit(c);
+    if (p->last_rows == last_rows)
+        return;
+    p->last_rows = last_rows;
+    p->planned = false;
+    alm_kept_plan_release(p->kept);
+    p->kept = p->keeps ? alm_plan_cache_find(&c->session->db->plans, key_of(c), &p->again) : NULL;
+    if (p->kept == NULL || !p->kept->hopeless)
+        return;
+    p->keeps = false;
+    alm_kept_plan_release(p->kept);
+    p->kept = NULL;
+}
+
 /* The plan that is kept for the statement and holds in the cursor's snapshot, NULL: none does; borrowed from
  * the statement. *keep: what of a new one is worth keeping. */
 static alm_kept_plan *kept_plan(const alm_cursor *c, alm_prepared *p, worth *keep)
@@ -96,7 +118,7 @@ static alm_kept_plan *kept_plan(const alm_cursor *c, alm_prepared *p, worth *kee
     /* Before one is made others are asked once more: many may have prepared the text before the first ran it. */
     if (!planned && !had && *keep == WORTH_NOTHING) /* alm_prepare has just looked */
         return NULL;
-    alm_kept_plan *found = alm_plan_cache_find(plans, user_of(c), p->text, &again);
+    alm_kept_plan *found = alm_plan_cache_find(plans, key_of(c), &again);
     if (found != NULL && holds(c, found)) {
         p->kept = found;
         return found;
@@ -114,7 +136,7 @@ static alm_status make_kept(alm_cursor *c, alm_prepared *p, const alm_plan_env *
     alm_db *db = c->session->db;
     ALM_TRY(alm_kept_plan_new(&c->cx, &db->mem, db->query_mem_bytes, &c->kept));
     c->asked = NULL; /* what planning asks is kept with the plan */
-    ALM_TRY(alm_kept_plan_make(&c->cx, c->kept, env, user_of(c), p->text, &p->keeps));
+    ALM_TRY(alm_kept_plan_make(&c->cx, c->kept, env, key_of(c), &p->keeps));
     c->kept->asked = c->asked;
     c->plan = c->kept->plan;
     if (!p->keeps)
@@ -134,7 +156,7 @@ static alm_status make_template(alm_cursor *c, alm_prepared *p, const alm_plan_e
     *made = false;
     ALM_TRY(alm_kept_plan_new(&c->cx, &db->mem, db->query_mem_bytes, &kept));
     c->asked = NULL;
-    const alm_status st = alm_kept_plan_make(&c->cx, kept, &open, user_of(c), p->text, made);
+    const alm_status st = alm_kept_plan_make(&c->cx, kept, &open, key_of(c), made);
     kept->asked = c->asked;
     c->asked = NULL; /* its memory is the template's */
     if (st == ALM_OK && *made) {
@@ -161,7 +183,7 @@ static alm_status remember_hopeless(alm_cursor *c, alm_prepared *p)
     }
     p->keeps = false;
     ALM_TRY(alm_kept_plan_new(&c->cx, &db->mem, db->query_mem_bytes, &kept));
-    const alm_status st = alm_kept_plan_hopeless(&c->cx, kept, user_of(c), p->text);
+    const alm_status st = alm_kept_plan_hopeless(&c->cx, kept, key_of(c));
     if (st == ALM_OK)
         alm_plan_cache_put(&db->plans, kept);
     alm_kept_plan_release(kept);
@@ -192,8 +214,10 @@ static alm_status plan_prepared(alm_cursor *c, alm_param *params, uint32_t n)
     alm_plan_env env;
     worth keep = WORTH_NOTHING;
     bool made = false;
+    change_limit(c, p);
     alm_kept_plan *kept = kept_plan(c, p, &keep);
     alm_plan_env_init(&env, c, params, n);
+    env.last_rows = p->last_rows;
     if (kept != NULL && (!kept->is_template || alm_kept_plan_fits(kept, params, n)))
         return take_kept(c, kept, &env);
     if (keep == WORTH_A_PLAN)

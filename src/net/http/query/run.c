@@ -396,67 +396,22 @@ static alm_status fill_piece(alm_query_run *run)
 
 /* ---------------------------------------------------------------- statement */
 
-static const char wrap_before[] = "SELECT * FROM (";
-
-/* The statement in parentheses, with a LIMIT behind it that the optimizer sees; only where it surely
- * can stand there, else it stays as it is. */
-static alm_status wrap_last(alm_query_run *run)
+static alm_status open_cursor(alm_query_run *run, const alm_execute_options *options)
 {
-    alm_str q = run->query;
-    while (q.len > 0 && (q.ptr[q.len - 1] == ';' || q.ptr[q.len - 1] == ' ' ||
-                         q.ptr[q.len - 1] == '\n' || q.ptr[q.len - 1] == '\t'))
-        q.len--;
-    if (q.len < 7 || !alm_str_ieq((alm_str){q.ptr, 7}, ALM_STR("select ")) ||
-        memchr(q.ptr, ';', q.len) != NULL || memchr(q.ptr, 0, q.len) != NULL)
-        return ALM_OK;
-    const char *text = NULL;
-    ALM_TRY(alm_arena_printf(&run->cx, &run->arena, &text, "%s%.*s\n) LIMIT -%lld", wrap_before,
-                             (int)q.len, q.ptr, (long long)run->opt.window.last));
-    run->text = alm_str_of(text);
-    run->text_shift = (int32_t)sizeof(wrap_before) - 1;
-    return ALM_OK;
-}
-
-static alm_status open_cursor(alm_query_run *run)
-{
-    const alm_status st =
-        alm_execute(run->session, run->prepared, run->values, run->n_values, &run->cursor);
+    const alm_status st = alm_execute_with(run->session, run->prepared, run->values, run->n_values,
+                                           options, &run->cursor);
     return st == ALM_OK || st == ALM_E_YIELD
                ? st
                : alm_query_failed(run, alm_session_error(run->session));
-}
-
-/* The last rows of what is no query in parentheses, or of what is counted anyway: counted first. What has made
- * its rows already is not run again: it may have changed something. */
-static alm_status count_first(alm_query_run *run)
-{
-    const int64_t last = run->opt.window.last, made = alm_cursor_rows_left(run->cursor);
-    int64_t rows = 0;
-    run->opt.window = (alm_row_window){.lo = ALM_MAX(made - last, (int64_t)0), .hi = INT64_MAX};
-    if (made >= 0)
-        return ALM_OK;
-    for (;;) {
-        alm_batch *batch = NULL;
-        if (alm_cursor_next(run->cursor, &batch) != ALM_OK)
-            return alm_query_failed(run, alm_session_error(run->session));
-        if (batch == NULL)
-            break;
-        rows += batch->rows;
-    }
-    /* rows that came since are not among the last ones that were counted */
-    run->opt.window = (alm_row_window){.lo = ALM_MAX(rows - last, (int64_t)0), .hi = rows};
-    alm_cursor_close(run->cursor);
-    run->cursor = NULL;
-    return open_cursor(run);
 }
 
 /* Looks for a statement behind `prepared`. */
 static alm_status find_following(alm_query_run *run)
 {
     alm_prepared *found = NULL;
-    if (!alm_text_goes_on(run->text, run->next))
+    if (!alm_text_goes_on(run->query, run->next))
         return ALM_OK;
-    if (alm_prepare(run->session, run->text, &run->next, &found) != ALM_OK)
+    if (alm_prepare(run->session, run->query, &run->next, &found) != ALM_OK)
         return alm_query_failed(run, alm_session_error(run->session));
     if (alm_prepared_kind(found) == ALM_STMT_EMPTY) {
         alm_prepared_free(found);
@@ -481,7 +436,7 @@ static alm_status prepare(alm_query_run *run)
     alm_session_timeout(run->session, run->opt.timeout_ms);
     alm_session_timeout_max(run->session,
                             run->opt.select_only ? run->cx.conf->http_export_timeout : 0);
-    if (alm_prepare(run->session, run->text, &run->next, &run->prepared) != ALM_OK)
+    if (alm_prepare(run->session, run->query, &run->next, &run->prepared) != ALM_OK)
         return alm_query_failed(run, alm_session_error(run->session));
     const alm_stmt_kind kind = alm_prepared_kind(run->prepared);
     if (kind == ALM_STMT_EMPTY)
@@ -495,16 +450,6 @@ static alm_status prepare(alm_query_run *run)
         return alm_fail(&run->cx, ALM_E_ARG, 0, "%s takes one statement",
                         run->opt.select_only ? "/exp" : "'params'");
     run->script |= may_have_no_answer(run, kind);
-    if (run->opt.window.last == 0 || kind != ALM_STMT_SELECT || run->opt.count_all ||
-        run->opt.hold || run->script)
-        return ALM_OK;
-    ALM_TRY(wrap_last(run));
-    if (run->text_shift == 0)
-        return ALM_OK;
-    alm_prepared_free(run->prepared);
-    run->prepared = NULL;
-    if (alm_prepare(run->session, run->text, NULL, &run->prepared) != ALM_OK)
-        return alm_query_failed(run, alm_session_error(run->session));
     return ALM_OK;
 }
 
@@ -553,16 +498,26 @@ static void close_cursor(alm_query_run *run)
     run->cursor = NULL;
 }
 
+/* The cursor of the rows that are asked for. A held result keeps all of them. */
+static alm_status open_answer(alm_query_run *run)
+{
+    const alm_execute_options options = {.last_rows = run->opt.hold ? 0 : run->opt.window.last,
+                                         .count_all = run->opt.count_all};
+    ALM_TRY(open_cursor(run, &options));
+    if (options.last_rows == 0)
+        return ALM_OK;
+    run->rows_seen = alm_cursor_rows_before(run->cursor);
+    run->opt.window = (alm_row_window){.lo = run->rows_seen, .hi = INT64_MAX};
+    return ALM_OK;
+}
+
 static alm_status execute(alm_query_run *run)
 {
     if (run->opt.params.ptr != NULL)
         ALM_TRY(alm_query_json_values(&run->cx, run->session, run->prepared, run->opt.params,
                                       &run->values, &run->n_values));
-    ALM_TRY(open_cursor(run));
+    ALM_TRY(open_answer(run));
     ALM_TRY(add_query_id(run));
-    if (run->opt.window.last > 0 && run->text_shift == 0 && !run->opt.hold &&
-        alm_cursor_has_rows(run->cursor))
-        ALM_TRY(count_first(run));
     charge_cursor(run);
     return alm_cursor_has_rows(run->cursor) ? start_rows(run) : no_rows(run);
 }
@@ -570,9 +525,10 @@ static alm_status execute(alm_query_run *run)
 /* A statement before the last: its rows are computed and go nowhere. */
 static alm_status run_to_the_end(alm_query_run *run)
 {
+    static const alm_execute_options all = {0};
     alm_batch *batch = NULL;
     alm_session_script(run->session);
-    ALM_TRY(open_cursor(run));
+    ALM_TRY(open_cursor(run, &all));
     do {
         if (alm_cursor_next(run->cursor, &batch) != ALM_OK)
             return alm_query_failed(run, alm_session_error(run->session));
@@ -687,8 +643,8 @@ static void reply_failed(alm_query_run *run)
     const uint64_t number = alm_session_last_statement(run->session);
     if (number != 0)
         alm_http_add_headers(h, "X-Query-Id: %llu\r\n", (unsigned long long)number);
-    const int32_t pos = run->err.sql_pos > run->text_shift ? run->err.sql_pos - run->text_shift : 0;
-    alm_http_reply_error(h, alm_status_http(run->err.code), run->query, run->err.msg, pos);
+    alm_http_reply_error(h, alm_status_http(run->err.code), run->query, run->err.msg,
+                         ALM_MAX(run->err.sql_pos, 0));
 }
 
 /* The next piece is made while this one is sent; only while nothing waits in the socket, so that a client that
@@ -922,7 +878,7 @@ void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *op
     run->h = h;
     run->session = session;
     run->opt = *options;
-    run->query = run->text = query;
+    run->query = query;
     run->held = run->opt.held;
     cut_window(&run->opt.window, h->cx.conf->http_security_max_response_rows);
     run->piece_bytes = (size_t)h->cx.conf->http_send_buffer_size;

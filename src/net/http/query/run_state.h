@@ -18,9 +18,7 @@ typedef struct alm_query_run {
     alm_session *session;
     alm_query_options opt;
     alm_str query; /* as sent */
-    alm_str text;  /* as run: the query, or wrapped for "the last n rows" */
-    int32_t text_shift;
-    size_t next; /* where the text goes on behind `prepared` */
+    size_t next;   /* where the text goes on behind `prepared` */
     alm_prepared *prepared;
     alm_prepared *following; /* the statement behind it, NULL: it is the last */
     bool script;             /* of several statements, not committed yet */
