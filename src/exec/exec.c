@@ -3,7 +3,7 @@
  */
 #include "exec/exec.h"
 
-#include "exec/run/op.h"
+#include "exec/op_table.h"
 
 struct alm_exec {
     alm_run run;
@@ -42,6 +42,7 @@ alm_status alm_exec_open(alm_ctx *cx, const alm_plan *plan, const alm_exec_env *
     ALM_TRY(ALM_NEW(cx, cx->arena, &ex));
     ex->run.env = *env;
     ex->run.plan = plan;
+    ex->run.kinds = alm_op_table();
     ex->run.arena = cx->arena;
     ex->run.n_nodes = max_id(plan) + 1;
     ALM_TRY(ALM_NEWN(cx, cx->arena, ex->run.n_nodes, &ex->run.node));
@@ -110,7 +111,8 @@ void alm_exec_close(alm_exec *ex)
     ex->ended = true;
     for (uint32_t i = 0; i < ex->run.n_nodes; i++) {
         alm_op_node *node = &ex->run.node[i];
-        const alm_op_kind *kind = node->plan != NULL ? alm_op_kind_of(node->plan->op) : NULL;
+        const alm_op_kind *kind =
+            node->plan != NULL ? alm_op_kind_of(&ex->run, node->plan->op) : NULL;
         if (node->prepared && kind != NULL && kind->unprepare != NULL)
             kind->unprepare(node->shared);
         node->prepared = false;

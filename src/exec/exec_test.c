@@ -685,6 +685,7 @@ static void test_long_sequence(void **state)
     assert_non_null(src);
     assert_null(alm_source_find(ALM_STR("nope")));
     p->source.name = "long_sequence";
+    p->source.function = src;
     must(&w->m, alm_source_bind(&w->cx, src, &call, &bound));
     assert_false(bound.scanned);
     assert_int_equal(bound.n_hidden, 0);

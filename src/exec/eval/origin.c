@@ -54,7 +54,7 @@ const alm_dict *alm_origin_dict(const alm_plan *plan, const alm_expr *e)
             col -= right ? n_left : 0;
             continue;
         } else if (p->op == ALM_P_SOURCE && p->source.all != NULL) {
-            const alm_source *source = alm_source_find(alm_str_of(p->source.name));
+            const alm_source *source = p->source.function;
             return source->scan->dict != NULL
                        ? source->scan->dict(p->source.data, p->source.cols[col])
                        : NULL;

@@ -6,6 +6,7 @@
  */
 #include "exec/group/part.h"
 
+#include "exec/group/branch.h"
 #include "exec/group/group.h"
 #include "exec/run/op_make.h"
 
@@ -180,3 +181,15 @@ alm_status alm_group_run(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_op
     ALM_TRY(alm_op_group_make(cx, run, plan, NULL, out));
     return alm_group_read(cx, (alm_group *)*out);
 }
+
+/* ---------------------------------------------------------------------- for pipelines */
+
+static bool group_applies(const alm_run *run, const alm_plan *plan)
+{
+    return plan->group.n_keys > 0 && !alm_group_branches(run, plan);
+}
+
+const alm_op_parts alm_group_result = {.applies = group_applies,
+                                       .complete = alm_group_run,
+                                       .count = alm_group_parts,
+                                       .rows = alm_group_rows};

@@ -90,6 +90,18 @@ struct alm_op {
     int64_t child_ns; /* analyze: time spent in children */
 };
 
+/*
+ * An operator that needs all its input before its first row, and whose complete result other threads can read
+ * in parts: at the bottom of a pipeline the parts play the role of the morsels of a scan.
+ */
+typedef struct alm_op_parts {
+    bool (*applies)(const alm_run *run, const alm_plan *plan); /* does this plan run so? */
+    /* Makes the operator and lets it read all its input. After an error *out may be set; the caller closes it. */
+    alm_status (*complete)(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_op **out);
+    uint32_t (*count)(const alm_op *op);
+    int64_t (*rows)(const alm_op *op); /* of all parts; -1: not known */
+} alm_op_parts;
+
 /* A row of op.def. */
 typedef struct alm_op_kind {
     alm_status (*make)(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
@@ -100,9 +112,8 @@ typedef struct alm_op_kind {
     /* State shared by all copies, once per run, on the thread that opened the pipe. May be NULL. */
     alm_status (*prepare)(alm_ctx *cx, alm_run *run, const alm_plan *plan, void **shared);
     void (*unprepare)(void *shared); /* at alm_exec_close. May be NULL */
+    const alm_op_parts *parts;       /* NULL: its result is not read in parts */
 } alm_op_kind;
-
-const alm_op_kind *alm_op_kind_of(alm_plan_op op); /* NULL: not built in */
 
 /* Per plan node of one execution. */
 typedef struct alm_op_node {
@@ -122,7 +133,12 @@ struct alm_run {
     const alm_arena *arena; /* what is taken from it lasts as long as the run */
     alm_op_node *node;      /* by plan id */
     uint32_t n_nodes;
+    const alm_op_kind
+        *kinds; /* by alm_plan_op: the table of op_table.h, which names all operators */
 };
+
+/* NULL: there is no such operator. */
+const alm_op_kind *alm_op_kind_of(const alm_run *run, alm_plan_op op);
 
 /* Analyzed, an operator takes its memory from an account of its own: cx->mem is that from here; gives back
  * the one before, which the caller puts back. */

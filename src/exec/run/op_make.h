@@ -11,7 +11,7 @@ typedef alm_status alm_op_make_fn(alm_ctx *cx, alm_run *run, const alm_plan *pla
 typedef alm_status alm_op_prepare_fn(alm_ctx *cx, alm_run *run, const alm_plan *plan,
                                      void **shared);
 
-#define ALM_OPERATOR(id, make_fn, drive_fn, prepare_fn, unprepare_fn) alm_op_make_fn make_fn;
+#define ALM_OPERATOR(id, make_fn, drive_fn, prepare_fn, unprepare_fn, parts) alm_op_make_fn make_fn;
 #include "exec/run/op.def"
 #undef ALM_OPERATOR
 
@@ -26,6 +26,7 @@ alm_op_prepare_fn alm_op_window_join_prepare;
 void alm_op_window_join_unprepare(void *shared);
 alm_op_prepare_fn alm_op_materialise_prepare;
 void alm_op_materialise_unprepare(void *shared);
+extern const alm_op_parts alm_group_result;
 
 /* Kinds of JOIN with an operator of their own. */
 alm_op_make_fn alm_op_asof_make;

@@ -8,8 +8,6 @@
  */
 #include <time.h>
 
-#include "exec/group/branch.h"
-#include "exec/group/part.h"
 #include "exec/run/op.h"
 #include "exec/run/scan_plan.h"
 #include "exec/run/source_scan.h"
@@ -28,7 +26,8 @@ struct alm_pipe {
     const alm_plan *consumer;
     const alm_scan_plan *scan; /* one of the three, or serial */
     const alm_source_plan *parts;
-    alm_op *source; /* a GROUP BY that has run */
+    alm_op *source; /* a complete operator, read in parts */
+    const alm_op_parts *source_parts;
     pipe_slot *slot;
     uint32_t n_slots;
     alm_mem *mem;
@@ -67,24 +66,31 @@ static bool node_volatile(const alm_plan *p)
     return false;
 }
 
-static const alm_plan *driving_child(const alm_plan *p)
+static const alm_plan *driving_child(const alm_run *run, const alm_plan *p)
 {
-    const alm_op_kind *kind = alm_op_kind_of(p->op);
+    const alm_op_kind *kind = alm_op_kind_of(run, p->op);
     if (kind == NULL || kind->drive == NULL)
         return NULL;
     const int32_t i = kind->drive(p);
     return i < 0 ? NULL : p->child[i];
 }
 
-/* The scan or GROUP BY with keys at the bottom of a chain of streaming operators, or NULL. */
+/* The parts of the result of `p` if that can be read in parts (a GROUP BY with keys), or NULL. */
+static const alm_op_parts *parts_of(const alm_run *run, const alm_plan *p)
+{
+    const alm_op_kind *kind = alm_op_kind_of(run, p->op);
+    return kind != NULL && kind->parts != NULL && kind->parts->applies(run, p) ? kind->parts : NULL;
+}
+
+/* The scan, or the operator whose result is read in parts, at the bottom of a chain of streaming operators, or NULL. */
 static const alm_plan *pipeline_bottom(const alm_run *run, const alm_plan *top)
 {
-    for (const alm_plan *p = top; p != NULL; p = driving_child(p)) {
+    for (const alm_plan *p = top; p != NULL; p = driving_child(run, p)) {
         if (node_volatile(p))
             return NULL;
         if (p->op == ALM_P_SCAN || (p->op == ALM_P_SOURCE && p->source.all != NULL))
             return p;
-        if (p->op == ALM_P_GROUP && p->group.n_keys > 0 && !alm_group_branches(run, p))
+        if (parts_of(run, p) != NULL)
             return p;
     }
     return NULL;
@@ -92,9 +98,9 @@ static const alm_plan *pipeline_bottom(const alm_run *run, const alm_plan *top)
 
 static alm_status prepare_chain(alm_ctx *cx, alm_run *run, const alm_plan *top)
 {
-    for (const alm_plan *p = top; p != NULL; p = driving_child(p)) {
+    for (const alm_plan *p = top; p != NULL; p = driving_child(run, p)) {
         void *shared = NULL;
-        if (alm_op_kind_of(p->op)->prepare != NULL)
+        if (alm_op_kind_of(run, p->op)->prepare != NULL)
             ALM_TRY(alm_op_shared(cx, run, p, &shared));
     }
     return ALM_OK;
@@ -103,16 +109,16 @@ static alm_status prepare_chain(alm_ctx *cx, alm_run *run, const alm_plan *top)
 /* ---------------------------------------------------------------------------- life cycle */
 
 /* Analyzed, its time and memory are its own, not those of the consumer that makes the pipe. */
-static alm_status run_source(alm_ctx *cx, alm_pipe *pipe, const alm_plan *group)
+static alm_status run_source(alm_ctx *cx, alm_pipe *pipe, const alm_plan *source)
 {
     alm_run *run = pipe->run;
-    alm_mem *before = alm_run_enter(cx, run, group);
+    alm_mem *before = alm_run_enter(cx, run, source);
     const int64_t start_ns = run->env.analyze ? alm_thread_cpu_ns() : 0;
-    const alm_status st = alm_group_run(cx, run, group, &pipe->source);
+    const alm_status st = pipe->source_parts->complete(cx, run, source, &pipe->source);
     cx->mem = before;
     if (run->env.analyze) {
         const int64_t spent_ns = alm_thread_cpu_ns() - start_ns;
-        atomic_fetch_add_explicit(&run->node[group->id].cpu_ns, spent_ns, memory_order_relaxed);
+        atomic_fetch_add_explicit(&run->node[source->id].cpu_ns, spent_ns, memory_order_relaxed);
         if (pipe->consumer != NULL)
             atomic_fetch_sub_explicit(&run->node[pipe->consumer->id].cpu_ns, spent_ns,
                                       memory_order_relaxed);
@@ -143,8 +149,10 @@ alm_status alm_pipe_new(alm_ctx *cx, alm_run *run, const alm_plan *top, const al
         ALM_TRY(alm_op_shared(cx, run, bottom, &pipe->scan));
     else if (bottom != NULL && bottom->op == ALM_P_SOURCE)
         ALM_TRY(alm_op_shared(cx, run, bottom, &pipe->parts));
-    else if (bottom != NULL)
+    else if (bottom != NULL) {
+        pipe->source_parts = parts_of(run, bottom);
         return run_source(cx, pipe, bottom);
+    }
     return ALM_OK;
 }
 
@@ -165,7 +173,7 @@ void alm_pipe_free(alm_pipe *pipe)
 uint32_t alm_pipe_morsels(const alm_pipe *pipe)
 {
     if (pipe->source != NULL)
-        return alm_group_parts(pipe->source);
+        return pipe->source_parts->count(pipe->source);
     if (pipe->parts != NULL)
         return pipe->parts->n_morsels;
     return pipe->scan == NULL ? 1 : pipe->scan->n_morsels;
@@ -188,7 +196,7 @@ alm_op *alm_pipe_source(const alm_pipe *pipe)
 int64_t alm_pipe_rows(const alm_pipe *pipe)
 {
     if (pipe->source != NULL)
-        return alm_group_rows(pipe->source);
+        return pipe->source_parts->rows(pipe->source);
     if (pipe->parts != NULL)
         return pipe->parts->rows;
     return pipe->scan == NULL ? -1 : alm_scan_rows(pipe->scan->scan);

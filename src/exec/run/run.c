@@ -5,27 +5,11 @@
 #include <time.h>
 
 #include "exec/run/op.h"
-#include "exec/run/op_make.h"
 
-/* Every operator can be driven by its first child; for FILTER and PROJECT that is the only one. */
-static int32_t alm_op_drive_first(const alm_plan *plan)
+const alm_op_kind *alm_op_kind_of(const alm_run *run, alm_plan_op op)
 {
-    (void)plan;
-    return 0;
-}
-
-static const alm_op_kind op_kinds[ALM_PLAN_OP_COUNT] = {
-#define ALM_OPERATOR(id, make_fn, drive_fn, prepare_fn, unprepare_fn)                              \
-    [ALM_P_##id] = {                                                                               \
-        .make = make_fn, .drive = drive_fn, .prepare = prepare_fn, .unprepare = unprepare_fn},
-#include "exec/run/op.def"
-#undef ALM_OPERATOR
-};
-
-const alm_op_kind *alm_op_kind_of(alm_plan_op op)
-{
-    ALM_ASSERT((uint32_t)op < ALM_PLAN_OP_COUNT);
-    return op_kinds[op].make != NULL ? &op_kinds[op] : NULL;
+    ALM_ASSERT(run->kinds != NULL && (uint32_t)op < ALM_PLAN_OP_COUNT);
+    return run->kinds[op].make != NULL ? &run->kinds[op] : NULL;
 }
 
 alm_status alm_op_init(alm_ctx *cx, alm_op *op, const alm_op_vt *vt, alm_run *run,
@@ -51,7 +35,7 @@ alm_mem *alm_run_enter(alm_ctx *cx, alm_run *run, const alm_plan *plan)
 
 alm_status alm_op_new(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe, alm_op **out)
 {
-    const alm_op_kind *kind = alm_op_kind_of(plan->op);
+    const alm_op_kind *kind = alm_op_kind_of(run, plan->op);
     if (kind == NULL)
         return alm_fail(cx, ALM_E_UNSUPPORTED, plan->pos, "this kind of query is not supported");
     alm_mem *before = alm_run_enter(cx, run, plan);
@@ -62,7 +46,7 @@ alm_status alm_op_new(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe 
 
 alm_status alm_op_child(alm_ctx *cx, alm_op *op, uint32_t i)
 {
-    const alm_op_kind *kind = alm_op_kind_of(op->plan->op);
+    const alm_op_kind *kind = alm_op_kind_of(op->run, op->plan->op);
     ALM_ASSERT(i < op->plan->n_children && i < ALM_OP_CHILDREN_MAX && kind != NULL);
     const bool driven = kind->drive != NULL && kind->drive(op->plan) == (int32_t)i;
     ALM_TRY(alm_op_new(cx, op->run, op->plan->child[i], driven ? op->pipe : NULL, &op->child[i]));
@@ -124,7 +108,7 @@ alm_status alm_op_start(alm_ctx *cx, alm_op *op, uint32_t morsel)
 {
     if (op->vt->start != NULL)
         return op->vt->start(cx, op, morsel);
-    const alm_op_kind *kind = alm_op_kind_of(op->plan->op);
+    const alm_op_kind *kind = alm_op_kind_of(op->run, op->plan->op);
     ALM_ASSERT(kind != NULL && kind->drive != NULL);
     const int32_t i = kind->drive(op->plan);
     ALM_ASSERT(i >= 0);
@@ -169,7 +153,7 @@ static alm_status prepare(alm_ctx *cx, alm_run *run, alm_op_node *node, const al
             alm_arena_init(&node->own, cx->mem);
         cx->arena = &node->own;
     }
-    const alm_status st = alm_op_kind_of(plan->op)->prepare(cx, run, plan, &node->shared);
+    const alm_status st = alm_op_kind_of(run, plan->op)->prepare(cx, run, plan, &node->shared);
     cx->arena = at_hand;
     cx->mem = before;
     return st;
@@ -179,7 +163,7 @@ alm_status alm_op_shared(alm_ctx *cx, alm_run *run, const alm_plan *plan, void *
 {
     ALM_ASSERT(plan->id < run->n_nodes);
     alm_op_node *node = &run->node[plan->id];
-    const alm_op_kind *kind = alm_op_kind_of(plan->op);
+    const alm_op_kind *kind = alm_op_kind_of(run, plan->op);
     ALM_ASSERT(kind != NULL && kind->prepare != NULL);
     if (!node->prepared) {
         ALM_TRY(prepare(cx, run, node, plan));

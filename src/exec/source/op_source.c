@@ -155,10 +155,8 @@ alm_status alm_op_source_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, a
                               alm_op **out)
 {
     op_source *s = NULL;
-    const alm_source *source = alm_source_find(alm_str_of(plan->source.name));
-    if (source == NULL)
-        return alm_fail(cx, ALM_E_FUNCTION, plan->pos, "unknown table function: %s",
-                        plan->source.name);
+    const alm_source *source = plan->source.function;
+    ALM_ASSERT(source != NULL);
     if (source->scan != NULL)
         return alm_op_source_scan_make(cx, run, plan, pipe, out);
     ALM_TRY(ALM_NEW(cx, cx->arena, &s));

@@ -112,7 +112,7 @@ alm_status alm_op_source_prepare(alm_ctx *cx, alm_run *run, const alm_plan *plan
     if (plan->source.all == NULL)
         return ALM_OK; /* its rows come one batch after another: there are no parts */
     ALM_TRY(ALM_NEW(cx, cx->arena, &sp));
-    sp->source = alm_source_find(alm_str_of(plan->source.name));
+    sp->source = plan->source.function;
     ALM_ASSERT(sp->source != NULL && sp->source->scan != NULL);
     ALM_TRY(sp->source->scan->prepare(cx, plan, &sp->parts));
     ALM_TRY(cut(cx, plan, sp));

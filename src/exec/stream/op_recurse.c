@@ -59,7 +59,7 @@ static bool varies(op_recurse *r, const alm_plan *plan)
 static alm_status prepare_one(alm_ctx *cx, op_recurse *r, const alm_plan *plan)
 {
     void *shared = NULL;
-    const alm_op_kind *kind = alm_op_kind_of(plan->op);
+    const alm_op_kind *kind = alm_op_kind_of(r->op.run, plan->op);
     if (kind == NULL || kind->prepare == NULL)
         return ALM_OK;
     if (plan->op == ALM_P_JOIN && (kind->drive(plan) != 0 || varies(r, plan->child[1])))
@@ -95,7 +95,7 @@ static void forget(op_recurse *r, const alm_plan *plan)
 {
     alm_op_node *node = &r->op.run->node[plan->id];
     if (node->prepared && !r->lasting[plan->id]) {
-        const alm_op_kind *kind = alm_op_kind_of(plan->op);
+        const alm_op_kind *kind = alm_op_kind_of(r->op.run, plan->op);
         if (kind->unprepare != NULL)
             kind->unprepare(node->shared);
         node->prepared = false;

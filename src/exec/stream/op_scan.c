@@ -152,11 +152,6 @@ alm_status alm_op_scan_prepare(alm_ctx *cx, alm_run *run, const alm_plan *plan, 
 
 /* ------------------------------------------------------------------------------------ reading */
 
-uint32_t alm_scan_stored(const alm_scan_plan *sp, uint32_t i)
-{
-    return sp->row_col >= 0 && i > (uint32_t)sp->row_col ? i - 1 : i;
-}
-
 /* Reads the wanted columns (by stored number) of rows [row, row + n) into s->vecs. */
 static alm_status read_columns(alm_ctx *cx, op_scan *s, alm_scan_cursor **cur, const bool *wanted,
                                uint32_t span, int64_t row, uint32_t n)

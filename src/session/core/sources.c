@@ -5,43 +5,15 @@
 #include "session/access/access.h"
 #include "session/transfer/export.h"
 
-static bool source_exists(alm_str name)
-{
-    return alm_source_find(name) != NULL;
-}
-
-static alm_status source_bind(alm_ctx *cx, alm_str name, const alm_source_call *call,
-                              alm_source_bound *out)
-{
-    const alm_source *source = alm_source_find(name);
-    ALM_ASSERT(source != NULL);
-    return alm_source_bind(cx, source, call, out);
-}
-
-static alm_status source_ordered(alm_ctx *cx, alm_str name, void *data, uint32_t col, bool *out)
-{
-    return alm_source_ordered(cx, alm_source_find(name), data, col, out);
-}
-
-static alm_status source_codes(alm_ctx *cx, alm_str name, void *data, uint32_t col, int32_t *out)
-{
-    return alm_source_codes(cx, alm_source_find(name), data, col, out);
-}
-
-static alm_type source_arg_type(alm_str name, uint32_t i)
-{
-    return alm_source_arg_type(alm_source_find(name), i);
-}
-
 const alm_source_if *alm_session_sources(void)
 {
-    static const alm_source_if table = {.exists = source_exists,
+    static const alm_source_if table = {.find = alm_source_find,
                                         .by_name = alm_source_by_name,
                                         .offer = alm_source_offer,
-                                        .bind = source_bind,
-                                        .ordered = source_ordered,
-                                        .codes = source_codes,
-                                        .arg_type = source_arg_type,
+                                        .bind = alm_source_bind,
+                                        .ordered = alm_source_ordered,
+                                        .codes = alm_source_codes,
+                                        .arg_type = alm_source_arg_type,
                                         .constant = alm_exec_constant};
     return &table;
 }

@@ -300,8 +300,8 @@ alm_status alm_bind_call(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         ALM_TRY(bind_clock(sc, ast, out));
         if (*out != NULL)
             return ALM_OK;
-        if (p->env->sources != NULL && p->env->sources->exists != NULL &&
-            p->env->sources->exists(ast->text))
+        if (p->env->sources != NULL && p->env->sources->find != NULL &&
+            p->env->sources->find(ast->text) != NULL)
             return alm_fail(p->cx, ALM_E_FUNCTION, ast->pos,
                             "%.*s() gives rows: it can only stand in FROM", (int)ast->text.len,
                             ast->text.ptr);

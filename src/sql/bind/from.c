@@ -53,13 +53,14 @@ static alm_type type_of_others(alm_expr *const *args, uint32_t n_args)
 
 /* Describing: parameters take their type, and a null stands for what has no value yet. The columns of a
  * table function do not depend on the value of a number. */
-static alm_status describe_args(alm_planner *p, alm_str name, alm_expr **args, uint32_t n_args)
+static alm_status describe_args(alm_planner *p, const struct alm_source *source, alm_expr **args,
+                                uint32_t n_args)
 {
     for (uint32_t i = 0; i < n_args; i++) {
         alm_type type = args[i]->type;
         if (alm_expr_unknown(args[i])) {
             if (p->env->sources->arg_type != NULL)
-                type = p->env->sources->arg_type(name, i);
+                type = p->env->sources->arg_type(source, i);
             if (type.id == ALM_T_NONE)
                 type = type_of_others(args, n_args);
             ALM_TRY(alm_param_infer(p, &args[i], type));
@@ -93,15 +94,16 @@ static alm_status bind_source(alm_scope *sc, alm_str name, int32_t pos, alm_ast 
     alm_use_once(p); /* many list what the snapshot or the server has */
     for (uint32_t i = 0; i < n_args; i++)
         ALM_TRY(alm_bind_const(p, sc->names, args[i], "argument of a table function", &bound[i]));
-    if (alm_describing(p))
-        ALM_TRY(describe_args(p, name, bound, n_args));
     ALM_TRY(alm_plan_new(p, ALM_P_SOURCE, pos, NULL, &plan));
     ALM_TRY(alm_arena_zstr(p->cx, p->cx->arena, name, &plan->source.name));
+    plan->source.function = p->env->sources->find(name);
+    if (alm_describing(p))
+        ALM_TRY(describe_args(p, plan->source.function, bound, n_args));
     plan->source.args = bound;
     plan->source.n_args = n_args;
     const alm_source_call call = {p->env->snapshot, pos, (const alm_expr *const *)bound, n_args};
     alm_source_bound source = {.ts_col = -1};
-    ALM_TRY(p->env->sources->bind(p->cx, name, &call, &source));
+    ALM_TRY(p->env->sources->bind(p->cx, plan->source.function, &call, &source));
     plan->cols = source.cols;
     plan->n_cols = source.n_cols;
     plan->ts_col = source.ts_col;
@@ -116,8 +118,8 @@ static alm_status bind_source(alm_scope *sc, alm_str name, int32_t pos, alm_ast 
 
 static bool has_source(const alm_planner *p, alm_str name)
 {
-    return p->env->sources != NULL && p->env->sources->exists != NULL &&
-           p->env->sources->exists(name);
+    return p->env->sources != NULL && p->env->sources->find != NULL &&
+           p->env->sources->find(name) != NULL;
 }
 
 /*
@@ -301,7 +303,7 @@ static alm_status take_source_order(alm_planner *p, alm_plan *plan, uint32_t col
     const alm_source_if *sources = p->env->sources;
     *ordered = false;
     if (plan->op == ALM_P_SOURCE && plan->source.all != NULL && sources->ordered != NULL)
-        ALM_TRY(sources->ordered(p->cx, alm_str_of(plan->source.name), plan->source.data,
+        ALM_TRY(sources->ordered(p->cx, plan->source.function, plan->source.data,
                                  plan->source.cols[col], ordered));
     else if (plan->op == ALM_P_FILTER)
         ALM_TRY(take_source_order(p, plan->child[0], col, ordered));

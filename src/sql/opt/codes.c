@@ -18,7 +18,7 @@ static alm_status ask(alm_planner *p, const alm_plan *source, uint32_t col, int3
     *twin = -1;
     if (source->source.all == NULL || sources->codes == NULL)
         return ALM_OK;
-    return sources->codes(p->cx, alm_str_of(source->source.name), source->source.data,
+    return sources->codes(p->cx, source->source.function, source->source.data,
                           source->source.cols[col], twin);
 }
 

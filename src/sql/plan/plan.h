@@ -225,7 +225,8 @@ struct alm_plan {
         } scan;
         struct { /* SOURCE: table function (exec/source/source.def) */
             const char *name;
-            alm_expr **args; /* constants */
+            const struct alm_source *function; /* as alm_source_if.find gave it */
+            alm_expr **args;                   /* constants */
             uint32_t n_args;
             void *data; /* from its bind */
             /* A source that is scanned as a table is (exec/source/source.h): all its columns, and behind them those

@@ -8,19 +8,23 @@
 #include "base/nearest.h"
 #include "sql/plan/plan.h"
 
+struct alm_source; /* a table function; opaque to sql/ */
+
 typedef struct alm_source_if {
-    bool (*exists)(alm_str name);
+    const struct alm_source *(*find)(alm_str name); /* NULL: there is none of that name */
     bool (*by_name)(alm_str name);    /* may it stand in FROM without brackets, as a table does? */
     void (*offer)(alm_nearest *near); /* all names */
-    alm_status (*bind)(alm_ctx *cx, alm_str name, const alm_source_call *call,
+    alm_status (*bind)(alm_ctx *cx, const struct alm_source *source, const alm_source_call *call,
                        alm_source_bound *out);
     /* Of one that is scanned: do its rows come in ascending order of a column, without nulls? It may read them. */
-    alm_status (*ordered)(alm_ctx *cx, alm_str name, void *data, uint32_t col, bool *out);
+    alm_status (*ordered)(alm_ctx *cx, const struct alm_source *source, void *data, uint32_t col,
+                          bool *out);
     /* The number (in source.all) of a column that is this one as codes of a dictionary, type SYMBOL; -1: none. It may
      * read the dictionaries of files. */
-    alm_status (*codes)(alm_ctx *cx, alm_str name, void *data, uint32_t col, int32_t *out);
+    alm_status (*codes)(alm_ctx *cx, const struct alm_source *source, void *data, uint32_t col,
+                        int32_t *out);
     /* type that a parameter has as argument i; NONE: that of the others */
-    alm_type (*arg_type)(alm_str name, uint32_t i);
+    alm_type (*arg_type)(const struct alm_source *source, uint32_t i);
     /* constant folding: one element of an expression without columns */
     alm_status (*constant)(alm_ctx *cx, const alm_expr *expr, alm_vec *out);
 } alm_source_if;
