@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "exec/run/op.h"
+#include "exec/data/pool.h"
 
 enum { BLOCK_HEAD = 64 };
 

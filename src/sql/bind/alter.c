@@ -3,7 +3,9 @@
  * All checks, no effects.
  */
 #include "base/utf8.h"
+#include "sql/bind/bind.h"
 #include "sql/bind/table.h"
+#include "sql/opt/opt.h"
 #include "sql/plan/access.h"
 
 typedef struct altering {

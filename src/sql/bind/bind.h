@@ -12,8 +12,8 @@
 #ifndef ALM_SQL_BIND_H
 #define ALM_SQL_BIND_H
 
-#include "sql/plan/expr.h"
 #include "sql/plan/name_set.h"
+#include "sql/plan/node.h"
 
 /* ------------------------------------------------------------------- names */
 
@@ -42,8 +42,6 @@ typedef struct alm_names {
 } alm_names;
 
 /* ------------------------------------------------------------------- scopes */
-
-typedef struct alm_read alm_read; /* plan/access.c */
 
 typedef struct alm_rel {
     alm_str alias;
@@ -287,8 +285,6 @@ ALM_NODISCARD alm_status alm_bind_dependent(alm_scope *sc, const alm_select *sel
 /* LIMIT lo, hi for each value of the n columns from n0 on, in the order rows come. */
 ALM_NODISCARD alm_status alm_plan_limit_per(alm_planner *p, alm_plan **plan, uint32_t n0,
                                             uint32_t n, int64_t lo, int64_t hi);
-/* plan/copy.c: nodes and lists are new, expressions are shared */
-ALM_NODISCARD alm_status alm_plan_copy(alm_planner *p, const alm_plan *plan, alm_plan **out);
 /* A statement that is described: parameters have no values yet, nothing may be computed of them. */
 bool alm_describing(const alm_planner *p);
 /* Expression without columns, folded to a constant; `what` names the place in the error. */
@@ -431,54 +427,6 @@ typedef struct alm_group_map {
 ALM_NODISCARD alm_status alm_group_collect(alm_group_map *map, alm_expr *e);
 ALM_NODISCARD alm_status alm_group_replace(alm_group_map *map, alm_expr **e);
 ALM_NODISCARD alm_status alm_stage_replace(alm_group_map *map, alm_stage *st);
-/* Makes the scope's plan deliver rows in ascending order of a timestamp column. */
-ALM_NODISCARD alm_status alm_plan_order_by_ts(alm_planner *p, alm_plan **plan, uint32_t col);
-
-/* --------------------------------------------------------------------- nodes */
-
-ALM_NODISCARD alm_status alm_plan_new(alm_planner *p, alm_plan_op op, int32_t pos, alm_plan *child,
-                                      alm_plan **out);
-ALM_NODISCARD alm_status alm_plan_new2(alm_planner *p, alm_plan_op op, int32_t pos, alm_plan *left,
-                                       alm_plan *right, alm_plan **out);
-/* One conjunct list as a FILTER; no node if there is none. */
-ALM_NODISCARD alm_status alm_plan_filter(alm_planner *p, alm_plan **plan,
-                                         const alm_exprs *conjuncts);
-/* PROJECT; names[i] must be terminated. Designated timestamp and order are carried over where the
- * column stands in the list as it is. */
-ALM_NODISCARD alm_status alm_plan_project(alm_planner *p, alm_plan *child, alm_expr **exprs,
-                                          const char *const *names, uint32_t n, alm_plan **out);
-/* First n columns only. */
-ALM_NODISCARD alm_status alm_plan_cut(alm_planner *p, alm_plan **plan, uint32_t n);
-ALM_NODISCARD alm_status alm_plan_sort(alm_planner *p, alm_plan **plan, alm_sort_key *keys,
-                                       uint32_t n_keys);
-ALM_NODISCARD alm_status alm_plan_limit(alm_planner *p, alm_plan **plan, int64_t lo, int64_t hi);
-/* One row without a table. */
-ALM_NODISCARD alm_status alm_plan_one_row(alm_planner *p, int32_t pos, alm_plan **out);
-ALM_NODISCARD alm_status alm_plan_scan(alm_planner *p, const alm_table *table, int32_t pos,
-                                       alm_plan **out);
-/* WINDOW: its calls behind the columns of the plan. */
-ALM_NODISCARD alm_status alm_plan_window(alm_planner *p, alm_plan **plan, alm_window_call *calls,
-                                         uint32_t n);
-/* GROUP over all columns: DISTINCT. */
-ALM_NODISCARD alm_status alm_plan_distinct(alm_planner *p, alm_plan **plan);
-/* What INT or LONG lost, wherever it was computed, is refused in the columns `used` of the plan (opt/overflow.c). */
-ALM_NODISCARD alm_status alm_plan_check_range(alm_planner *p, alm_plan *plan, const bool *used);
-/* Column i of a fresh plan in 64 bits where its arithmetic asks for them (plan/widen.c); stored: what these do not hold
- * is refused. Its type may be LONG then. */
-ALM_NODISCARD alm_status alm_plan_widen_col(alm_planner *p, alm_plan *plan, uint32_t i,
-                                            bool stored);
-/* Columns cast to other types; a node only if something changes. */
-ALM_NODISCARD alm_status alm_plan_cast(alm_planner *p, alm_plan **plan, const alm_type *types,
-                                       alm_cast_mode mode);
-/* JOIN by key pairs (types are made equal) and residual conditions; shapes cols, ts and order. */
-ALM_NODISCARD alm_status alm_plan_join(alm_planner *p, uint8_t kind, int32_t pos, alm_plan *left,
-                                       alm_plan *right, alm_plan **out);
-/* Makes a pair of key expressions comparable; false: their types are not. */
-ALM_NODISCARD alm_status alm_join_key_types(alm_planner *p, alm_expr **a, alm_expr **b, bool *ok);
-
-/* A table by its name; *table NULL: there is none. */
-ALM_NODISCARD alm_status alm_use_table(alm_planner *p, alm_str name, const alm_table **table);
-ALM_NODISCARD alm_status alm_enter(alm_planner *p, int32_t pos); /* depth; pair with p->depth-- */
 
 /* ------------------------------------------------------------------ templates */
 
@@ -499,13 +447,5 @@ ALM_NODISCARD alm_status alm_open_test(alm_planner *p, alm_open_kind kind, const
                                        alm_expr **out);
 /* The plan stands: it needs its snapshot no more, or is of no use (uses->once). */
 ALM_NODISCARD alm_status alm_template_finish(alm_planner *p, alm_plan *plan);
-
-/* ---------------------------------------------------------------- optimiser */
-
-/* The rules that use constants and rows, over an instance of a template. */
-ALM_NODISCARD alm_status alm_optimise_instance(alm_planner *p, alm_plan **plan);
-
-/* All rules of opt/opt.def in order. */
-ALM_NODISCARD alm_status alm_optimise(alm_planner *p, alm_plan **plan);
 
 #endif

@@ -6,6 +6,8 @@
  * Types       The value goes through its text form, which gives every type that can be cast back exactly.
  * Describing  While parameters have no values nothing runs: a null of the type.
  */
+#include "sql/bind/bind.h"
+#include "sql/opt/opt.h"
 #include "sql/plan/access.h"
 
 /* The environment without what the statement's own plan shares: this one is run on its own. */

@@ -11,6 +11,8 @@
  * Null        An outer null is for inner rows whose value is null: the equality of the dialect.
  */
 #include "sql/bind/correlate.h"
+#include "sql/bind/bind.h"
+#include "sql/plan/walk.h"
 
 /* ----------------------------------------------------------------------- columns of outer */
 

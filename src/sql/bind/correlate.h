@@ -5,7 +5,7 @@
 #ifndef ALM_SQL_CORRELATE_H
 #define ALM_SQL_CORRELATE_H
 
-#include "sql/opt/opt.h"
+#include "sql/bind/bind.h"
 
 typedef struct alm_dep_ctx {
     alm_planner *p;

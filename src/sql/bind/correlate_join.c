@@ -2,7 +2,9 @@
  * correlate_join.c - outer columns below nodes with two inputs: joins, set operations, WINDOW JOIN
  * (correlate.c). Where rows of both sides stay, both carry the outer values and meet in them.
  */
+#include "sql/bind/bind.h"
 #include "sql/bind/correlate.h"
+#include "sql/plan/walk.h"
 
 static alm_status land_join(const alm_dep_ctx *d, alm_plan *join, alm_plan *left,
                             const alm_exprs *carried, uint32_t nl)

@@ -8,7 +8,9 @@
  * Limit       Each row of the step has to follow from a row found last: otherwise outer rows whose own
  *             recursion has ended would get more rows as long as another one goes on.
  */
+#include "sql/bind/bind.h"
 #include "sql/bind/correlate.h"
+#include "sql/plan/walk.h"
 
 /* ---------------------------------------------------------------------------- the step */
 

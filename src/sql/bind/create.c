@@ -1,7 +1,9 @@
 /* create.c - CREATE TABLE, CREATE TABLE AS, CREATE TABLE LIKE: all checks, no effects. */
 #include "base/number.h"
 #include "base/utf8.h"
+#include "sql/bind/bind.h"
 #include "sql/bind/table.h"
+#include "sql/opt/opt.h"
 #include "sql/parse/parse.h"
 #include "sql/plan/access.h"
 

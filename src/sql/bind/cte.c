@@ -9,7 +9,8 @@
  *             the start, the others the step. Columns take the type in which all of them meet; as the
  *             step's types follow from them, it is bound until they stand still.
  */
-#include "sql/opt/opt.h"
+#include "sql/bind/bind.h"
+#include "sql/plan/walk.h"
 
 enum { TYPE_ROUNDS = 8 };
 

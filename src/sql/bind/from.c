@@ -5,6 +5,7 @@
  *             becomes a key, what is left a residual condition; WHERE is added later and pushed down
  *             by a rule.
  */
+#include "sql/bind/bind.h"
 #include "sql/plan/access.h"
 
 /* ---------------------------------------------------------------- relations */

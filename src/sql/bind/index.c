@@ -1,6 +1,7 @@
 /*
  * index.c - CREATE INDEX: which column it would be of. Expressions are bound to be checked, nothing more.
  */
+#include "sql/bind/bind.h"
 #include "sql/bind/table.h"
 #include "sql/plan/access.h"
 

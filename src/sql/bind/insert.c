@@ -7,6 +7,8 @@
  */
 #include "base/number.h"
 #include "base/utf8.h"
+#include "sql/bind/bind.h"
+#include "sql/opt/opt.h"
 #include "sql/plan/access.h"
 #include "time/timestamp.h"
 #include "type/decimal.h"

@@ -9,7 +9,7 @@
  *             around (alm_expr_not).
  */
 #include "sql/bind/bind.h"
-#include "sql/opt/opt.h"
+#include "sql/plan/walk.h"
 #include "time/interval.h"
 
 #define TIME_MIN (ALM_TS_NULL + 1)

@@ -5,6 +5,7 @@
  *             name that is taken gets the first free of x_2, x_3 ...; in a list with a star, x1, x2
  *             ... Aliases go first, and two equal ones are an error. Case does not matter.
  */
+#include "sql/bind/bind.h"
 #include "sql/plan/access.h"
 
 /* ------------------------------------------------------------------ name set */

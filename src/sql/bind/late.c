@@ -6,7 +6,8 @@
  *             highest it reads, and at least 1. Queries over windows are of the windows' level, behind them.
  *             Nodes are stacked level by level; they only add columns, so that values stay where they are.
  */
-#include "sql/opt/opt.h"
+#include "sql/bind/bind.h"
+#include "sql/plan/walk.h"
 
 typedef struct level_seek {
     const alm_scope *sc;

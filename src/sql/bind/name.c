@@ -7,6 +7,7 @@
  *             name of the time. What is not inside an aggregate in HAVING and OVER then means the same.
  * Cost        A relation of many columns gets a hash table of its names after some look-ups.
  */
+#include "sql/bind/bind.h"
 #include "sql/plan/access.h"
 
 enum { WIDE = 24, PAYS_AFTER = 12 };

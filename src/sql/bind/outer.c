@@ -2,32 +2,10 @@
  * outer.c - columns of the query around a subquery, as they stand in its plan before it is made
  * independent (correlate.c): opening them, and asking whether there are any.
  */
-#include "sql/opt/opt.h"
+#include "sql/bind/bind.h"
+#include "sql/plan/walk.h"
 
 /* ------------------------------------------------------------------ expressions of a tree */
-
-alm_status alm_plan_each_expr(alm_plan *plan, alm_expr_visit f, void *arg)
-{
-    ALM_TRY(alm_plan_exprs(plan, f, arg));
-    if (plan->op == ALM_P_JOIN) {
-        for (uint32_t i = 0; i < plan->join.n_keys; i++) {
-            ALM_TRY(f(arg, &plan->join.left_keys[i]));
-            ALM_TRY(f(arg, &plan->join.right_keys[i]));
-        }
-        for (uint32_t i = 0; i < plan->join.n_residual; i++)
-            ALM_TRY(f(arg, &plan->join.residual[i]));
-    }
-    if (plan->op == ALM_P_WINDOW_JOIN) {
-        for (uint32_t i = 0; i < plan->winjoin.n_keys; i++) {
-            ALM_TRY(f(arg, &plan->winjoin.left_keys[i]));
-            ALM_TRY(f(arg, &plan->winjoin.right_keys[i]));
-        }
-        ALM_TRY(alm_aggs_exprs(plan->winjoin.aggs, plan->winjoin.n_aggs, f, arg));
-    }
-    for (uint32_t i = 0; i < plan->n_children; i++)
-        ALM_TRY(alm_plan_each_expr(plan->child[i], f, arg));
-    return ALM_OK;
-}
 
 typedef struct opening {
     alm_ctx *cx;

@@ -7,6 +7,7 @@
  * Lists       A list from a query is run while the statement is planned: its values are columns.
  */
 #include "sql/bind/bind.h"
+#include "sql/opt/opt.h"
 
 enum { COMBINATIONS_MAX = 5000 };
 

@@ -5,6 +5,7 @@
  *
  * Symbols come as STRING: the dictionary of the change is not there any more when the rows are read.
  */
+#include "sql/bind/bind.h"
 #include "sql/bind/table.h"
 #include "sql/plan/access.h"
 

@@ -7,7 +7,8 @@
  *             IN as a condition of its own: SEMI or ANTI join; elsewhere a LEFT join of the distinct
  *             values with a mark that is null where there is none.
  */
-#include "sql/opt/opt.h"
+#include "sql/bind/bind.h"
+#include "sql/plan/walk.h"
 
 static alm_status bind_inner(alm_scope *sc, const alm_select *sel, int32_t pos, bool one_col,
                              alm_plan **out, bool *correlated)

@@ -13,7 +13,9 @@
  *             uses->once is set, and the plan is of no use.
  * Null rule   A null has rules of its own in comparisons; they are met when the test is bound.
  */
+#include "sql/bind/bind.h"
 #include "sql/opt/opt.h"
+#include "sql/plan/walk.h"
 
 static const alm_fn TESTS[] = {
     [ALM_OPEN_COMPARE] = {.name = "open comparison", .kind = ALM_FN_SCALAR},

@@ -5,7 +5,9 @@
  * DELETE      The positions alone.
  * FROM        The other tables are joined; a row that matches several times takes the first match.
  */
+#include "sql/bind/bind.h"
 #include "sql/bind/table.h"
+#include "sql/opt/opt.h"
 #include "sql/plan/access.h"
 
 #include "type/text.h"

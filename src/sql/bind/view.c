@@ -10,10 +10,12 @@
  *             that says nothing: what the rules make of the tables below it, of their dictionaries and their times, is not seen,
  *             and neither are their names. A plan with such a leaf cannot run.
  */
+#include "sql/bind/bind.h"
 #include "sql/bind/table.h"
 #include "sql/opt/opt.h"
 #include "sql/parse/parse.h"
 #include "sql/plan/access.h"
+#include "sql/plan/walk.h"
 #include "time/timestamp.h"
 #include "time/zone.h"
 

@@ -7,32 +7,23 @@
 #ifndef ALM_SQL_OPT_H
 #define ALM_SQL_OPT_H
 
-#include "sql/bind/bind.h"
+#include "sql/plan/check.h"
+#include "sql/plan/node.h"
+#include "sql/plan/walk.h"
+
+/* The rules that use constants and rows, over an instance of a template. */
+ALM_NODISCARD alm_status alm_optimise_instance(alm_planner *p, alm_plan **plan);
+
+/* All rules of opt/opt.def in order. */
+ALM_NODISCARD alm_status alm_optimise(alm_planner *p, alm_plan **plan);
+
+/* What INT or LONG lost, wherever it was computed, is refused in the columns `used` of the plan (opt/overflow.c). */
+ALM_NODISCARD alm_status alm_plan_check_range(alm_planner *p, alm_plan *plan, const bool *used);
 
 #define ALM_RULE(name, doc)                                                                        \
     ALM_NODISCARD alm_status alm_rule_##name(alm_planner *p, alm_plan **plan);
 #include "sql/opt/opt.def"
 #undef ALM_RULE
-
-/* Calls f for every expression of a node (not of its children); expressions may be replaced. */
-typedef alm_status (*alm_expr_visit)(void *arg, alm_expr **e);
-ALM_NODISCARD alm_status alm_plan_exprs(alm_plan *plan, alm_expr_visit f, void *arg);
-/* The same for arguments and filters of aggregates. */
-ALM_NODISCARD alm_status alm_aggs_exprs(alm_agg_call *aggs, uint32_t n, alm_expr_visit f,
-                                        void *arg);
-
-/* The same for all nodes of a tree, keys and residuals of joins too (bind/outer.c). Rows kept for several
- * uses are not part of it. */
-ALM_NODISCARD alm_status alm_plan_each_expr(alm_plan *plan, alm_expr_visit f, void *arg);
-
-/* Applies f to the children, then to the node. */
-ALM_NODISCARD alm_status alm_plan_bottom_up(alm_planner *p, alm_plan **plan,
-                                            alm_status (*f)(alm_planner *p, alm_plan **plan));
-
-/* plan/check.c: an error if the parts of the plan do not fit together; `when` for the message. owners:
- * does each list of expressions belong to one node? */
-ALM_NODISCARD alm_status alm_plan_check(alm_planner *p, alm_plan *plan, const char *when,
-                                        bool owners);
 
 /* Sets materialise.refs of p->kept (share.c). */
 void alm_plan_count_shared(alm_planner *p, alm_plan *root);

@@ -5,7 +5,7 @@
 #define ALM_SQL_BIND_ACCESS_H
 
 #include "base/access.h"
-#include "sql/bind/bind.h"
+#include "sql/plan/expr.h"
 
 /* A table of FROM; one of its columns. */
 ALM_NODISCARD alm_status alm_note_table(alm_planner *p, const alm_table *table, int32_t pos);

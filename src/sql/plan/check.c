@@ -11,7 +11,8 @@
  */
 #include <stdlib.h>
 
-#include "sql/opt/opt.h"
+#include "sql/plan/check.h"
+#include "sql/plan/walk.h"
 
 typedef struct place { /* of a node, or of an expression in a list of one */
     const void *at;

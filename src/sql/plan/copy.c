@@ -2,7 +2,7 @@
  * copy.c - a second plan like the first: nodes and their lists are new, so that rules may
  * change one and not the other; expressions, tables and data of sources are shared.
  */
-#include "sql/bind/bind.h"
+#include "sql/plan/node.h"
 
 static alm_status copy_bytes(alm_planner *p, const void *from, size_t bytes, void **out)
 {

@@ -25,6 +25,8 @@ enum {
     ALM_OUTER_NUMBER = (1u << ALM_OUTER_SHIFT) - 1
 };
 
+typedef struct alm_read alm_read; /* a table that the statement reads (access.c) */
+
 /* What the code that makes plans carries around. One thread. */
 typedef struct alm_planner {
     alm_ctx *cx;
@@ -34,11 +36,11 @@ typedef struct alm_planner {
         *foreign;     /* of them: from here on by who may not read what the view may */
     uint32_t n_views; /* bound so far */
     const alm_plan_env *env;
-    struct alm_read *reads; /* access.c */
-    const char *view;       /* whose query is bound now; NULL: the statement itself */
-    uint32_t depth;         /* of nested expressions and queries, against stack overflow */
-    uint32_t outer_refs;    /* columns of enclosing queries met so far */
-    alm_plan **kept;        /* MATERIALISE nodes, inner ones before those that use them */
+    alm_read *reads;     /* access.c */
+    const char *view;    /* whose query is bound now; NULL: the statement itself */
+    uint32_t depth;      /* of nested expressions and queries, against stack overflow */
+    uint32_t outer_refs; /* columns of enclosing queries met so far */
+    alm_plan **kept;     /* MATERIALISE nodes, inner ones before those that use them */
     uint32_t n_kept, cap_kept;
 } alm_planner;
 

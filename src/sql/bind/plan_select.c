@@ -1,5 +1,6 @@
-/* plan_entry.c - a query to its plan: binding, optimising. */
+/* plan_select.c - a query to its plan: binding, optimising. */
 #include "sql/bind/bind.h"
+#include "sql/opt/opt.h"
 
 /* A parameter nobody gave a type is a text; one that stands nowhere has no type. */
 static void settle_params(const alm_plan_env *env)
