@@ -13,8 +13,8 @@
 #ifndef ALM_NET_RENEWAL_H
 #define ALM_NET_RENEWAL_H
 
-#include "session/access/credential.h"
 #include "session/access/login.h"
+#include "session/access/renewal.h"
 
 typedef enum alm_renewed {
     ALM_RENEWED, /* he may go on, maybe as alm_renewal.newer */

@@ -91,6 +91,8 @@ const struct alm_principal *alm_session_principal(const alm_session *s);
 bool alm_session_holds(alm_session *s, const char *permission);
 /* Any permission on the table: else it is not to be told that it is there. */
 bool alm_session_sees(alm_session *s, const char *table);
+/* May it add rows to any table at all, or make one? Asked before the bytes of rows are read. ALM_E_DENIED: on the session. overwrite: DROP TABLE will do. */
+ALM_NODISCARD alm_status alm_session_may_ingest(alm_session *s, bool overwrite);
 /*
  * Does what began before still count? ALM_E_LOGIN_OVER says why not: the password is another, the token ended, the user was disabled
  * ... (docs/security.md). Statements and fetches ask by themselves; who holds something between them has to.

@@ -16,7 +16,6 @@
 
 /* Puts the rights of the session's principal into the context, and asks for the end point. Needs c->snapshot. */
 ALM_NODISCARD alm_status alm_cursor_access(alm_cursor *c);
-void alm_cursor_access_over(alm_cursor *c);
 /* From here on the cursor asks for the definer of the (materialized) view, whoever runs it; for the administrator where the view has
  * none. */
 ALM_NODISCARD alm_status alm_cursor_as_definer(alm_cursor *c, const char *view);
@@ -39,17 +38,10 @@ bool alm_may_see_others(const alm_session *s);
 ALM_NODISCARD alm_status alm_session_refresh(alm_ctx *cx, alm_session *s);
 /* The answer for c->rights (not NULL) or the definer of ask->view; the question is not kept. */
 ALM_NODISCARD alm_status alm_access_answer(alm_cursor *c, const alm_access_ask *ask);
-/* Something that decides about logins has changed and is no record. */
-void alm_access_changed(alm_db *db);
 /* login.c: why the login is over, or NULL. */
 const char *alm_admin_over(alm_db *db, const alm_principal *who);
 const char *alm_token_over(alm_db *db, const alm_acl *acl, const alm_principal *who,
                            int64_t *until_us);
-/* Statements from here on run for the account, which is retained; NULL: for who logged in. */
-void alm_session_assume(alm_session *s, alm_principal *account);
-/* Work of another session for the same user, with the account that he has assumed: of a job, whose thread may wait for the provider. */
-void alm_session_become_as(alm_session *s, const alm_session *other);
-
 /* Runs fn until its change of records was made on what is there (somebody else may change them meanwhile). */
 typedef alm_status (*alm_acl_fn)(alm_cursor *c, alm_acl_edit *edit, void *arg);
 ALM_NODISCARD alm_status alm_acl_change(alm_cursor *c, alm_acl_fn fn, void *arg);
@@ -102,9 +94,6 @@ alm_status alm_acl_ddl(alm_cursor *c, const char *what, const char *const **cell
 /* The entity, or ALM_E_SETTING "user does not exist [name=x]" at its name. kind 0: any. */
 alm_status alm_acl_need(alm_cursor *c, const alm_acl *acl, const alm_acl_name *name, char kind,
                         const alm_entity **out);
-/* The table; NULL: it is not there, or IF EXISTS and who asks may not list it. Without IF EXISTS that is ALM_E_DENIED. */
-alm_status alm_find_listed(alm_cursor *c, const char *permission, const alm_stmt *stmt,
-                           alm_str name, int32_t pos, const alm_table **out);
 /* A name that may be given (auth/entity_name.h). */
 alm_status alm_acl_name_of(alm_cursor *c, const alm_acl_name *name, const char **out);
 /* The same, or any name that an entity or a grant has: by an older version it could be another. */
@@ -127,9 +116,6 @@ typedef struct alm_audit {
     bool by_option; /* acl: GRANT or REVOKE of who is no administrator */
 } alm_audit;
 void alm_audit_add(alm_db *db, const alm_audit *a);
-/* The name by which views and settings know who logged in: the identity of a user of the provider whose name reads as one of the house.
- * As long as the session's user is the same. */
-const char *alm_session_shown_user(const alm_session *s);
 /* Fills in who is behind the session, and from where. */
 void alm_audit_session(const alm_session *s, alm_audit *a);
 /* audit_text.c. What a statement about users and grants did, in as many rows as it takes. */

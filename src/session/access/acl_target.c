@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "auth/entity_name.h"
 #include "session/access/access.h"
 
 /* All that is granted to one entity, with grant option where it has that. */
@@ -51,4 +52,56 @@ alm_status alm_acl_may_change(alm_cursor *c, const alm_acl *acl, const char *ent
         return ALM_OK;
     (void)snprintf(what, sizeof what, "%.255s holds permissions that are not yours", entity);
     return alm_access_denied(c, pos, what);
+}
+
+alm_status alm_acl_name_of(alm_cursor *c, const alm_acl_name *name, const char **out)
+{
+    const size_t max = (size_t)c->session->db->conf->acl_entity_name_max_length;
+    if (name->text.len > max)
+        return alm_fail(&c->cx, ALM_E_LIMIT, name->pos,
+                        "the name has %zu bytes, more than acl.entity.name.max.length (%zu)",
+                        name->text.len, max);
+    ALM_TRY(alm_entity_name_check(&c->cx, name->text, name->pos, "a name"));
+    return alm_arena_zstr(&c->cx, c->cx.arena, name->text, out);
+}
+
+alm_status alm_acl_grantee_of(alm_cursor *c, const alm_acl *acl, const alm_acl_name *name,
+                              const char **out)
+{
+    const alm_str text = name->text;
+    if (text.len > 0 && text.len <= ALM_ENTITY_NAME_MAX && memchr(text.ptr, 0, text.len) == NULL) {
+        ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, text, out));
+        if (alm_acl_entity(acl, *out) != NULL)
+            return ALM_OK;
+        uint32_t first = 0;
+        if (alm_acl_grants_of(acl, *out, &first) > first)
+            return ALM_OK;
+    }
+    return alm_acl_name_of(c, name, out);
+}
+
+static const char *kind_name(char kind)
+{
+    return kind == 'u'   ? "user"
+           : kind == 'g' ? "group"
+           : kind == 's' ? "service account"
+                         : "entity";
+}
+
+static char letter_of(const alm_entity *e)
+{
+    return e->kind == ALM_ENTITY_USER ? 'u' : e->kind == ALM_ENTITY_GROUP ? 'g' : 's';
+}
+
+alm_status alm_acl_need(alm_cursor *c, const alm_acl *acl, const alm_acl_name *name, char kind,
+                        const alm_entity **out)
+{
+    const char *text = NULL;
+    ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, name->text, &text));
+    const alm_entity *e = alm_acl_entity(acl, text);
+    if (e == NULL || (kind != 0 && letter_of(e) != kind))
+        return alm_fail(&c->cx, ALM_E_SETTING, name->pos, "%s does not exist [name=%s]",
+                        kind_name(kind), text);
+    *out = e;
+    return ALM_OK;
 }

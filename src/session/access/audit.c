@@ -316,3 +316,25 @@ alm_status alm_audit_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
     *rows = n;
     return st;
 }
+
+static alm_status deny(alm_ctx *cx, const alm_session *s, const alm_rights *rights, int32_t pos,
+                       const char *what)
+{
+    /* of a definer who is gone there is no name */
+    const char *name = rights != NULL && rights->name[0] != 0 ? rights->name : s->user;
+    alm_audit audit = {.event = "denied", .detail = what};
+    alm_audit_session(s, &audit);
+    alm_audit_add(s->db, &audit);
+    return alm_fail(cx, ALM_E_DENIED, pos, "Access denied for %s [%s]", name, what);
+}
+
+alm_status alm_access_denied(alm_cursor *c, int32_t pos, const char *what)
+{
+    return deny(&c->cx, c->session, c->rights, pos, what);
+}
+
+alm_status alm_session_denied(alm_ctx *cx, const alm_session *s, const char *permission,
+                              int32_t pos)
+{
+    return deny(cx, s, s->rights, pos, permission);
+}

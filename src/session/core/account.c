@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "session/access/access.h"
+#include "session/core/session_state.h"
 
 struct alm_account {
     alm_account *next;

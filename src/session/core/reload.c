@@ -1,5 +1,5 @@
 /* reload.c - a new configuration while the server runs: who does it is told by the server. */
-#include "session/access/access.h"
+#include "session/core/session_state.h"
 
 void alm_db_reload_by(alm_db *db, alm_reload_fn run, void *arg)
 {

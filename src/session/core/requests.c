@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "session/access/access.h"
+#include "session/core/session_state.h"
 
 void alm_requests_init(alm_db *db)
 {
@@ -118,18 +118,4 @@ void alm_session_requests_over(alm_session *s)
 {
     alm_requests_leave(s->db, s->requests);
     s->requests = NULL;
-}
-
-alm_status alm_session_may_ingest(alm_session *s, bool overwrite)
-{
-    static const char *const ways[] = {"INSERT", "CREATE TABLE", "DROP TABLE"};
-    alm_ctx cx = {.conf = s->db->conf, .io = s->db->io, .user = s->user, .session = s};
-    bool may = s->who == NULL || s->db->conf == NULL || !s->db->conf->acl_enabled;
-    alm_status st = may ? ALM_OK : alm_session_refresh(&cx, s);
-    for (size_t i = 0; st == ALM_OK && !may && i < (overwrite ? 3 : 2); i++)
-        may = s->rights->enabled &&
-              alm_rights_anywhere(s->rights, alm_permission_find(alm_str_of(ways[i]))->number);
-    if (st == ALM_OK && !may)
-        st = alm_session_denied(&cx, s, ways[0], -1);
-    return st == ALM_OK ? ALM_OK : alm_session_failed(s, &cx);
 }

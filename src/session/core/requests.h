@@ -41,7 +41,4 @@ void alm_requests_leave(alm_db *db, alm_request_user *user); /* NULL: nothing */
 alm_request_user *alm_session_requests(alm_session *s);
 void alm_session_requests_over(alm_session *s);
 
-/* May it add rows to any table at all, or make one? Asked before the bytes of rows are read. ALM_E_DENIED: on the session. overwrite: DROP TABLE will do. */
-ALM_NODISCARD alm_status alm_session_may_ingest(alm_session *s, bool overwrite);
-
 #endif

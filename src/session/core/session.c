@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "session/access/access.h"
+#include "session/core/session_state.h"
 
 /* What a client may ask for at most; nanoseconds of it fit 64 bits many times over. */
 static const int64_t TIMEOUT_MAX_MS = INT64_C(1000000000);
@@ -246,4 +246,29 @@ alm_status alm_session_failed(alm_session *s, const alm_ctx *cx)
     alm_count(&s->db->counters.errors[cx->err.code], 1);
     alm_session_fail_block(s);
     return cx->err.code;
+}
+
+alm_status alm_session_goes_on(alm_ctx *cx, const alm_session *s)
+{
+    return !atomic_load(&s->ended)
+               ? ALM_OK
+               : alm_fail(cx, ALM_E_LOGIN_OVER, -1,
+                          "terminating connection due to administrator command");
+}
+
+alm_status alm_session_is_halted(alm_ctx *cx, const alm_session *s)
+{
+    const alm_status why = (alm_status)atomic_load_explicit(&s->halted, memory_order_acquire);
+    if (why == ALM_OK)
+        return ALM_OK;
+    return alm_fail(cx, why, -1,
+                    why == ALM_E_PROVIDER ? "identity provider not reachable"
+                                          : "the session of this request has ended");
+}
+
+bool alm_text_goes_on(alm_str text, size_t at)
+{
+    while (at < text.len && text.ptr[at] != 0 && strchr(" \t\r\n\f\v;", text.ptr[at]) != NULL)
+        at++;
+    return at < text.len;
 }

@@ -16,12 +16,22 @@
 #include "base/access.h"
 #include "base/conf.h"
 #include "base/lookup.h"
+#include "session/core/plan_cache.h"
 #include "session/core/requests.h"
 #include "session/session.h"
-#include "session/statement/plan_cache.h"
 #include "time/zone.h"
 
+/* One kind of statement: how it runs, its command tag, does it write; does it read rows, so that in a block it sees those of the block. */
+typedef struct alm_statement {
+    alm_status (*run)(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+    const char *tag;
+    bool writes, reads;
+} alm_statement;
+
 struct alm_db {
+    const alm_statement *kinds; /* by alm_stmt_kind: statements.c */
+    alm_status (*texts)(alm_ctx *cx, const char *what, const char *const **cells,
+                        size_t *rows); /* lists for table functions: lists.c */
     const alm_io *io;
     const struct alm_conf *conf;
     char root[4096];
@@ -245,8 +255,9 @@ struct alm_cursor {
     bool returns;
     alm_batch *ready; /* result that is made at once (EXPLAIN, SHOW x), handed out piece by piece */
     uint32_t ready_row;
-    alm_copy_stream *stream;                /* of COPY, or NULL */
-    struct alm_copy_in *copy_in;            /* COPY FROM STDIN, or NULL */
+    alm_copy_stream *stream;        /* of COPY, or NULL */
+    struct alm_copy_in *copy_in;    /* COPY FROM STDIN, or NULL */
+    void (*release)(alm_cursor *c); /* what its statement left to be freed with it; NULL: nothing */
     struct alm_pq_request *parquet_request; /* of COPY TO STDOUT (FORMAT parquet), or NULL */
     struct alm_pq_writer *parquet;          /* its writer, once rows are asked for */
     int64_t affected;
@@ -277,104 +288,16 @@ void alm_statement_release(alm_cursor *c);
 void alm_db_look_at_machine(alm_db *db);
 int64_t alm_session_timeout_ms(const alm_session *s); /* of its next statement; 0: none */
 
-/* statement/prepared.c. alm_look_end of a statement of that text; what took too long is a line of the log. */
-void alm_statement_looked(alm_str text);
-/* The tree of a statement whose plan was found by its text. */
-ALM_NODISCARD alm_status alm_prepared_parse(alm_ctx *cx, alm_prepared *p);
-/* statement/select.c. Plans the SELECT, or takes the plan that is kept, and opens it. */
-ALM_NODISCARD alm_status alm_run_prepared(alm_cursor *c, alm_param *params, uint32_t n);
-/* What the operators of every plan are given, so that SELECT and statements that write read the same rows. */
-alm_exec_env alm_db_exec_env(const alm_db *db, alm_snapshot *snapshot);
-/* Limit of the plan of that statement with c->options; 0: all rows. */
-int64_t alm_cursor_plan_limit(const alm_cursor *c);
-/* Operators for c->plan, at their first row. */
-ALM_NODISCARD alm_status alm_cursor_open_plan(alm_cursor *c);
-
-/* Ends the statement of that number, or that on the connection of that number. A read-only session may end
- * those of its user. */
-alm_cancelled alm_activity_cancel(const alm_session *me, int64_t number, bool of_connection);
 /* Context of one execution: arena, limits, clock, cancel flag of the session. */
 void alm_cursor_context(alm_cursor *c);
 /* The same, with a number of its own: what runs from here on can be cancelled. */
 void alm_cursor_begin(alm_cursor *c);
 /* It does not run any more; its arena goes. */
 void alm_cursor_over(alm_cursor *c);
-/* Command tag of its kind, "" where the words of the statement tell. */
-const char *alm_stmt_tag(const alm_stmt *stmt);
+
 /* Copies the context's error to the session; returns its code. */
 alm_status alm_session_failed(alm_session *s, const alm_ctx *cx);
-void alm_plan_env_init(alm_plan_env *env, alm_cursor *c, alm_param *params, uint32_t n_params);
-/* Rows of one plan run to the end and handed to `sink`. */
-alm_status alm_run_plan(alm_cursor *c, const alm_plan *plan, alm_snapshot *snapshot,
-                        alm_status (*sink)(alm_ctx *cx, void *arg, const alm_batch *batch),
-                        void *arg);
-/* One STRING column with n texts as the cursor's result. */
-alm_status alm_cursor_texts(alm_cursor *c, const char *column, const char *const *texts, size_t n);
 
-alm_status alm_run_select(alm_cursor *c, alm_select *select, alm_param *params, uint32_t n);
-alm_status alm_run_explain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-/* New values of n_set columns and then the position of the row, as the plan of an UPDATE gives them,
- * to the update; n_set == 0: the rows of a DELETE. */
-alm_status alm_run_update_plan(alm_cursor *c, const alm_plan *plan, const alm_table *table,
-                               uint32_t n_set, alm_update *update);
-/* Catalogue changes are refused in a block that has written, and commit an implicit transaction. */
-alm_status alm_outside_block(alm_cursor *c, const alm_stmt *stmt);
-/* Commits an implicit transaction before a statement that cannot go on with it. */
-alm_status alm_commit_before(alm_cursor *c);
-/* What it reads is kept for it from now on, as long as storage.snapshot.age.max says. */
-void alm_cursor_ages(alm_cursor *c);
-/* A load reads nothing from here on but how *table (NULL: none) is made: no files are kept for it, however long its client sends. */
-ALM_NODISCARD alm_status alm_cursor_keeps_table(alm_cursor *c, const alm_table **table);
-/* A newer snapshot. Plans made on the one before must not be used any more. */
-alm_status alm_cursor_look_again(alm_cursor *c);
-alm_status alm_run_alter(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-/* statement/view.c */
-alm_status alm_run_create_view(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_drop_view(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_alter_matview(alm_cursor *c, const alm_stmt *stmt, alm_param *params,
-                                 uint32_t n);
-/* After a change of the catalogue: columns and validity of the views that read what changed. */
-alm_status alm_views_settle(alm_cursor *c, alm_stmt_kind kind);
-/* statement/matview.c: REFRESH, and the thread that refreshes by itself. */
-alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_refresher_start(alm_ctx *cx, alm_db *db);
-void alm_refresher_stop(alm_db *db);
-/* statement/backup.c */
-alm_status alm_run_backup(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_checkpoint(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-/* ALTER TABLE on what the cursor sees, with records of the catalogue; ALM_E_STALE: look again. */
-ALM_NODISCARD alm_status alm_alter_with(alm_cursor *c, const alm_stmt *stmt,
-                                        const alm_records_change *records);
-alm_status alm_run_create_index(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_drop_index(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_comment(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_delete(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_insert(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_copy_from(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_copy_to(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_update(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_create(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_drop(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_truncate(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_rename(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_show(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_set(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_transaction(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_set_transaction(alm_cursor *c, const alm_stmt *stmt, alm_param *params,
-                                   uint32_t n);
-/* Something the client is to hear. */
-void alm_cursor_note(alm_cursor *c, bool warning, const char *sqlstate, const char *format, ...)
-    ALM_PRINTF(4, 5);
-/* IF NOT EXISTS, IF EXISTS: the statement leaves this out. `what`: "table", "view" ... */
-void alm_note_exists(alm_cursor *c, alm_str relation);
-void alm_note_missing(alm_cursor *c, const char *what, alm_str name);
-/* The same of what IF EXISTS named in schemas that are not there. */
-void alm_note_absent(alm_cursor *c, const char *what, const alm_stmt *stmt);
-alm_status alm_run_empty(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-
-/* The query that answers SHOW what; NULL where it is a setting. Fails if it names an unknown table. */
-alm_status alm_show_select(alm_cursor *c, const alm_stmt *stmt, alm_select **out);
 /* Name of the setting that SHOW or SET names, as the table has it ("time zone": TimeZone); else the
  * words themselves. */
 alm_status alm_setting_name(alm_ctx *cx, alm_str words, const char **out);
@@ -393,54 +316,57 @@ ALM_NODISCARD alm_status alm_transaction_mode(alm_ctx *cx, alm_session *s, bool 
                                               int32_t pos);
 bool alm_session_refuses_writes(const alm_session *s); /* by mode, not by right */
 
-/* statement/tx.c */
+/* tx.c */
 size_t alm_savepoint_settings(const alm_session *s); /* mark of the newest; 0: none */
 void alm_savepoints_clear(alm_session *s);
 void alm_drop_writes(alm_session *s); /* what the open transaction has written */
 /* After an error in a block: keeps only what ROLLBACK TO its newest savepoint needs. */
 void alm_drop_failed_writes(alm_session *s);
 
-/* Lets functions of this execution ask for settings and object numbers. */
-void alm_cursor_lookup(alm_cursor *c);
-
-/* statement/returning.c. Before a plan runs whose columns from `first` on are those of RETURNING, if the statement has that; again when
- * it is planned anew. Then each batch; then, when the change is made, the rows. */
-alm_status alm_returning_begin(alm_cursor *c, const alm_stmt *stmt, const alm_plan *plan,
-                               uint32_t first);
-alm_status alm_returning_keep(alm_cursor *c, const alm_batch *batch);
-void alm_returning_next(alm_cursor *c, alm_batch **out);
-int64_t alm_returning_rows(const alm_cursor *c); /* that are still to come */
-
-/* transfer/files.c. Path, bytes and time in us of each file below a folder of the folder of imports, or of exports. */
-typedef enum alm_files_of { ALM_FILES_IMPORTED, ALM_FILES_EXPORTED } alm_files_of;
-alm_status alm_files_texts(alm_ctx *cx, alm_files_of of, const char *folder,
-                           const char *const **cells, size_t *rows);
-/* activity.c. Rows of ALM_ACTIVITY_CELLS texts: statement, connection, begin, user, protocol, state,
- * text, application, address and port of the client (NULL: none), begin of the session; of two texts: name of an
- * account of memory, bytes. */
-enum { ALM_ACTIVITY_CELLS = 11 };
-/* Of the text its beginning is kept, without secrets. */
+/* activity.c. Of the text its beginning is kept, without secrets. */
 void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us);
 /* The same for all statements to come. */
 void alm_activity_fix(alm_session *s, alm_str text, int64_t now_us);
 void alm_activity_settings(alm_session *s); /* settings have changed, maybe */
-/* session_list.c */
-alm_status alm_run_drop_session(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_sessions_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
-/* The connection of the PostgreSQL protocol of that number. False: there is none, or the user may not end it. */
-bool alm_session_terminate(alm_session *me, int64_t pid);
-alm_status alm_activity_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
-/* transfer/copy_file.c. Rows of ten texts: time in us, id, table, file, phase, status, message, counts. */
-alm_status alm_copy_jobs_new(alm_ctx *cx, const alm_db *db, struct alm_copy_jobs **out);
-bool alm_copy_jobs_run(struct alm_copy_jobs *jobs); /* does one run still? */
-void alm_copy_jobs_free(struct alm_copy_jobs *jobs);
-alm_status alm_copy_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
-alm_status alm_memory_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
 
 /* The table functions of exec/ in the form sql/ asks for. */
 const alm_source_if *alm_session_sources(void);
-/* Lists for table functions: alm_exec_env.texts. */
-alm_status alm_session_texts(alm_ctx *cx, const char *what, const char *const **cells,
-                             size_t *rows);
+
+/* cursor.c */
+/* Something the client is to hear. */
+void alm_cursor_note(alm_cursor *c, bool warning, const char *sqlstate, const char *format, ...)
+    ALM_PRINTF(4, 5);
+/* What it reads is kept for it from now on, as long as storage.snapshot.age.max says. */
+void alm_cursor_ages(alm_cursor *c);
+/* A load reads nothing from here on but how *table (NULL: none) is made: no files are kept for it, however long its client sends. */
+ALM_NODISCARD alm_status alm_cursor_keeps_table(alm_cursor *c, const alm_table **table);
+/* From here on it may take as long as a new execution. */
+void alm_cursor_restart_time_limit(alm_cursor *c);
+/* A newer snapshot. Plans made on the one before must not be used any more. */
+alm_status alm_cursor_look_again(alm_cursor *c);
+
+/* Catalogue changes are refused in a block that has written, and commit an implicit transaction. */
+alm_status alm_outside_block(alm_cursor *c, const alm_stmt *stmt);
+/* Commits an implicit transaction before a statement that cannot go on with it. */
+alm_status alm_commit_before(alm_cursor *c);
+
+/* seen.c. Of now; until_us 0. To be taken before what it stands for is read. */
+alm_seen alm_seen_now(const alm_db *db);
+bool alm_seen_holds(const alm_db *db, const alm_seen *seen);
+/* Something that decides about logins has changed and is no record. */
+void alm_access_changed(alm_db *db);
+/* ALM_E_LOGIN_OVER: somebody has ended the session. */
+ALM_NODISCARD alm_status alm_session_goes_on(alm_ctx *cx, const alm_session *s);
+/* alm_session_halt: the reason as an error. */
+ALM_NODISCARD alm_status alm_session_is_halted(alm_ctx *cx, const alm_session *s);
+/* principal.c. Statements from here on run for the account, which is retained; NULL: for who logged in. */
+void alm_session_assume(alm_session *s, alm_principal *account);
+/* Work of another session for the same user, with the account that he has assumed: of a job, whose thread may wait for the provider. */
+void alm_session_become_as(alm_session *s, const alm_session *other);
+/* The name by which views and settings know who logged in: the identity of a user of the provider whose name reads as one of the house.
+ * As long as the session's user is the same. */
+const char *alm_session_shown_user(const alm_session *s);
+/* The rights of whoever the statement ran for are given back. */
+void alm_cursor_access_over(alm_cursor *c);
 
 #endif

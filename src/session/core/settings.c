@@ -15,7 +15,7 @@
 #include <strings.h>
 
 #include "base/nearest.h"
-#include "session/access/access.h"
+#include "session/core/session_state.h"
 
 enum { VALUE_BYTES_MAX = 16384, UNDO_MAX = 10000 };
 

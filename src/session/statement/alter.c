@@ -5,6 +5,7 @@
  *             altered since. Then it is planned again on a newer one.
  */
 #include "session/access/access.h"
+#include "session/statement/statement.h"
 
 enum { TRIES = 16 };
 

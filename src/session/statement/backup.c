@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "session/access/access.h"
+#include "session/statement/statement.h"
 
 alm_status alm_run_checkpoint(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {

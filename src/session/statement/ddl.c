@@ -3,14 +3,7 @@
  * They do not take part in transaction blocks; inside one they are refused.
  */
 #include "session/access/access.h"
-
-alm_status alm_cursor_look_again(alm_cursor *c)
-{
-    alm_snapshot_release(c->snapshot);
-    c->snapshot = NULL;
-    alm_cursor_ages(c);
-    return alm_snapshot_acquire(&c->cx, c->session->db->storage, &c->snapshot);
-}
+#include "session/statement/statement.h"
 
 void alm_note_exists(alm_cursor *c, alm_str relation)
 {

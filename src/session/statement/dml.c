@@ -6,7 +6,8 @@
  * through a bulk load that writes parts and one log record. Either way nothing is visible before the
  * whole statement is, and all of it afterwards.
  */
-#include "session/core/standing.h"
+#include "session/access/standing.h"
+#include "session/statement/statement.h"
 #include "storage/spill/spill.h"
 
 /* An INSERT SELECT that may bring more rows than this is a bulk load. */

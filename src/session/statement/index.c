@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "session/access/access.h"
+#include "session/statement/statement.h"
 
 enum { TRIES = 16 };
 

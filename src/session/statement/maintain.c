@@ -3,6 +3,7 @@
  * ANALYZE and REINDEX check what they name.
  */
 #include "session/access/access.h"
+#include "session/statement/statement.h"
 
 static alm_status find_table(alm_cursor *c, const char *permission, alm_str name, int32_t pos,
                              const alm_table **out)

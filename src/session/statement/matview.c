@@ -16,6 +16,7 @@
 #include "session/statement/matview.h"
 #include "session/access/access.h"
 
+#include "session/statement/statement.h"
 #include "time/bucket.h"
 
 enum { UNITS_PER_US_NS = 1000 };

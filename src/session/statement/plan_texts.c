@@ -5,6 +5,7 @@
 #include "session/statement/plan_texts.h"
 
 #include "session/access/access.h"
+#include "session/statement/statement.h"
 
 static alm_status copy_text(alm_ctx *cx, const alm_vec *v, size_t i, alm_str *out)
 {

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/look.h"
 #include "session/access/access.h"
+#include "session/statement/statement.h"
 
 static void prepare_context(alm_session *s, alm_prepared *p, alm_ctx *cx)
 {
@@ -77,13 +78,6 @@ static bool has_plain_values(const alm_stmt *stmt)
             if (!is_plain(stmt->rows[r][i]))
                 return false;
     return true;
-}
-
-bool alm_text_goes_on(alm_str text, size_t at)
-{
-    while (at < text.len && text.ptr[at] != 0 && strchr(" \t\r\n\f\v;", text.ptr[at]) != NULL)
-        at++;
-    return at < text.len;
 }
 
 alm_status alm_prepared_parse(alm_ctx *cx, alm_prepared *p)
@@ -404,6 +398,7 @@ static void find_nanoseconds(alm_session *s, alm_prepared *p, alm_param *list, u
     const alm_plan_col *cols = NULL;
     uint32_t n_cols = 0, times = 0;
     alm_cursor_context(&c);
+    alm_cursor_lookup(&c);
     atomic_store_explicit(&c.yield_ns, s->brief_ns, memory_order_relaxed);
     alm_status st = ALM_NEWN(&c.cx, &c.arena, n + 1, &open);
     for (uint32_t i = 0; st == ALM_OK && i < n; i++) {
@@ -428,6 +423,7 @@ alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given, 
     if (atomic_load(&s->statement) == 0) /* a cancel was for the statement before */
         atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
     alm_cursor_context(&c);
+    alm_cursor_lookup(&c);
     atomic_store_explicit(&c.yield_ns, s->brief_ns, memory_order_relaxed);
     alm_param *list = NULL;
     const alm_plan_col *found = NULL;

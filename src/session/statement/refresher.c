@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "session/access/access.h"
 #include "session/statement/matview.h"
+#include "session/statement/statement.h"
 
 enum { BURST_MS = 5, IDLE_MS = 1000, LONG_MS = 5000, EXTRA_MAX = 8, EXTRA_FACTOR = 3 };
 

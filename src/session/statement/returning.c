@@ -3,6 +3,7 @@
  * made. So a client that reads slowly keeps nobody from writing, and no row is told that did not come to be.
  */
 #include "session/core/session_state.h"
+#include "session/statement/statement.h"
 
 typedef struct alm_returned {
     alm_batch batch;

@@ -2,16 +2,7 @@
  * select.c - from a SELECT to its running operators: the plan that is kept for its text, or a new one.
  */
 #include "session/access/access.h"
-#include "storage/spill/spill.h"
-
-alm_exec_env alm_db_exec_env(const alm_db *db, alm_snapshot *snapshot)
-{
-    return (alm_exec_env){.workers = db->workers,
-                          .snapshot = snapshot,
-                          .spill = alm_storage_spill_space(db->storage),
-                          .registry = db->registry,
-                          .texts = alm_session_texts};
-}
+#include "session/statement/statement.h"
 
 alm_status alm_cursor_open_plan(alm_cursor *c)
 {
@@ -49,6 +40,12 @@ static alm_str user_of(const alm_cursor *c)
 /* Tables that change between any two executions make plans useless: where there is no template either, those
  * rest for a while. */
 enum { PAUSE = 16 };
+
+int64_t alm_cursor_plan_limit(const alm_cursor *c)
+{
+    const bool planned = c->prepared->stmt->kind == ALM_STMT_SELECT && !c->options.count_all;
+    return planned ? c->options.last_rows : 0;
+}
 
 static alm_plan_key key_of(const alm_cursor *c)
 {
@@ -235,4 +232,11 @@ alm_status alm_run_prepared(alm_cursor *c, alm_param *params, uint32_t n)
     ALM_TRY(plan_prepared(c, params, n));
     c->compile_ns += alm_monotonic_ns() - c->cx.started_ns; /* what was before took no time */
     return open_plan(c);
+}
+
+/* The statement itself is a SELECT. */
+alm_status alm_run_query(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    (void)stmt;
+    return alm_run_prepared(c, params, n);
 }

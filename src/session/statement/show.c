@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "session/core/session_state.h"
+#include "session/statement/statement.h"
 
 /* SHOW words that are queries; `arg` takes the table name in quotes. */
 static const struct show_row {

@@ -3,6 +3,7 @@
 
 #include "base/conf.h"
 #include "session/access/access.h"
+#include "session/statement/statement.h"
 #include "sql/text/spans.h"
 
 typedef struct validation {
@@ -214,7 +215,7 @@ static bool ends_all(alm_status code)
 
 static alm_status keep_type(validation *v, alm_cursor *c, const alm_stmt *stmt)
 {
-    const char *tag = alm_stmt_tag(stmt);
+    const char *tag = v->session->db->kinds[stmt->kind].tag;
     return alm_arena_zstr(&c->cx, v->arena, tag[0] != 0 ? alm_str_of(tag) : stmt->text,
                           &v->out->type);
 }
@@ -247,6 +248,7 @@ static alm_status next_statement(validation *v, size_t *offset)
     const size_t from = *offset;
     alm_cursor c = {.session = v->session, .ts_col = -1};
     alm_cursor_begin(&c);
+    alm_cursor_lookup(&c);
     if (v->deadline_ns == 0)
         v->deadline_ns = c.cx.deadline_ns;
     c.cx.deadline_ns = v->deadline_ns;

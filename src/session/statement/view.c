@@ -7,6 +7,7 @@
  * statement that changes the catalogue.
  */
 #include "session/access/access.h"
+#include "session/statement/statement.h"
 
 static alm_table_spec spec_of(const alm_view_plan *v)
 {

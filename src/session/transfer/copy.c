@@ -8,8 +8,10 @@
  * Memory           Of a bulk load: a block of rows, and what the load collects for its parts.
  */
 #include "session/transfer/copy.h"
-#include "session/core/standing.h"
+#include "session/access/standing.h"
+#include "session/statement/statement.h"
 #include "session/transfer/export.h"
+#include "session/transfer/transfer.h"
 
 #include <stdlib.h>
 
@@ -104,6 +106,19 @@ static alm_status read_where(alm_cursor *c, const alm_stmt *stmt, const alm_tabl
     return n > 0 ? alm_filter_new(&c->cx, conjuncts, n, out) : ALM_OK;
 }
 
+/* Frees what a COPY FROM STDIN holds; what was not committed is dropped. */
+static void free_in(alm_cursor *c)
+{
+    alm_copy_in *in = c->copy_in;
+    if (in == NULL)
+        return;
+    c->copy_in = NULL;
+    alm_bulk_rollback(in->bulk);
+    alm_txn_rollback(in->txn);
+    alm_load_deinit(&in->load);
+    alm_buf_deinit(&in->first);
+}
+
 static alm_status copy_in_new(alm_cursor *c, const alm_stmt *stmt, const alm_copy_options *options,
                               const alm_table *table)
 {
@@ -134,7 +149,8 @@ static alm_status copy_in_new(alm_cursor *c, const alm_stmt *stmt, const alm_cop
                           .arg = c};
     alm_buf_init(&in->first, cx->mem);
     *c->stream = (alm_copy_stream){.in = true, .format = &in->format, .n_cols = n, .names = names};
-    c->copy_in = in; /* from here on closing the cursor frees it */
+    c->copy_in = in;
+    c->release = free_in;
     ALM_TRY(alm_copy_reader_new(cx, cx->arena, cx->mem, &in->format, n, record_bytes_max(cx),
                                 &in->load.reader));
     ALM_TRY(read_where(c, stmt, table, &in->load.where));
@@ -301,16 +317,4 @@ void alm_copy_told(const alm_cursor *c, alm_copy_faults *out)
     out->texts = in->load.faults;
     if (out->texts != NULL)
         out->n_texts = (uint32_t)ALM_MIN(in->load.n_faulty, (int64_t)ALM_LOAD_FAULTS_MAX);
-}
-
-void alm_copy_in_free(alm_cursor *c)
-{
-    alm_copy_in *in = c->copy_in;
-    if (in == NULL)
-        return;
-    c->copy_in = NULL;
-    alm_bulk_rollback(in->bulk);
-    alm_txn_rollback(in->txn);
-    alm_load_deinit(&in->load);
-    alm_buf_deinit(&in->first);
 }

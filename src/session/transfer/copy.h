@@ -41,7 +41,4 @@ ALM_NODISCARD alm_status alm_copy_check_path(alm_ctx *cx, const alm_copy *copy, 
 alm_status alm_run_copy_file(alm_cursor *c, const alm_stmt *stmt);
 alm_status alm_run_copy_cancel(alm_cursor *c, const alm_stmt *stmt);
 
-/* Frees what a COPY FROM STDIN holds; what was not committed is dropped. */
-void alm_copy_in_free(alm_cursor *c);
-
 #endif

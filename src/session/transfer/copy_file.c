@@ -14,9 +14,11 @@
 
 #include "base/log.h"
 #include "session/access/access.h"
+#include "session/statement/statement.h"
 #include "session/transfer/copy.h"
 #include "session/transfer/copy_jobs.h"
 #include "session/transfer/copy_parquet.h"
+#include "session/transfer/transfer.h"
 
 enum { PIECE_BYTES = 1 << 20 };
 

@@ -9,8 +9,10 @@
 #include "base/utf8.h"
 #include "codec/json.h"
 #include "codec/json_text.h"
+#include "session/statement/statement.h"
 #include "session/transfer/copy.h"
 #include "session/transfer/export.h"
+#include "session/transfer/transfer.h"
 
 enum { CELLS = 10 };
 

@@ -3,8 +3,10 @@
  * names, or that is made. A statement of SQL does it, so that the rows take the way of INSERT SELECT: parts, all at once.
  */
 #include "session/transfer/copy_parquet.h"
+#include "session/statement/statement.h"
 
 #include "session/transfer/copy.h"
+#include "session/transfer/transfer.h"
 
 static alm_status quoted(alm_ctx *cx, alm_buf *out, alm_str text, char quote)
 {

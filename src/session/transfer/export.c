@@ -8,7 +8,9 @@
 #include "base/conf.h"
 #include "base/log.h"
 #include "session/access/access.h"
+#include "session/statement/statement.h"
 #include "session/transfer/export_job.h"
+#include "session/transfer/transfer.h"
 
 struct alm_exports {
     pthread_mutex_t lock;

@@ -7,10 +7,12 @@
 #include <stdio.h>
 
 #include "base/conf.h"
+#include "session/statement/statement.h"
 #include "session/transfer/copy_parquet.h"
 #include "session/transfer/export.h"
 #include "session/transfer/export_owner.h"
 #include "session/transfer/parquet.h"
+#include "session/transfer/transfer.h"
 #include "storage/version/version.h"
 
 static const char unfinished[] = ".unfinished";

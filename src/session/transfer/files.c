@@ -10,7 +10,9 @@
 
 #include "base/conf.h"
 #include "session/core/session_state.h"
+#include "session/statement/statement.h"
 #include "session/transfer/export_owner.h"
+#include "session/transfer/transfer.h"
 
 enum { FILES_MAX = 100000, FOLDERS_DEEP = 8, CELLS = 3 };
 

@@ -7,7 +7,9 @@
 #include "codec/ndjson/ndjson.h"
 #include "codec/parquet/format.h"
 #include "session/core/session_state.h"
+#include "session/statement/statement.h"
 #include "session/transfer/parquet_load.h"
+#include "session/transfer/transfer.h"
 #include "time/format.h"
 
 enum { SYMBOL_CAPACITY = 256 }; /* what CREATE TABLE declares when nothing is said */

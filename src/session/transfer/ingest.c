@@ -5,7 +5,9 @@
  */
 #include <stdlib.h>
 
-#include "session/core/standing.h"
+#include "session/access/standing.h"
+#include "session/statement/statement.h"
+#include "session/transfer/transfer.h"
 
 struct alm_ingest {
     alm_cursor c; /* context, arena and account; never executed */
@@ -96,6 +98,7 @@ static alm_status ingest_new(alm_session *s, alm_ingest **out)
         atomic_store(&s->statement, in->c.statement);
     }
     alm_cursor_context(&in->c);
+    alm_cursor_lookup(&in->c);
     in->c.cx.deadline_ns = 0; /* as long as the client sends */
     return ALM_OK;
 }

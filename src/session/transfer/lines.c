@@ -9,6 +9,7 @@
  *             order, finding a column is one comparison of bytes.
  */
 #include "session/transfer/lines.h"
+#include "session/statement/statement.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,9 +18,10 @@
 
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "session/access/standing.h"
 #include "session/core/session_state.h"
-#include "session/core/standing.h"
 #include "session/transfer/lines_value.h"
+#include "session/transfer/transfer.h"
 #include "time/timestamp.h"
 
 enum { COMMIT_TRIES = 8, MAP_MIN = 16, SYMBOL_CAPACITY = 256, NAME_MAX_BYTES = 127 };
@@ -820,6 +822,7 @@ alm_status alm_lines_begin(alm_session *s, const alm_lines_options *options, alm
     l->c.statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
     atomic_store(&s->statement, l->c.statement);
     alm_cursor_context(&l->c);
+    alm_cursor_lookup(&l->c);
     l->c.cx.deadline_ns = 0; /* as long as the client sends */
     alm_ilp_init(&l->reader, &l->c.cx);
     l->reader.skipping = options->within_bad;

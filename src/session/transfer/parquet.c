@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "session/core/session_state.h"
+#include "session/statement/statement.h"
+#include "session/transfer/transfer.h"
 
 /* -------------------------------------------------------------------------- columns side by side */
 

@@ -1,94 +1,12 @@
 /*
- * tx.c - transaction blocks: BEGIN, COMMIT, ROLLBACK, savepoints.
- *
- * An implicit transaction is what PostgreSQL makes of a pipeline, and of a text of several statements: what
- * is outside of BEGIN and COMMIT there is one transaction, too. A change of the catalogue commits what came
- * before it.
- *
- * A savepoint keeps a mark of what the block had written when it was set; NULL: nothing.
+ * transaction.c - the statements of transactions: BEGIN, COMMIT, ROLLBACK, savepoints, SET TRANSACTION. What a transaction is: core/tx.c.
  */
 #include <stdlib.h>
-#include <strings.h>
 
-#include "session/core/session_state.h"
+#include "session/core/tx.h"
+#include "session/statement/statement.h"
 
 enum { SAVEPOINTS_MAX = 10000 };
-
-struct alm_savepoint {
-    struct alm_savepoint *older;
-    alm_txn_mark *mark;
-    size_t settings; /* alm_settings_mark */
-    uint64_t clock;
-    bool read_only;
-    char name[];
-};
-
-/* Forgets those that are newer than `kept`. */
-static void forget_down_to(alm_session *s, const struct alm_savepoint *kept)
-{
-    while (s->savepoints != kept) {
-        struct alm_savepoint *one = s->savepoints;
-        s->savepoints = one->older;
-        s->n_savepoints--;
-        alm_txn_mark_free(one->mark);
-        free(one);
-    }
-}
-
-void alm_savepoints_clear(alm_session *s)
-{
-    forget_down_to(s, NULL);
-}
-
-size_t alm_savepoint_settings(const alm_session *s)
-{
-    return s->savepoints != NULL ? s->savepoints->settings : 0;
-}
-
-uint64_t alm_session_savepoint_clock(const alm_session *s)
-{
-    return s->savepoint_clock;
-}
-uint64_t alm_session_went_back(const alm_session *s)
-{
-    return s->went_back;
-}
-
-void alm_drop_writes(alm_session *s)
-{
-    if (s->txn != NULL)
-        alm_txn_rollback(s->txn);
-    s->txn = NULL;
-}
-
-/* The block has failed: only what its newest savepoint has can come back, and memory is not held for the rest. */
-void alm_drop_failed_writes(alm_session *s)
-{
-    alm_ctx cx = {.conf = s->db->conf, .io = s->db->io};
-    if (s->txn == NULL)
-        return;
-    if (s->savepoints == NULL || s->savepoints->mark == NULL)
-        alm_drop_writes(s);
-    else if (alm_txn_back_to(&cx, s->txn, s->savepoints->mark) != ALM_OK)
-        alm_error_clear(&cx); /* no memory for lists: ROLLBACK TO does it */
-}
-
-/* The block is over; AND CHAIN begins the next one in the same mode. */
-static void end_block(alm_session *s, bool chain)
-{
-    s->tx_state = chain ? 'T' : 'I';
-    s->implicit = false;
-    s->tx_looked = false;
-    s->went_back = 0;
-    s->settings.version++; /* transaction_read_only */
-}
-
-static void roll_back(alm_session *s, bool chain)
-{
-    alm_drop_writes(s);
-    alm_settings_back_to(s, 0);
-    end_block(s, chain);
-}
 
 static alm_status commit_block(alm_cursor *c, bool chain)
 {
@@ -96,141 +14,18 @@ static alm_status commit_block(alm_cursor *c, bool chain)
     alm_txn *txn = s->txn;
     uint64_t lsn = 0;
     if (s->tx_state == 'E') {
-        roll_back(s, chain);
+        alm_block_roll_back(s, chain);
         c->tag = "ROLLBACK"; /* what really happened */
         return ALM_OK;
     }
     s->txn = NULL;
-    end_block(s, false); /* if it fails no other begins */
+    alm_block_end(s, false); /* if it fails no other begins */
     if (txn != NULL)
         ALM_TRY(alm_txn_commit(&c->cx, txn, &lsn));
     alm_settings_commit(s);
-    end_block(s, chain);
+    alm_block_end(s, chain);
     return ALM_OK;
 }
-
-/* -------------------------------------------------------- implicit transaction */
-
-void alm_session_implicit(alm_session *s)
-{
-    if (s->tx_state != 'I' || s->implicit)
-        return;
-    alm_transaction_begins(s);
-    s->implicit = true;
-}
-
-void alm_session_settle(alm_session *s)
-{
-    if (s->tx_state != 'I' || s->txn != NULL)
-        return;
-    s->implicit = false;
-    alm_settings_commit(s);
-}
-
-bool alm_session_pending(const alm_session *s)
-{
-    return s->tx_state == 'I' && s->txn != NULL;
-}
-
-static alm_status commit_pending(alm_ctx *cx, alm_session *s)
-{
-    alm_txn *txn = s->txn;
-    uint64_t lsn = 0;
-    s->txn = NULL;
-    return alm_txn_commit(cx, txn, &lsn);
-}
-
-alm_status alm_session_implicit_end(alm_session *s)
-{
-    s->implicit = false;
-    alm_status st = ALM_OK;
-    if (alm_session_pending(s)) {
-        alm_cursor c = {.session = s};
-        alm_cursor_begin(&c);
-        st = commit_pending(&c.cx, s);
-        if (st != ALM_OK)
-            st = alm_session_failed(s, &c.cx);
-        alm_cursor_over(&c);
-    }
-    alm_session_settle(s);
-    return st;
-}
-
-void alm_session_script(alm_session *s)
-{
-    s->no_blocks = false;
-    alm_session_implicit(s);
-}
-
-void alm_session_script_drop(alm_session *s)
-{
-    alm_savepoints_clear(s);
-    roll_back(s, false);
-    s->no_blocks = true;
-}
-
-alm_status alm_session_script_end(alm_session *s)
-{
-    if (s->tx_state == 'I') {
-        s->no_blocks = true;
-        return alm_session_implicit_end(s);
-    }
-    alm_session_script_drop(s);
-    s->err = (alm_error){.code = ALM_E_ARG,
-                         .sql_pos = -1,
-                         .msg = "the statements end inside of a transaction block: COMMIT or "
-                                "ROLLBACK is missing, nothing was stored"};
-    return s->err.code;
-}
-
-alm_status alm_session_commit_start(alm_session *s, void (*done)(void *arg), void *arg,
-                                    bool *started)
-{
-    *started = false;
-    if (!alm_session_pending(s))
-        return ALM_OK;
-    alm_cursor c = {.session = s};
-    alm_cursor_begin(&c);
-    alm_txn *txn = s->txn;
-    alm_status st = alm_txn_commit_start(&c.cx, txn, done, arg, &s->commit);
-    *started = s->commit != NULL;
-    if (st != ALM_OK || *started) /* else it is as it was */
-        s->txn = NULL;
-    if (st != ALM_OK)
-        st = alm_session_failed(s, &c.cx);
-    alm_cursor_over(&c);
-    return st;
-}
-
-alm_status alm_session_commit_end(alm_session *s)
-{
-    alm_ctx cx = {0};
-    const alm_status st = alm_txn_commit_end(&cx, s->commit);
-    s->commit = NULL;
-    s->implicit = false;
-    return st == ALM_OK ? ALM_OK : alm_session_failed(s, &cx);
-}
-
-alm_status alm_commit_before(alm_cursor *c)
-{
-    if (!alm_session_pending(c->session))
-        return ALM_OK;
-    ALM_TRY(commit_pending(&c->cx, c->session));
-    return alm_cursor_look_again(c);
-}
-
-alm_status alm_outside_block(alm_cursor *c, const alm_stmt *stmt)
-{
-    alm_session *s = c->session;
-    if (s->txn == NULL)
-        return ALM_OK;
-    if (!alm_session_pending(s))
-        return alm_fail(&c->cx, ALM_E_UNSUPPORTED, stmt->pos,
-                        "%s after a write in the same transaction is not supported", c->tag);
-    return alm_commit_before(c);
-}
-
-/* ----------------------------------------------------------------- savepoints */
 
 static struct alm_savepoint *find_savepoint(const alm_session *s, alm_str name)
 {
@@ -278,7 +73,7 @@ static alm_status set_savepoint(alm_cursor *c, const alm_stmt *stmt, alm_str nam
 static alm_status go_back(alm_cursor *c, struct alm_savepoint *to)
 {
     alm_session *s = c->session;
-    forget_down_to(s, to);
+    alm_savepoints_forget(s, to);
     if (to->mark == NULL)
         alm_drop_writes(s);
     else
@@ -310,7 +105,7 @@ static alm_status run_savepoint(alm_cursor *c, const alm_stmt *stmt)
     if (strcmp(c->tag, "RELEASE") != 0)
         return go_back(c, found);
     ALM_TRY(refuse_aborted(c, stmt));
-    forget_down_to(s, found->older);
+    alm_savepoints_forget(s, found->older);
     return ALM_OK;
 }
 
@@ -345,7 +140,7 @@ static alm_status finish_block(alm_cursor *c, const alm_stmt *stmt)
     alm_savepoints_clear(s);
     if (stmt->kind == ALM_STMT_COMMIT)
         return commit_block(c, words->chain);
-    roll_back(s, words->chain);
+    alm_block_roll_back(s, words->chain);
     return ALM_OK;
 }
 

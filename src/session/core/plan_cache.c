@@ -1,5 +1,5 @@
 /* plan_cache.c - see plan_cache.h. */
-#include "session/statement/plan_cache.h"
+#include "session/core/plan_cache.h"
 
 #include <stdlib.h>
 

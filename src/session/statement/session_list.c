@@ -13,6 +13,7 @@
 
 #include "base/number.h"
 #include "session/access/access.h"
+#include "session/statement/statement.h"
 
 enum { CELLS = 9, ID_BYTES = 40 };
 

@@ -25,12 +25,8 @@ typedef struct alm_credential {
 alm_credential *alm_credential_new(char *token, char *name, char *password, int64_t began_ns);
 alm_credential *alm_credential_retain(alm_credential *credential); /* NULL: NULL */
 void alm_credential_release(alm_credential *credential);           /* NULL: nothing */
-/* As alm_oidc_ask. */
-bool alm_credential_ask(const alm_credential *credential, alm_db *db, alm_oidc_wait *wait);
 
 /* Who the session is for now logged in with it; NULL: not with the provider. Kept until it becomes somebody else. */
 void alm_session_lives_by(alm_session *s, alm_credential *credential);
-/* Of a job, on its thread: the provider is asked where that is due; the session is for who that is now. ALM_E_LOGIN_OVER, ALM_E_PROVIDER. */
-ALM_NODISCARD alm_status alm_session_renew(alm_ctx *cx, alm_session *s);
 
 #endif

@@ -1,48 +1,11 @@
-/* credential.c - see credential.h. */
-#include "session/access/credential.h"
+/* renewal.c - see renewal.h. */
+#include "session/access/renewal.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "auth/token.h"
 #include "session/access/login.h"
 #include "session/core/session_state.h"
-
-alm_credential *alm_credential_new(char *token, char *name, char *password, int64_t began_ns)
-{
-    ALM_ASSERT((token != NULL) != (name != NULL && password != NULL));
-    alm_credential *credential = calloc(1, sizeof *credential);
-    if (credential == NULL) {
-        alm_secret_free(token);
-        alm_secret_free(password);
-        free(name);
-        return NULL;
-    }
-    credential->refs = 1;
-    credential->token = token;
-    credential->name = name;
-    credential->password = password;
-    credential->began_ns = began_ns;
-    return credential;
-}
-
-alm_credential *alm_credential_retain(alm_credential *credential)
-{
-    if (credential != NULL)
-        (void)atomic_fetch_add_explicit(&credential->refs, 1, memory_order_relaxed);
-    return credential;
-}
-
-void alm_credential_release(alm_credential *credential)
-{
-    if (credential == NULL ||
-        atomic_fetch_sub_explicit(&credential->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    alm_secret_free(credential->token);
-    alm_secret_free(credential->password);
-    free(credential->name);
-    free(credential);
-}
 
 bool alm_credential_ask(const alm_credential *credential, alm_db *db, alm_oidc_wait *wait)
 {
@@ -52,15 +15,6 @@ bool alm_credential_ask(const alm_credential *credential, alm_db *db, alm_oidc_w
                ? alm_oidc_ask(oidc, alm_str_of(credential->token), wait)
                : alm_oidc_ask_password(oidc, alm_str_of(credential->name),
                                        alm_str_of(credential->password), wait);
-}
-
-/* ------------------------------------------------------------------------------ jobs */
-
-void alm_session_lives_by(alm_session *s, alm_credential *credential)
-{
-    alm_credential *old = s->credential;
-    s->credential = alm_credential_retain(credential);
-    alm_credential_release(old);
 }
 
 typedef struct question {

@@ -20,19 +20,9 @@ typedef struct alm_asked {
     alm_access_ask ask;
 } alm_asked;
 
-/* Of now; until_us 0. To be taken before what it stands for is read. */
-alm_seen alm_seen_now(const alm_db *db);
-bool alm_seen_holds(const alm_db *db, const alm_seen *seen);
-
 /* ALM_E_LOGIN_OVER: who logged in, or the account that is assumed, may not go on. seen->until_us: when to look again. */
 ALM_NODISCARD alm_status alm_session_stands(alm_ctx *cx, const alm_session *s, const alm_acl *acl,
                                             alm_seen *seen);
-
-/* ALM_E_LOGIN_OVER: somebody has ended the session. */
-ALM_NODISCARD alm_status alm_session_goes_on(alm_ctx *cx, const alm_session *s);
-
-/* alm_session_halt: the reason as an error. */
-ALM_NODISCARD alm_status alm_session_is_halted(alm_ctx *cx, const alm_session *s);
 
 /* Into c->asked; memory of c->cx.arena. */
 ALM_NODISCARD alm_status alm_asked_add(alm_cursor *c, const alm_access_ask *ask);

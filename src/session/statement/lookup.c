@@ -4,6 +4,7 @@
 #include "base/lookup.h"
 #include "auth/oidc.h"
 #include "session/access/access.h"
+#include "session/statement/statement.h"
 
 static alm_status setting(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name, const char **out)
 {

@@ -1,0 +1,177 @@
+/*
+ * short.c - which statements and cursors are short enough for a network thread, and how long they may stay there.
+ */
+#include <math.h>
+
+#include "session/statement/statement.h"
+
+/*
+ * Rows below which a query takes less than about a millisecond: scans, filters and aggregates spend
+ * about a nanosecond on a row and column; whatever else there is (sorts, joins, windows) up to ten
+ * times that. A long result leaves this thread after its first piece.
+ */
+static const double SHORT_ROWS = 200000, OTHER_WEIGHT = 10, EARLY_WEIGHT = 0.2;
+static const double FEW_ROWS = 1000; /* of what cannot yield: it has an effect */
+enum { EARLY_FILTERS_MAX = 2 };
+
+static bool is_plain(alm_plan_op op)
+{
+    return op == ALM_P_SCAN || op == ALM_P_FILTER || op == ALM_P_PROJECT || op == ALM_P_LIMIT ||
+           op == ALM_P_GROUP || op == ALM_P_SAMPLE;
+}
+
+/* A number, a time or a symbol beside a constant. */
+static bool compares(const alm_expr *e)
+{
+    static const char *const names[] = {"=", "!=", "<", "<=", ">", ">="};
+    if (e->kind != ALM_X_CALL || e->n_args != 2 || e->args[0]->kind != ALM_X_COL ||
+        e->args[1]->kind != ALM_X_CONST)
+        return false;
+    const alm_type type = e->args[0]->type;
+    if (type.id != ALM_T_SYMBOL && (alm_type_is_text(type) || alm_type_width(type) > 8))
+        return false;
+    for (size_t i = 0; i < ALM_COUNT(names); i++)
+        if (strcmp(e->fn->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A scan that ends with the first few rows that are found. It may find none and read all: with such conditions that
+ * takes a third of a nanosecond a row. */
+static bool ends_early(const alm_plan *limit)
+{
+    const alm_plan *plan = limit->child[0];
+    if (limit->limit.lo < 0 || limit->limit.hi < 0 || limit->limit.hi > ALM_BATCH_ROWS)
+        return false;
+    while (plan->op == ALM_P_PROJECT)
+        plan = plan->child[0];
+    if (plan->op != ALM_P_SCAN || plan->scan.n_filters > EARLY_FILTERS_MAX)
+        return false;
+    for (uint32_t i = 0; i < plan->scan.n_filters; i++)
+        if (!compares(plan->scan.filter[i]))
+            return false;
+    return true;
+}
+
+static double weighted_rows(const alm_plan *plan, double weight)
+{
+    if (plan->op == ALM_P_LIMIT && ends_early(plan))
+        weight *= EARLY_WEIGHT;
+    /* the last row of each symbol is kept by the parts: nothing is scanned */
+    if (plan->op == ALM_P_LATEST && plan->child[0]->op == ALM_P_SCAN &&
+        plan->child[0]->scan.n_filters == 0 && plan->latest.n_keys == 1 &&
+        plan->latest.keys[0]->type.id == ALM_T_SYMBOL)
+        return plan->est_rows * OTHER_WEIGHT;
+    if (!is_plain(plan->op))
+        weight = OTHER_WEIGHT;
+    double rows = plan->n_children == 0 ? plan->est_rows * weight : 0;
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        rows += weighted_rows(plan->child[i], weight);
+    return rows;
+}
+
+/* What a walk of the plan has found; its steps are bounded, as what is shared is met once for each use. */
+typedef struct reckoning {
+    double
+        pairs; /* of rows that joins may have to look at; infinite: nobody knows how much there is to do */
+    uint32_t steps;
+} reckoning;
+
+enum { RECKONING_STEPS_MAX = 1000 };
+
+static double most_rows(reckoning *r, const alm_plan *plan);
+
+static double most_of_join(reckoning *r, const alm_plan *plan)
+{
+    const double a = most_rows(r, plan->child[0]), b = most_rows(r, plan->child[1]);
+    const uint8_t kind = plan->join.kind;
+    if (kind == ALM_JOIN_ASOF || kind == ALM_JOIN_LT || kind == ALM_JOIN_SPLICE)
+        return a + b;
+    const bool half = kind == 'S' || kind == 'A';
+    if (!half || plan->join.n_keys == 0 || plan->join.n_residual > 0)
+        r->pairs += a * b; /* keys may all be the same */
+    return half ? a : ALM_MAX(a * b, a + b);
+}
+
+static double most_of_children(reckoning *r, const alm_plan *plan)
+{
+    double rows = 0;
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        rows += most_rows(r, plan->child[i]);
+    return plan->n_children > 0 ? rows : plan->est_rows;
+}
+
+/* The most rows that a node can make: unlike est_rows, which says what is likely. */
+static double most_rows(reckoning *r, const alm_plan *plan)
+{
+    const alm_plan_op op = plan->op;
+    if (r->steps++ > RECKONING_STEPS_MAX || (op == ALM_P_SAMPLE && plan->sample.fill != NULL))
+        return r->pairs =
+                   INFINITY; /* between two rows are as many buckets as the clock has moments */
+    if (op == ALM_P_SHARED)
+        return most_rows(r, plan->shared.of->child[0]);
+    if (op == ALM_P_JOIN)
+        return most_of_join(r, plan);
+    if (op == ALM_P_WINDOW_JOIN) {
+        const double left = most_rows(r, plan->child[0]);
+        r->pairs += left * most_rows(r, plan->child[1]); /* a window may hold all of them */
+        return left;
+    }
+    const double rows = most_of_children(r, plan);
+    if (op == ALM_P_HORIZON)
+        return rows * plan->horizon.n_offsets;
+    if (op == ALM_P_GROUP && plan->group.n_keys == 0)
+        return 1;
+    if (op == ALM_P_LIMIT && plan->limit.lo >= 0 && plan->limit.hi >= 0)
+        return ALM_MIN(rows, (double)plan->limit.hi);
+    return rows;
+}
+
+/* Rows that are made between others count, as all that a statement reads may be few. */
+static bool makes_few(const alm_plan *plan)
+{
+    reckoning r = {0};
+    const double rows = most_rows(&r, plan);
+    return rows <= SHORT_ROWS && r.pairs <= SHORT_ROWS;
+}
+
+bool alm_cursor_is_short(const alm_cursor *c)
+{
+    const alm_plan *plan = c->plan;
+    if (plan == NULL)
+        return true;
+    if (c->yielded || plan->waits)
+        return false;
+    return weighted_rows(plan, 1) <= (plan->effects ? FEW_ROWS : SHORT_ROWS) && makes_few(plan);
+}
+
+void alm_session_brief(alm_session *s, bool brief)
+{
+    enum { BRIEF_MS = 10 };
+    s->brief_ns = brief ? alm_monotonic_ns() + BRIEF_MS * INT64_C(1000000) : 0;
+}
+
+bool alm_prepared_is_values(const alm_prepared *p)
+{
+    return p->plain_values;
+}
+
+bool alm_prepared_is_small(const alm_prepared *p)
+{
+    enum { SMALL = 1000 };
+    return p->nodes <= SMALL;
+}
+
+bool alm_prepared_is_short(alm_session *s, const alm_prepared *p)
+{
+    const alm_stmt_kind kind = p->stmt->kind;
+    if (!alm_prepared_is_small(p))
+        return false;
+    if (p->plain_values && alm_in_transaction(s))
+        return true;
+    /* the cursor of a SELECT tells more once it is planned; what writes may wait for the disk; DECLARE and PREPARE plan
+     * another statement, however long that takes */
+    return kind == ALM_STMT_SELECT || kind == ALM_STMT_SHOW || kind == ALM_STMT_SET ||
+           kind == ALM_STMT_SET_TRANSACTION || kind == ALM_STMT_EMPTY || kind == ALM_STMT_BEGIN ||
+           kind == ALM_STMT_FETCH;
+}
