@@ -15,13 +15,7 @@
 
 #include "type/vector.h"
 
-typedef enum alm_result_form {
-    ALM_RESULT_JSON,
-    ALM_RESULT_CSV,
-    ALM_RESULT_NDJSON,
-    ALM_RESULT_ARROW,  /* no text: arrow_ipc.h writes it */
-    ALM_RESULT_PARQUET /* parquet/writer.h */
-} alm_result_form;
+typedef enum alm_result_form { ALM_RESULT_JSON, ALM_RESULT_CSV, ALM_RESULT_NDJSON } alm_result_form;
 
 typedef struct alm_result_writer alm_result_writer;
 

@@ -14,7 +14,6 @@
 #include "net/http/tagged.h"
 #include "net/http/validate.h"
 #include "net/shared.h"
-#include "session/transfer/parquet.h"
 
 typedef struct collected_body { /* POST: h->work until the body is complete */
     alm_buf bytes;
@@ -40,55 +39,24 @@ static int64_t timeout_ms(const alm_http *h)
     return ms;
 }
 
-bool alm_row_window_read(alm_http *h, bool inclusive, alm_str query, alm_row_window *out)
-{
-    const alm_str limit = alm_http_param(&h->req, "limit");
-    *out = (alm_row_window){.hi = INT64_MAX};
-    if (limit.ptr == NULL || limit.len == 0 || alm_row_window_parse(limit, inclusive, out))
-        return true;
-    const char *message = "invalid limit";
-    if (alm_arena_printf(&h->cx, &h->arena, &message,
-                         "invalid limit '%.*s': n, lo,hi, lo, or -n expected",
-                         (int)ALM_MIN(limit.len, (size_t)64), limit.ptr) != ALM_OK)
-        message = "invalid limit";
-    alm_http_reply_error(h, 400, query, message, 0);
-    return false;
-}
-
 /* -------------------------------------------------------------------- formats */
-
-typedef struct result_format {
-    const char *name; /* of fmt=, and of files */
-    alm_result_form form;
-    const char *accept; /* its media type */
-    const char *type;   /* as the answer says it */
-} result_format;
-
-static const result_format formats[] = {
-    {"json", ALM_RESULT_JSON, "application/json", "application/json; charset=utf-8"},
-    {"csv", ALM_RESULT_CSV, "text/csv", "text/csv; charset=utf-8"},
-    {"ndjson", ALM_RESULT_NDJSON, "application/x-ndjson", "application/x-ndjson"},
-    {"arrow", ALM_RESULT_ARROW, "application/vnd.apache.arrow.stream",
-     "application/vnd.apache.arrow.stream"},
-    {"parquet", ALM_RESULT_PARQUET, "application/vnd.apache.parquet",
-     "application/vnd.apache.parquet"},
-};
 
 /* By fmt, else by the highest q of Accept, where `own` is what stands for everything; NULL: no such format,
  * the error was sent. */
-static const result_format *choose_format(alm_http *h, const result_format *own, alm_str query)
+static const alm_answer_format *choose_format(alm_http *h, const alm_answer_format *own,
+                                              alm_str query)
 {
     const alm_str name = alm_http_param(&h->req, "fmt");
     const alm_str accept = alm_http_header(&h->req, "Accept");
-    const result_format *best = own;
+    const alm_answer_format *best = own;
     int32_t best_q = ALM_MAX(alm_http_quality(accept, alm_str_of(own->accept)),
                              alm_http_quality(accept, ALM_STR("*/*")));
-    for (size_t i = 0; i < ALM_COUNT(formats); i++) {
-        const int32_t q = alm_http_quality(accept, alm_str_of(formats[i].accept));
-        if (name.ptr != NULL && alm_str_ieq(name, alm_str_of(formats[i].name)))
-            return &formats[i];
+    for (size_t i = 0; i < ALM_ANSWER_COUNT; i++) {
+        const int32_t q = alm_http_quality(accept, alm_str_of(alm_answer_formats[i].accept));
+        if (name.ptr != NULL && alm_str_ieq(name, alm_str_of(alm_answer_formats[i].name)))
+            return &alm_answer_formats[i];
         if (q > 0 && q > best_q) {
-            best = &formats[i];
+            best = &alm_answer_formats[i];
             best_q = q;
         }
     }
@@ -102,34 +70,6 @@ static const result_format *choose_format(alm_http *h, const result_format *own,
     return NULL;
 }
 
-/* The parameters of a Parquet file; false: the error was sent. */
-static bool read_parquet(alm_http *h, alm_str query, alm_query_options *opt)
-{
-    alm_pq_request *r = NULL;
-    alm_status st = ALM_NEW(&h->cx, &h->arena, &r);
-    if (st == ALM_OK)
-        alm_pq_request_init(r);
-    for (size_t i = 0; st == ALM_OK && alm_pq_request_name(i) != NULL; i++) {
-        const alm_str value = alm_http_param(&h->req, alm_pq_request_name(i));
-        bool known = false;
-        if (value.ptr != NULL && value.len > 0)
-            st = alm_pq_request_read(&h->cx, 0, alm_str_of(alm_pq_request_name(i)), value, r,
-                                     &known);
-    }
-    const alm_str partition = alm_http_param(&h->req, "partition_by");
-    if (st == ALM_OK && partition.len > 0 && !alm_str_ieq(partition, ALM_STR("none")))
-        st = alm_fail(&h->cx, ALM_E_ARG, 0,
-                      "partition_by is for COPY: an answer over HTTP is one file");
-    if (st == ALM_OK)
-        st = alm_pq_request_check(&h->cx, r);
-    opt->parquet = r;
-    if (st == ALM_OK)
-        return true;
-    const alm_error err = h->cx.err;
-    alm_http_reply_error(h, alm_status_http(st), query, err.msg, 0);
-    return false;
-}
-
 /* Can it stand between fields of which numbers and the like have no quotes? */
 static bool is_delimiter(char c)
 {
@@ -138,8 +78,8 @@ static bool is_delimiter(char c)
 }
 
 /* The statement and the options that both endpoints have; false: the error was sent. */
-static bool read_request(alm_http *h, const result_format *own, bool inclusive, alm_str *query,
-                         alm_query_options *opt, const result_format **format)
+static bool read_request(alm_http *h, const alm_answer_format *own, bool inclusive, alm_str *query,
+                         alm_query_options *opt)
 {
     const alm_str delimiter = alm_http_param(&h->req, "delimiter");
     *query = alm_http_param(&h->req, "query");
@@ -147,11 +87,10 @@ static bool read_request(alm_http *h, const result_format *own, bool inclusive, 
         alm_http_reply_error(h, 400, (alm_str){"", 0}, "No query text", 0);
         return false;
     }
-    *format = choose_format(h, own, *query);
-    if (*format == NULL)
+    const alm_answer_format *format = choose_format(h, own, *query);
+    if (format == NULL)
         return false;
-    *opt = (alm_query_options){.form = (*format)->form,
-                               .type = (*format)->type,
+    *opt = (alm_query_options){.format = format,
                                .no_meta = is_true(h, "nm"),
                                .quote_long = is_true(h, "quoteLargeNum") ||
                                              alm_http_param_is(&h->req, "src", "con"),
@@ -168,7 +107,7 @@ static bool read_request(alm_http *h, const result_format *own, bool inclusive, 
     }
     if (delimiter.len == 1 && (unsigned char)delimiter.ptr[0] < 0x80)
         opt->delimiter = delimiter.ptr[0];
-    if (opt->form == ALM_RESULT_PARQUET && !read_parquet(h, *query, opt))
+    if (format->ops->read != NULL && !format->ops->read(h, *query, &opt->answer))
         return false;
     return alm_row_window_read(h, inclusive, *query, &opt->window);
 }
@@ -182,7 +121,7 @@ static bool read_names(alm_http *h, alm_str query, alm_query_options *opt)
     opt->hold = snapshot.len > 0;
     if (opt->hold && !alm_str_eq(snapshot, ALM_STR("new")))
         wrong = "'snapshot' must be new; what is held is read by /snapshot/NAME";
-    else if (opt->hold && opt->form != ALM_RESULT_JSON)
+    else if (opt->hold && opt->format->ops->begin_held == NULL)
         wrong = "'snapshot' goes with fmt=json";
     else if (opt->tag.ptr != NULL && !alm_tag_is_good(opt->tag))
         wrong = "'tag' must be a letter, then up to 63 letters, digits, - and _";
@@ -195,8 +134,8 @@ static void run_exec(alm_http *h)
 {
     alm_str query;
     alm_query_options opt;
-    const result_format *format = NULL;
-    if (!read_request(h, &formats[0], true, &query, &opt, &format) || !read_names(h, query, &opt))
+    if (!read_request(h, &alm_answer_formats[ALM_ANSWER_JSON], true, &query, &opt) ||
+        !read_names(h, query, &opt))
         return;
     opt.count_all = is_true(h, "count");
     opt.timings = is_true(h, "timings");
@@ -258,8 +197,7 @@ static void run_exp(alm_http *h)
 {
     alm_str query;
     alm_query_options opt;
-    const result_format *format = NULL;
-    if (!read_request(h, &formats[1], false, &query, &opt, &format))
+    if (!read_request(h, &alm_answer_formats[ALM_ANSWER_CSV], false, &query, &opt))
         return;
     opt.select_only = true;
     opt.places = ((const alm_net_shared *)alm_conn_arg(h->conn))->exports;
@@ -267,7 +205,7 @@ static void run_exp(alm_http *h)
     opt.places_0_is_any = true;
     opt.places_wait_ms = h->cx.conf->http_export_queue_timeout;
     opt.limit_name = "http.export.connection.limit";
-    if (disposition(h, format->name, &opt.headers) == ALM_OK)
+    if (disposition(h, opt.format->name, &opt.headers) == ALM_OK)
         alm_query_run_start(h, query, &opt);
     else
         alm_http_reply_text(h, 503, "out of memory");

@@ -12,10 +12,8 @@
 
 static void list(alm_http *h)
 {
-    const alm_query_options opt = {.form = ALM_RESULT_JSON,
-                                   .window = {.hi = INT64_MAX},
-                                   .type = "application/json; charset=utf-8",
-                                   .headers = ""};
+    const alm_query_options opt = {
+        .format = &alm_answer_formats[ALM_ANSWER_JSON], .window = {.hi = INT64_MAX}, .headers = ""};
     alm_query_run_start(h, ALM_STR("SELECT * FROM query_activity()"), &opt);
 }
 
@@ -110,8 +108,7 @@ static void read_snapshot(alm_http *h)
 {
     const alm_net_shared *shared = alm_conn_arg(h->conn);
     alm_session *session = alm_http_session(h);
-    alm_query_options opt = {.form = ALM_RESULT_JSON,
-                             .type = "application/json; charset=utf-8",
+    alm_query_options opt = {.format = &alm_answer_formats[ALM_ANSWER_JSON],
                              .headers = "",
                              .no_meta = alm_http_param_is(&h->req, "nm", "true")};
     if (session == NULL || !alm_row_window_read(h, true, (alm_str){0}, &opt.window))

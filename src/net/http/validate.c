@@ -28,7 +28,7 @@ static alm_status put_columns(validate_run *run, const alm_validated *found)
     for (uint32_t i = 0; i < found->n_cols; i++) {
         if (i > 0)
             ALM_TRY(alm_buf_text(cx, &run->out, ","));
-        ALM_TRY(alm_query_json_column(cx, &run->out, &found->cols[i]));
+        ALM_TRY(alm_answer_json_column(cx, &run->out, &found->cols[i]));
     }
     return alm_buf_printf(cx, &run->out, "],\"timestamp\":%d", (int)found->ts_col);
 }

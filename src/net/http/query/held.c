@@ -6,7 +6,7 @@
 
 alm_status alm_query_held_head(alm_query_run *run, const alm_plan_col *cols)
 {
-    ALM_TRY(alm_query_json_facts(run, cols));
+    ALM_TRY(alm_answer_json_facts(run, cols));
     ALM_TRY(alm_held_new(&run->cx, alm_session_identity(run->session),
                          (alm_str){run->out.ptr, run->out.len}, &run->held));
     run->out.len = 0;
@@ -144,7 +144,7 @@ static alm_status hold_and_send(alm_query_run *run)
         return st;
     ALM_TRY(enter(run));
     run->finished = true;
-    return alm_query_json_tail(run);
+    return alm_answer_json_end(run);
 }
 
 alm_status alm_query_hold_piece(alm_query_run *run)
@@ -185,5 +185,5 @@ alm_status alm_query_held_piece(alm_query_run *run)
     if (run->held_next < ALM_MIN(run->opt.window.hi, alm_held_rows(run->held)))
         return ALM_OK;
     run->finished = true;
-    return alm_query_json_tail(run);
+    return alm_answer_json_end(run);
 }

@@ -1,17 +1,16 @@
 /*
- * run_state.h - a statement over HTTP as it runs (run.c), and how its rows come to be held and are read from there
- * (held.c). Private to these two.
+ * run_state.h - a statement over HTTP as it runs: its statements (script.c), their start and delivery (run.c), the pieces of the
+ * answer (piece.c, answer_*.c), and rows that are held for paging (held.c). Private to net/http/query.
  */
 #ifndef ALM_NET_HTTP_QUERY_RUN_STATE_H
 #define ALM_NET_HTTP_QUERY_RUN_STATE_H
 
-#include "codec/arrow_ipc.h"
 #include "codec/compress/pack.h"
+#include "codec/result_text.h"
 #include "net/http/held.h"
 #include "net/http/places.h"
 #include "net/http/query/run.h"
 #include "net/http/tagged.h"
-#include "session/transfer/parquet.h"
 
 typedef struct alm_query_run {
     alm_http *h;
@@ -21,7 +20,7 @@ typedef struct alm_query_run {
     size_t next;   /* where the text goes on behind `prepared` */
     alm_prepared *prepared;
     alm_prepared *following; /* the statement behind it, NULL: it is the last */
-    bool script;             /* of several statements, not committed yet */
+    bool script; /* its changes are committed with the answer (script.c), and are not yet */
     alm_cursor *cursor;
     alm_ctx cx;
     alm_mem
@@ -33,9 +32,8 @@ typedef struct alm_query_run {
     const alm_batch
         *batch; /* of the cursor, whose rows [row, row_end) are to be written; NULL: none */
     uint32_t row, row_end;
-    alm_result_writer *writer; /* of text */
-    alm_arrow_field *fields;   /* of Arrow */
-    alm_pq_writer *parquet;    /* of Parquet */
+    alm_result_writer *writer; /* of formats that are text */
+    void *answer;              /* state of another format; the file of the format names its type */
     alm_vec *chosen;           /* columns of a batch */
     uint32_t *cols;            /* of the `cols` parameter */
     uint32_t n_cols;
@@ -61,9 +59,35 @@ typedef struct alm_query_run {
 
 /* The error that the client gets; its code. */
 alm_status alm_query_failed(alm_query_run *run, const alm_error *err);
-/* What stands between { and the rows, and behind them. */
-ALM_NODISCARD alm_status alm_query_json_facts(alm_query_run *run, const alm_plan_col *cols);
-ALM_NODISCARD alm_status alm_query_json_tail(alm_query_run *run);
+/* Starts run->prepared; ALM_E_YIELD leaves it to be started again on a query thread. */
+ALM_NODISCARD alm_status alm_query_open(alm_query_run *run, const alm_execute_options *options);
+
+/* ----------------------------------------------------------- of piece.c */
+
+/* What stands before the rows, once the statement has run; the whole answer if it returns none. */
+ALM_NODISCARD alm_status alm_query_begin_answer(alm_query_run *run);
+/* Appends to run->out until the piece is full or the rows are over. ALM_E_YIELD: the rest is left to a query thread. */
+ALM_NODISCARD alm_status alm_query_fill_piece(alm_query_run *run);
+/* Compresses the piece in run->out; the first piece decides whether the answer is compressed. */
+ALM_NODISCARD alm_status alm_query_pack_piece(alm_query_run *run);
+
+/* ---------------------------------------------------------- of script.c */
+
+/* Parses the first statement, and the second if there is one, and checks that the request may hold them. */
+ALM_NODISCARD alm_status alm_script_prepare(alm_query_run *run);
+/* Runs all statements but the last, which is then run->prepared. */
+ALM_NODISCARD alm_status alm_script_run_leading(alm_query_run *run);
+/* Commits what the statements changed. Call it before any byte of the answer goes out, so that the answer never reports what
+ * was not stored. */
+ALM_NODISCARD alm_status alm_script_commit(alm_query_run *run);
+/* After a failure: nothing of what the statements changed is kept. */
+void alm_script_drop(alm_query_run *run);
+
+/* ----------------------------------------------------- of answer_json.c */
+
+/* The members before the rows, without braces, and what follows the rows. */
+ALM_NODISCARD alm_status alm_answer_json_facts(alm_query_run *run, const alm_plan_col *cols);
+ALM_NODISCARD alm_status alm_answer_json_end(alm_query_run *run);
 
 /* ------------------------------------------------------------ of held.c */
 
