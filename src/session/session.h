@@ -292,6 +292,10 @@ const struct alm_cursor_words *alm_prepared_cursor(const alm_prepared *p);
  * to run the statement with them is left to the protocol. NULL: another statement. */
 const struct alm_prepare_words *alm_prepared_prepare(const alm_prepared *p);
 const struct alm_execute_words *alm_prepared_execute(const alm_prepared *p);
+/* EXPLAIN of that statement, with the options of an EXPLAIN EXECUTE; in the same session. */
+ALM_NODISCARD alm_status alm_prepare_explain(const alm_prepared *p,
+                                             const struct alm_execute_words *words,
+                                             alm_prepared **out);
 /* Parameters: given types (NONE: infer) are completed; result columns if it returns rows. */
 ALM_NODISCARD alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given,
                                       uint32_t n_given, const alm_type **params, uint32_t *n_params,

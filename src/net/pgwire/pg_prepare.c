@@ -176,15 +176,8 @@ static bool read_values(pg_conn *c, pg_portal *portal, alm_error *err)
 static pg_statement *explained(pg_conn *c, const pg_statement *of, const alm_execute_words *words,
                                alm_error *err)
 {
-    size_t n = 0;
-    alm_buf sql;
-    const char *text = alm_prepared_text(of->prepared, &n);
     pg_statement *s = calloc(1, sizeof(*s));
-    alm_buf_init(&sql, NULL);
-    alm_ctx cx = {0};
-    bool ok = s != NULL && alm_buf_printf(&cx, &sql, "EXPLAIN (ANALYZE %s, FORMAT %s) %.*s",
-                                          words->analyze ? "ON" : "OFF",
-                                          words->json ? "JSON" : "TEXT", (int)n, text) == ALM_OK;
+    bool ok = s != NULL;
     if (ok) {
         s->refs = 1;
         s->n_params = of->n_params;
@@ -199,9 +192,8 @@ static pg_statement *explained(pg_conn *c, const pg_statement *of, const alm_exe
     if (!ok)
         (void)fail(err, ALM_E_MEMORY, -1, "out of memory");
     else
-        ok = alm_prepare(c->session, (alm_str){sql.ptr, sql.len}, NULL, &s->prepared) == ALM_OK ||
+        ok = alm_prepare_explain(of->prepared, words, &s->prepared) == ALM_OK ||
              session_failed(c, 0, err);
-    alm_buf_deinit(&sql);
     if (ok && pg_statement_describe(c, s, err))
         return s;
     pg_statement_release(s);

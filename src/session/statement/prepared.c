@@ -254,6 +254,24 @@ const alm_execute_words *alm_prepared_execute(const alm_prepared *p)
     return p->stmt->kind == ALM_STMT_EXECUTE ? p->stmt->ext : NULL;
 }
 
+alm_status alm_prepare_explain(const alm_prepared *p, const alm_execute_words *words,
+                               alm_prepared **out)
+{
+    alm_session *s = p->session;
+    alm_ctx cx = {0};
+    alm_buf text;
+    alm_buf_init(&text, NULL);
+    alm_status st = alm_buf_printf(&cx, &text, "EXPLAIN (ANALYZE %s, FORMAT %s) %.*s",
+                                   words->analyze ? "ON" : "OFF", words->json ? "JSON" : "TEXT",
+                                   (int)p->text.len, p->text.ptr);
+    if (st == ALM_OK)
+        st = alm_prepare(s, (alm_str){text.ptr, text.len}, NULL, out);
+    else
+        s->err = cx.err;
+    alm_buf_deinit(&text);
+    return st;
+}
+
 /* Result columns of statements that return rows without being a SELECT. */
 static alm_status describe_other(alm_ctx *cx, const alm_stmt *stmt, const alm_plan_col **cols,
                                  uint32_t *n_cols)
