@@ -1,7 +1,7 @@
 /*
- * fake_conn.h - a connection without a socket: the functions of net/loop.h over memory, so that a
+ * fake_conn.h - a connection without a socket: the functions of net/conn/loop.h over memory, so that a
  * protocol can be driven byte by byte in one thread. Included once by a harness; what is defined here
- * takes the place of net/conn.c and net/loop.c at link time.
+ * takes the place of net/conn/conn.c and net/conn/loop.c at link time.
  *
  * The database is made once per process, in a directory below TMPDIR. Where an input chooses the
  * statements it is read-only: those of one input must not be seen by the next.
@@ -16,7 +16,7 @@
 
 #include "base/conf.h"
 #include "base/lookup.h"
-#include "net/loop.h"
+#include "net/conn/loop.h"
 
 /* Small, so that short inputs come to the other side of them. */
 enum { COPY_LOG_BYTES = 200, COPY_RECORD_BYTES = 64 << 10 };

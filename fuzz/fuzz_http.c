@@ -7,8 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "net/http/http.h"
-#include "net/http/multipart.h"
+#include "net/http/exchange/http.h"
+#include "net/http/exchange/multipart.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

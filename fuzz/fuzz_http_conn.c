@@ -6,7 +6,7 @@
  */
 #include "fake_conn.h"
 
-#include "net/http/http.h"
+#include "net/http/exchange/http.h"
 #include "net/shared.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -9,8 +9,8 @@
 #define ALM_NET_CERTS_H
 
 #include "base/conf.h"
+#include "net/conn/tls.h"
 #include "net/shared.h"
-#include "net/tls.h"
 
 typedef struct alm_certs {
     alm_tls *of[ALM_NET_PROTOCOLS]; /* by ALM_NET_HTTP ...; NULL: no TLS there */

@@ -8,7 +8,7 @@
 #define ALM_NET_SHARED_H
 
 #include "auth/line_keys.h"
-#include "net/loop.h"
+#include "net/conn/loop.h"
 
 enum { ALM_NET_HTTP, ALM_NET_PG, ALM_NET_LINE, ALM_NET_HEALTH, ALM_NET_PROTOCOLS };
 

@@ -11,7 +11,7 @@
 #ifndef ALM_NET_HTTP_ASSET_H
 #define ALM_NET_HTTP_ASSET_H
 
-#include "net/http/http.h"
+#include "net/http/exchange/http.h"
 
 typedef enum alm_asset_form {
     ALM_ASSET_PLAIN,

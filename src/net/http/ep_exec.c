@@ -11,7 +11,7 @@
 #include "io/io.h"
 #include "net/http/query/json.h"
 #include "net/http/query/run.h"
-#include "net/http/tagged.h"
+#include "net/http/query/tagged.h"
 #include "net/http/validate.h"
 #include "net/shared.h"
 
@@ -378,6 +378,7 @@ static void closing(alm_http *h)
 }
 
 const alm_http_handler alm_ep_exec = {.runs_statements = true,
+                                      .gives_cookie = true,
                                       .begin = begin_exec,
                                       .body = take_body,
                                       .end = end_exec,

@@ -11,10 +11,9 @@
 #include "base/conf.h"
 #include "base/number.h"
 #include "codec/compress/unpack.h"
+#include "net/http/exchange/multipart.h"
 #include "net/http/import_report.h"
 #include "net/http/login/login.h"
-#include "net/http/multipart.h"
-#include "net/http/query/run.h"
 #include "session/transfer/import.h"
 
 enum { PIECE_BYTES = 1 << 20, SCHEMA_MAX = 1 << 20, LOOK_ROWS = 20 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/conf.h"
-#include "net/http/query/run.h"
+#include "net/http/exchange/http.h"
 #include "session/access/login.h"
 
 enum { BODY_MAX = 3 * ALM_OIDC_TOKEN_MAX + 256 };

@@ -4,8 +4,8 @@
  */
 #include "base/conf.h"
 #include "io/process.h"
-#include "net/http/held.h"
-#include "net/http/http.h"
+#include "net/http/exchange/http.h"
+#include "net/http/query/held.h"
 #include "net/shared.h"
 #include "session/access/login.h"
 

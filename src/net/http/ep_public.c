@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "net/http/asset.h"
-#include "net/http/query/run.h"
+#include "net/http/exchange/http.h"
 #include "net/shared.h"
 
 enum { PIECE = 256 << 10 };

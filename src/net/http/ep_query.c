@@ -5,9 +5,9 @@
  */
 #include "base/conf.h"
 #include "base/number.h"
-#include "net/http/held.h"
+#include "net/http/query/held.h"
 #include "net/http/query/run.h"
-#include "net/http/tagged.h"
+#include "net/http/query/tagged.h"
 #include "net/shared.h"
 
 static void list(alm_http *h)

@@ -8,8 +8,8 @@
 #include "base/conf.h"
 #include "base/number.h"
 #include "codec/json_text.h"
+#include "net/http/exchange/http.h"
 #include "net/http/preferences.h"
-#include "net/http/query/run.h"
 #include "net/shared.h"
 #include "session/access/login.h"
 

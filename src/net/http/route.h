@@ -4,7 +4,7 @@
 #ifndef ALM_NET_HTTP_ROUTE_H
 #define ALM_NET_HTTP_ROUTE_H
 
-#include "net/http/http.h"
+#include "net/http/exchange/http.h"
 
 enum { ALM_HTTP_METHODS_BYTES = 128 };
 

@@ -2,7 +2,7 @@
 #ifndef ALM_NET_HTTP_VALIDATE_H
 #define ALM_NET_HTTP_VALIDATE_H
 
-#include "net/http/http.h"
+#include "net/http/exchange/http.h"
 
 /* With all parameters there; on a query thread. */
 void alm_validate_run(alm_http *h);

@@ -10,7 +10,7 @@
 #ifndef ALM_NET_ILP_ILP_TCP_H
 #define ALM_NET_ILP_ILP_TCP_H
 
-#include "net/loop.h"
+#include "net/conn/loop.h"
 
 extern const alm_protocol alm_ilp_protocol;
 

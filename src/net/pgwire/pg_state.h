@@ -16,8 +16,8 @@
 #include "base/conf.h"
 #include "base/map.h"
 #include "codec/pg/pg_rows.h"
+#include "net/conn/renewal.h"
 #include "net/pgwire/pgwire.h"
-#include "net/renewal.h"
 
 /* Keys of cancel requests: clients of protocol 3.0 count on four bytes. */
 enum { PG_KEY_SHORT = 4, PG_KEY_LONG = 32, PG_NAME_BYTES = 128 };

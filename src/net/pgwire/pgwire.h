@@ -5,7 +5,7 @@
 #define ALM_NET_PGWIRE_PGWIRE_H
 
 #include "auth/scram.h"
-#include "net/loop.h"
+#include "net/conn/loop.h"
 
 extern const alm_protocol alm_pg_protocol;
 

@@ -13,10 +13,9 @@
 
 #include "auth/token.h"
 #include "base/conf.h"
-#include "net/http/cors.h"
+#include "net/http/exchange/cors.h"
 #include "net/http/login/login.h"
 #include "net/http/login/session_store.h"
-#include "net/http/query/run.h"
 #include "session/access/login.h"
 
 enum { CREDENTIALS_MAX = 32768, ADDRESS_BYTES = 64 };

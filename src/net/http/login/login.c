@@ -10,9 +10,8 @@
 #include <stdlib.h>
 
 #include "base/conf.h"
-#include "net/http/cors.h"
+#include "net/http/exchange/cors.h"
 #include "net/http/login/session_cookie.h"
-#include "net/http/query/run.h"
 #include "net/http/route.h"
 #include "session/access/login.h"
 
@@ -105,7 +104,7 @@ static void let_in(alm_http *h)
 /* ...session=true asks for a cookie, session=false ends it. */
 static void settle_cookie(alm_http *h)
 {
-    if (h->route_wanted == NULL || h->route_wanted->handler != &alm_ep_exec) /* by either name */
+    if (h->route_wanted == NULL || !h->route_wanted->handler->gives_cookie)
         return;
     if (alm_http_param_is(&h->req, "session", "true"))
         alm_session_cookie_give(h);

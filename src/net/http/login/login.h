@@ -6,7 +6,7 @@
 #define ALM_NET_HTTP_LOGIN_H
 
 #include "auth/rights.h"
-#include "net/http/http.h"
+#include "net/http/exchange/http.h"
 
 /* Calls alm_http_let_in, h->known if he is, or sends a 401 with a challenge; after failures that happens later, with the connection
  * paused until then. */

@@ -9,7 +9,6 @@
 #include "codec/json_text.h"
 #include "net/http/login/login.h"
 #include "net/http/login/session_store.h"
-#include "net/http/query/run.h"
 #include "session/access/login.h"
 
 typedef struct external {

@@ -11,7 +11,7 @@
 #ifndef ALM_NET_HTTP_SESSION_COOKIE_H
 #define ALM_NET_HTTP_SESSION_COOKIE_H
 
-#include "net/http/http.h"
+#include "net/http/exchange/http.h"
 
 /* Does the request have one that holds? */
 bool alm_session_cookie_is_good(const alm_http *h);

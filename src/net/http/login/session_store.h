@@ -18,7 +18,7 @@
 #define ALM_NET_HTTP_SESSION_STORE_H
 
 #include "auth/rights.h"
-#include "net/http/http.h"
+#include "net/http/exchange/http.h"
 
 struct alm_session_store;
 struct alm_session_store *alm_session_store_new(void);        /* NULL: no memory */

@@ -9,7 +9,7 @@
 #ifndef ALM_NET_HTTP_QUERY_ANSWER_H
 #define ALM_NET_HTTP_QUERY_ANSWER_H
 
-#include "net/http/http.h"
+#include "net/http/exchange/http.h"
 #include "session/session.h"
 
 struct alm_query_run; /* run_state.h */

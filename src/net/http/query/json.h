@@ -8,7 +8,7 @@
 #ifndef ALM_NET_HTTP_QUERY_JSON_H
 #define ALM_NET_HTTP_QUERY_JSON_H
 
-#include "net/http/http.h"
+#include "net/http/exchange/http.h"
 
 /* Members of the object become parameters of the request. The position of an error is a byte of `body`. */
 ALM_NODISCARD alm_status alm_query_json_members(alm_ctx *cx, alm_arena *arena, alm_str body,

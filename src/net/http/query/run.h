@@ -43,7 +43,4 @@ void alm_query_run_drained(alm_http *h);
 bool alm_query_run_is_stuck(alm_http *h);
 void alm_query_run_closing(alm_http *h);
 
-/* Call when the answer of an exchange is complete outside `data`. */
-void alm_http_finished(alm_http *h);
-
 #endif

@@ -7,10 +7,10 @@
 
 #include "codec/compress/pack.h"
 #include "codec/result_text.h"
-#include "net/http/held.h"
-#include "net/http/places.h"
+#include "net/http/query/held.h"
+#include "net/http/query/places.h"
 #include "net/http/query/run.h"
-#include "net/http/tagged.h"
+#include "net/http/query/tagged.h"
 
 typedef struct alm_query_run {
     alm_http *h;

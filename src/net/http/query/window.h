@@ -4,7 +4,7 @@
 #ifndef ALM_NET_HTTP_QUERY_WINDOW_H
 #define ALM_NET_HTTP_QUERY_WINDOW_H
 
-#include "net/http/http.h"
+#include "net/http/exchange/http.h"
 
 /* Rows to deliver, counted from 0: [lo, hi). last > 0: the last `last` rows instead. */
 typedef struct alm_row_window {
