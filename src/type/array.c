@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/number.h"
+#include "type/ops.h"
 
 alm_array alm_array_of(const alm_vec *v, size_t i)
 {
@@ -202,3 +203,21 @@ const char *alm_array_shape(const alm_array *a, char *out, size_t room)
     (void)snprintf(out + n, room - n, "]");
     return out;
 }
+
+/* ------------------------------------------------------------------------- the type */
+
+static alm_status append_array(alm_ctx *cx, const alm_vec *v, size_t i, alm_text_style style,
+                               alm_buf *out, bool *is_null)
+{
+    const alm_array a = alm_array_of(v, i);
+    *is_null = a.dims == 0;
+    return *is_null ? ALM_OK : alm_array_format(cx, &a, style, out);
+}
+
+static alm_status parse_array(alm_ctx *cx, int32_t pos, alm_type type, alm_str text, void *out,
+                              bool *good)
+{
+    return alm_array_parse(cx, cx->arena, pos, type.dims, text, out, good);
+}
+
+const alm_type_ops alm_type_ops_ARRAY = {.append = append_array, .parse = parse_array};

@@ -4,6 +4,7 @@
 #include "type/decimal.h"
 
 #include "base/number.h"
+#include "type/ops.h"
 
 static const alm_i256 POW10[ALM_DECIMAL_DIGITS_MAX + 1] = {
     /* clang-format off */
@@ -325,3 +326,31 @@ bool alm_decimal_of_double(double d, uint32_t scale, alm_i256 *out)
         *out = alm_i256_neg(*out);
     return fits;
 }
+
+/* ------------------------------------------------------------------------- the type */
+
+static size_t format_decimal(alm_type type, const void *at, ALM_UNUSED alm_text_style style,
+                             char *out)
+{
+    const alm_i256 x = alm_decimal_load(type, at);
+    return alm_i256_is_min(x) ? 0 : alm_decimal_format(x, type.s, out);
+}
+
+static alm_scan_result scan_decimal(alm_type type, alm_str text, void *out)
+{
+    const uint32_t most = type.p == 0 ? 18 : type.p;
+    alm_i256 x;
+    uint32_t precision = 0, scale = 0;
+    if (!alm_decimal_parse(text, &x, &precision, &scale) ||
+        !alm_decimal_rescale(x, scale, type.s, ALM_ROUND_EXACT, &x))
+        return ALM_SCAN_BAD;
+    if (!alm_decimal_fits(x, most))
+        return ALM_SCAN_RANGE;
+    alm_decimal_store(type, x, out);
+    return ALM_SCAN_OK;
+}
+
+const alm_type_ops alm_type_ops_DECIMAL = {
+    .format = format_decimal,
+    .scan = scan_decimal,
+};

@@ -3,6 +3,8 @@
  */
 #include "type/geohash.h"
 
+#include "type/ops.h"
+
 static const char LETTERS[] = "0123456789bcdefghjkmnpqrstuvwxyz";
 
 size_t alm_geohash_format(int64_t bits, uint32_t n, char out[ALM_GEOHASH_TEXT_MAX])
@@ -66,3 +68,39 @@ int64_t alm_geohash_of(double longitude, double latitude, uint32_t n)
     }
     return (int64_t)bits;
 }
+
+/* ------------------------------------------------------------------------- the type */
+
+static uint32_t geohash_bits(alm_type type)
+{
+    return type.p == 0 ? ALM_GEOHASH_BITS_MAX : type.p;
+}
+
+static size_t format_geohash(alm_type type, const void *at, ALM_UNUSED alm_text_style style,
+                             char *out)
+{
+    const int64_t bits = alm_geohash_load(at, alm_type_width(type));
+    return bits == ALM_LONG_NULL ? 0 : alm_geohash_format(bits, geohash_bits(type), out);
+}
+
+/* Letters, as many as the type wants at least: what is behind them is cut off. Where five does not
+ * divide the bits, also as many 0 and 1: the form of text out. */
+static alm_scan_result scan_geohash(alm_type type, alm_str text, void *out)
+{
+    const uint32_t want = geohash_bits(type);
+    const size_t most = ALM_GEOHASH_BITS_MAX / 5;
+    int64_t bits = 0;
+    uint32_t n = 0;
+    const bool as_bits =
+        want % 5 != 0 && text.len == want && alm_geohash_parse_bits(text, &bits, &n);
+    text.len = ALM_MIN(text.len, most);
+    if (!as_bits && (!alm_geohash_parse(text, &bits, &n) || n < want))
+        return ALM_SCAN_BAD;
+    alm_geohash_store(bits >> (n - want), out, alm_type_width(type));
+    return ALM_SCAN_OK;
+}
+
+const alm_type_ops alm_type_ops_GEOHASH = {
+    .format = format_geohash,
+    .scan = scan_geohash,
+};

@@ -88,36 +88,3 @@ double alm_i256_to_double(alm_i256 x)
     const double d = __builtin_ldexp((double)head, shift);
     return alm_i256_is_neg(x) ? -d : d;
 }
-
-size_t alm_long256_format(alm_i256 x, char out[ALM_LONG256_TEXT_MAX])
-{
-    static const char hex[] = "0123456789abcdef";
-    int byte = 31;
-    while (byte > 0 && (x.w[byte / 8] >> (byte % 8 * 8) & 0xFF) == 0)
-        byte--;
-    size_t n = 0;
-    out[n++] = '0';
-    out[n++] = 'x';
-    for (; byte >= 0; byte--) {
-        const uint64_t b = x.w[byte / 8] >> (byte % 8 * 8) & 0xFF;
-        out[n++] = hex[b >> 4];
-        out[n++] = hex[b & 15];
-    }
-    return n;
-}
-
-bool alm_long256_parse(alm_str text, alm_i256 *out)
-{
-    if (text.len < 3 || text.len > ALM_LONG256_TEXT_MAX || text.ptr[0] != '0' ||
-        (text.ptr[1] | 0x20) != 'x')
-        return false;
-    alm_i256 x = {{0}};
-    for (size_t i = 2; i < text.len; i++) {
-        const int digit = alm_hex_digit(text.ptr[i]);
-        if (digit < 0)
-            return false;
-        (void)alm_u256_mul_add(&x, 16, (uint64_t)digit);
-    }
-    *out = x;
-    return true;
-}

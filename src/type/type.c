@@ -4,73 +4,38 @@
 #include "type/type.h"
 
 #include "base/nearest.h"
-#include "base/number.h"
+#include "type/ops.h"
+
+static const alm_type_ops OPS_NONE;
 
 static const alm_type_info INFO[ALM_TYPE_COUNT] = {
-    [ALM_T_NONE] = {"NONE", 0, ALM_NULL_NONE, ALM_TC_NONE, 0, 0, "n", false},
+    [ALM_T_NONE] = {.name = "NONE", .arrow = "n", .ops = &OPS_NONE},
     /* NULL travels as a STRING view, and is described to clients as one. */
-    [ALM_T_NULL] = {"NULL", 16, ALM_NULL_VIEW, ALM_TC_NONE, 1043, -1, "n", true},
-#define ALM_TYPE(id, name, width, null, oid, pg_len, arrow, cls, quoted)                           \
-    [ALM_T_##id] = {name, width, ALM_NULL_##null, ALM_TC_##cls, oid, pg_len, arrow, quoted},
+    [ALM_T_NULL] = {"NULL", 16, ALM_NULL_VIEW, ALM_FORM_VIEW, 1043, -1, "n", ALM_TC_NONE, true,
+                    &alm_type_ops_NULL},
+#define ALM_TYPE(id, name, width, null, form, oid, pg_len, arrow, cls, quoted)                     \
+    [ALM_T_##id] = {name,   width, ALM_NULL_##null, ALM_FORM_##form, oid,                          \
+                    pg_len, arrow, ALM_TC_##cls,    quoted,          &alm_type_ops_##id},
 #include "type/type.def"
 #undef ALM_TYPE
 };
 
-typedef struct type_alias {
-    alm_str name;
-    alm_type_id id;
-} type_alias;
-
-#define ALIAS(text, id) {{text, sizeof(text) - 1}, ALM_T_##id}
-
-/* Spellings besides the names of type.def: those of the PostgreSQL world that drivers write. */
-static const type_alias ALIASES[] = {
-    ALIAS("bool", BOOLEAN),
-    ALIAS("int1", BYTE),
-    ALIAS("tinyint", BYTE),
-    ALIAS("int2", SHORT),
-    ALIAS("smallint", SHORT),
-    ALIAS("integer", INT),
-    ALIAS("int4", INT),
-    ALIAS("bigint", LONG),
-    ALIAS("int8", LONG),
-    ALIAS("real", FLOAT),
-    ALIAS("float4", FLOAT),
-    ALIAS("float8", DOUBLE),
-    ALIAS("double precision", DOUBLE),
-    ALIAS("text", STRING),
-    ALIAS("character varying", VARCHAR),
-    ALIAS("char varying", VARCHAR),
-    ALIAS("nchar varying", VARCHAR),
-    ALIAS("national char varying", VARCHAR),
-    ALIAS("national character varying", VARCHAR),
-    ALIAS("bpchar", CHAR),
-    ALIAS("character", CHAR),
-    ALIAS("nchar", CHAR),
-    ALIAS("national char", CHAR),
-    ALIAS("national character", CHAR),
-    ALIAS("timestamptz", TIMESTAMP),
-    ALIAS("timestamp with time zone", TIMESTAMP),
-    ALIAS("timestamp without time zone", TIMESTAMP),
-    ALIAS("inet", IPV4),
-    ALIAS("bytea", BINARY),
-};
-
 /* Rows by width of the types whose width depends on the precision. */
 enum { WIDTH_1, WIDTH_2, WIDTH_4, WIDTH_8, WIDTH_16, WIDTH_32, WIDTHS };
-#define PARAMETRIC(name, width, null, oid, cls, quoted)                                            \
-    {name, width, ALM_NULL_##null, ALM_TC_##cls, oid, -1, "u", quoted}
-#define WIDTH_ROWS(name, oid, cls, quoted)                                                         \
+#define PARAMETRIC(id, width, null, oid, cls, quoted)                                              \
+    {#id, width, ALM_NULL_##null, ALM_FORM_SIZED, oid,                                             \
+     -1,  "u",   ALM_TC_##cls,    quoted,         &alm_type_ops_##id}
+#define WIDTH_ROWS(id, oid, cls, quoted)                                                           \
     {                                                                                              \
-        [WIDTH_1] = PARAMETRIC(name, 1, MIN8, oid, cls, quoted),                                   \
-        [WIDTH_2] = PARAMETRIC(name, 2, MIN16, oid, cls, quoted),                                  \
-        [WIDTH_4] = PARAMETRIC(name, 4, INT, oid, cls, quoted),                                    \
-        [WIDTH_8] = PARAMETRIC(name, 8, LONG, oid, cls, quoted),                                   \
-        [WIDTH_16] = PARAMETRIC(name, 16, MIN128, oid, cls, quoted),                               \
-        [WIDTH_32] = PARAMETRIC(name, 32, MIN256, oid, cls, quoted),                               \
+        [WIDTH_1] = PARAMETRIC(id, 1, MIN8, oid, cls, quoted),                                     \
+        [WIDTH_2] = PARAMETRIC(id, 2, MIN16, oid, cls, quoted),                                    \
+        [WIDTH_4] = PARAMETRIC(id, 4, INT, oid, cls, quoted),                                      \
+        [WIDTH_8] = PARAMETRIC(id, 8, LONG, oid, cls, quoted),                                     \
+        [WIDTH_16] = PARAMETRIC(id, 16, MIN128, oid, cls, quoted),                                 \
+        [WIDTH_32] = PARAMETRIC(id, 32, MIN256, oid, cls, quoted),                                 \
     }
-static const alm_type_info GEOHASH_INFO[WIDTHS] = WIDTH_ROWS("GEOHASH", 1043, OTHER, true);
-static const alm_type_info DECIMAL_INFO[WIDTHS] = WIDTH_ROWS("DECIMAL", 1700, DECIMAL, false);
+static const alm_type_info GEOHASH_INFO[WIDTHS] = WIDTH_ROWS(GEOHASH, 1043, OTHER, true);
+static const alm_type_info DECIMAL_INFO[WIDTHS] = WIDTH_ROWS(DECIMAL, 1700, DECIMAL, false);
 
 /* A bit of each width is left for the null. */
 static uint32_t geohash_width(uint32_t bits)
@@ -195,9 +160,10 @@ static alm_type plain_type(alm_str text)
     for (uint8_t id = ALM_T_NULL + 1; id < ALM_TYPE_COUNT; id++)
         if (id != ALM_T_ARRAY && alm_str_ieq(text, alm_str_of(INFO[id].name)))
             return (alm_type){.id = id};
-    for (size_t i = 0; i < ALM_COUNT(ALIASES); i++)
-        if (alm_str_ieq(text, ALIASES[i].name))
-            return (alm_type){.id = (uint8_t)ALIASES[i].id};
+    for (uint8_t id = ALM_T_NULL + 1; id < ALM_TYPE_COUNT; id++)
+        for (const char *const *alias = INFO[id].ops->aliases; *alias != NULL; alias++)
+            if (alm_str_ieq(text, alm_str_of(*alias)))
+                return (alm_type){.id = id};
     if (alm_str_ieq(text, ALM_STR("numeric")) || alm_str_ieq(text, ALM_STR("dec")))
         return ALM_TY(DECIMAL);
     return ALM_TY(NONE);
@@ -370,7 +336,8 @@ alm_status alm_no_type(alm_ctx *cx, int32_t pos, const char *what, alm_str text)
     for (uint8_t id = ALM_T_NULL + 1; id < ALM_TYPE_COUNT; id++)
         if (id != ALM_T_ARRAY)
             alm_nearest_offer(&near, alm_str_of(INFO[id].name));
-    for (size_t i = 0; i < ALM_COUNT(ALIASES); i++)
-        alm_nearest_offer(&near, ALIASES[i].name);
+    for (uint8_t id = ALM_T_NULL + 1; id < ALM_TYPE_COUNT; id++)
+        for (const char *const *alias = INFO[id].ops->aliases; *alias != NULL; alias++)
+            alm_nearest_offer(&near, alm_str_of(*alias));
     return alm_fail_near(cx, ALM_E_SETTING, pos, &near, "%s: %.*s", what, (int)text.len, text.ptr);
 }

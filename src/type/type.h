@@ -13,7 +13,7 @@ typedef enum alm_type_id {
     ALM_T_NONE = 0, /* an unset type */
     ALM_T_NULL,     /* the untyped literal NULL; never stored, never leaves the binder unresolved
                        but in a result column, where it shows as STRING */
-#define ALM_TYPE(id, name, width, null, oid, pg_len, arrow, cls, quoted) ALM_T_##id,
+#define ALM_TYPE(id, ...) ALM_T_##id,
 #include "type/type.def"
 #undef ALM_TYPE
     ALM_TYPE_COUNT
@@ -49,6 +49,27 @@ typedef enum alm_null_kind {
     ALM_NULL_CODE    /* SYMBOL: code 0 */
 } alm_null_kind;
 
+/* What the bits of an element mean. */
+typedef enum alm_value_form {
+    ALM_FORM_NONE,
+    ALM_FORM_U8,
+    ALM_FORM_I8,
+    ALM_FORM_U16,
+    ALM_FORM_I16,
+    ALM_FORM_U32,
+    ALM_FORM_I32,
+    ALM_FORM_I64,
+    ALM_FORM_F32,
+    ALM_FORM_F64,
+    ALM_FORM_UUID,     /* two unsigned words, the high one first */
+    ALM_FORM_INTERVAL, /* two signed words, the start first */
+    ALM_FORM_I128,     /* signed, the low word first */
+    ALM_FORM_I256,
+    ALM_FORM_U256,
+    ALM_FORM_VIEW,
+    ALM_FORM_SIZED /* a signed number of the width that the parameters of the type ask for */
+} alm_value_form;
+
 typedef struct alm_type {
     uint8_t id;   /* alm_type_id */
     uint8_t p;    /* DECIMAL precision, GEOHASH bits, STRING: alm_list_of, INT: an OID */
@@ -60,11 +81,13 @@ typedef struct alm_type_info {
     const char *name; /* as in JSON: "TIMESTAMP_NS", "IPv4" */
     uint8_t width;
     alm_null_kind null;
-    alm_type_class cls;
+    alm_value_form form; /* SIZED too */
     int32_t pg_oid;
     int16_t pg_len;
     const char *arrow;
+    alm_type_class cls;
     bool csv_quoted;
+    const struct alm_type_ops *ops; /* type/ops.h */
 } alm_type_info;
 
 #define ALM_TY(ID) ((alm_type){.id = ALM_T_##ID})

@@ -1,7 +1,7 @@
 /*
  * value.c - hash, equality and order of values.
  *
- * One loop per kind of element, reached through a switch on the type. Before they are hashed or
+ * One loop per alm_value_form of element, reached through a switch on the type. Before they are hashed or
  * compared, floating values are made canonical (one null, one zero).
  */
 #include "type/value.h"
@@ -10,93 +10,12 @@
 #include "type/int256.h"
 #include "type/text.h"
 
-/* What the bits of an element mean; types that are equal here share all loops. */
-typedef enum kind {
-    KIND_U8,  /* BOOLEAN, codes of a byte */
-    KIND_I8,  /* BYTE */
-    KIND_U16, /* CHAR, codes of two bytes */
-    KIND_I16, /* SHORT */
-    KIND_U32, /* IPv4, codes of four bytes */
-    KIND_I32, /* INT */
-    KIND_I64, /* LONG and the times */
-    KIND_F32,
-    KIND_F64,
-    KIND_UUID,
-    KIND_INTERVAL,
-    KIND_I128, /* DECIMAL */
-    KIND_I256, /* DECIMAL */
-    KIND_U256, /* LONG256 */
-    KIND_VIEW
-} kind;
-
-/* DECIMAL and GEOHASH: signed numbers of the width of the precision. */
-static kind kind_of_width(uint32_t width)
-{
-    switch (width) {
-    case 1:
-        return KIND_I8;
-    case 2:
-        return KIND_I16;
-    case 4:
-        return KIND_I32;
-    case 8:
-        return KIND_I64;
-    case 16:
-        return KIND_I128;
-    default:
-        return KIND_I256;
-    }
-}
-
-static kind kind_of(const alm_vec *v)
-{
-    ALM_DASSERT(!v->indirect);
-    if (v->dict != NULL)
-        return v->width == 1 ? KIND_U8 : v->width == 2 ? KIND_U16 : KIND_U32;
-    switch ((alm_type_id)v->type.id) {
-    case ALM_T_BOOLEAN:
-        return KIND_U8;
-    case ALM_T_BYTE:
-        return KIND_I8;
-    case ALM_T_CHAR:
-        return KIND_U16;
-    case ALM_T_SHORT:
-        return KIND_I16;
-    case ALM_T_IPV4:
-        return KIND_U32;
-    case ALM_T_INT:
-        return KIND_I32;
-    case ALM_T_LONG:
-    case ALM_T_DATE:
-    case ALM_T_TIMESTAMP:
-    case ALM_T_TIMESTAMP_NS:
-        return KIND_I64;
-    case ALM_T_FLOAT:
-        return KIND_F32;
-    case ALM_T_DOUBLE:
-        return KIND_F64;
-    case ALM_T_UUID:
-        return KIND_UUID;
-    case ALM_T_INTERVAL:
-        return KIND_INTERVAL;
-    case ALM_T_LONG256:
-        return KIND_U256;
-    case ALM_T_GEOHASH:
-    case ALM_T_DECIMAL:
-        return kind_of_width(v->width);
-    case ALM_T_STRING:
-    case ALM_T_VARCHAR:
-    case ALM_T_SYMBOL:
-    case ALM_T_BINARY:
-    case ALM_T_ARRAY:
-    case ALM_T_NULL:
-        return KIND_VIEW;
-    case ALM_T_NONE:
-    case ALM_TYPE_COUNT:
-        break;
-    }
-    ALM_UNREACHABLE("a type with values");
-}
+const uint8_t alm_type_forms[ALM_TYPE_COUNT] = {
+    [ALM_T_NULL] = ALM_FORM_VIEW,
+#define ALM_TYPE(id, name, width, null, form, ...) [ALM_T_##id] = ALM_FORM_##form,
+#include "type/type.def"
+#undef ALM_TYPE
+};
 
 #define F64_NULL_BITS UINT64_C(0x7FF8000000000000)
 #define F32_NULL_BITS UINT32_C(0x7FC00000)
@@ -195,41 +114,45 @@ static void hash_column(const alm_vec *v, size_t n, bool combine, uint64_t *hash
 {
     const void *x = v->data;
     const char *h = v->heap;
-    switch (kind_of(v)) {
-    case KIND_U8:
-    case KIND_I8:
+    switch (alm_vec_form(v)) {
+    case ALM_FORM_U8:
+    case ALM_FORM_I8:
         combine ? u8_more(x, h, n, hash) : u8_all(x, h, n, hash);
         return;
-    case KIND_U16:
-    case KIND_I16:
+    case ALM_FORM_U16:
+    case ALM_FORM_I16:
         combine ? u16_more(x, h, n, hash) : u16_all(x, h, n, hash);
         return;
-    case KIND_U32:
-    case KIND_I32:
+    case ALM_FORM_U32:
+    case ALM_FORM_I32:
         combine ? u32_more(x, h, n, hash) : u32_all(x, h, n, hash);
         return;
-    case KIND_I64:
+    case ALM_FORM_I64:
         combine ? u64_more(x, h, n, hash) : u64_all(x, h, n, hash);
         return;
-    case KIND_F32:
+    case ALM_FORM_F32:
         combine ? f32_more(x, h, n, hash) : f32_all(x, h, n, hash);
         return;
-    case KIND_F64:
+    case ALM_FORM_F64:
         combine ? f64_more(x, h, n, hash) : f64_all(x, h, n, hash);
         return;
-    case KIND_UUID:
-    case KIND_INTERVAL:
-    case KIND_I128:
+    case ALM_FORM_UUID:
+    case ALM_FORM_INTERVAL:
+    case ALM_FORM_I128:
         combine ? uuid_more(x, h, n, hash) : uuid_all(x, h, n, hash);
         return;
-    case KIND_I256:
-    case KIND_U256:
+    case ALM_FORM_I256:
+    case ALM_FORM_U256:
         combine ? i256_more(x, h, n, hash) : i256_all(x, h, n, hash);
         return;
-    case KIND_VIEW:
+    case ALM_FORM_VIEW:
         combine ? view_more(x, h, n, hash) : view_all(x, h, n, hash);
         return;
+    case ALM_FORM_NONE:
+    case ALM_FORM_SIZED:
+        break;
     }
+    ALM_UNREACHABLE("a form of values");
 }
 
 void alm_vec_hash(const alm_vec *v, size_t n, uint64_t *hash)
@@ -304,43 +227,47 @@ void alm_vec_match(const alm_vec *a, const uint32_t *ia, const alm_vec *b, const
                                              alm_vec_code(b, side_at(&right, k))));
         return;
     }
-    const kind of = kind_of(a);
-    ALM_DASSERT(of == kind_of(b));
+    const alm_value_form of = alm_vec_form(a);
+    ALM_DASSERT(of == alm_vec_form(b));
     switch (of) {
-    case KIND_U8:
-    case KIND_I8:
+    case ALM_FORM_U8:
+    case ALM_FORM_I8:
         match_8(&left, &right, n, match);
         return;
-    case KIND_U16:
-    case KIND_I16:
+    case ALM_FORM_U16:
+    case ALM_FORM_I16:
         match_16(&left, &right, n, match);
         return;
-    case KIND_U32:
-    case KIND_I32:
+    case ALM_FORM_U32:
+    case ALM_FORM_I32:
         match_32(&left, &right, n, match);
         return;
-    case KIND_I64:
+    case ALM_FORM_I64:
         match_64(&left, &right, n, match);
         return;
-    case KIND_F32:
+    case ALM_FORM_F32:
         match_f32(&left, &right, n, match);
         return;
-    case KIND_F64:
+    case ALM_FORM_F64:
         match_f64(&left, &right, n, match);
         return;
-    case KIND_UUID:
-    case KIND_INTERVAL:
-    case KIND_I128:
+    case ALM_FORM_UUID:
+    case ALM_FORM_INTERVAL:
+    case ALM_FORM_I128:
         match_128(&left, &right, n, match);
         return;
-    case KIND_I256:
-    case KIND_U256:
+    case ALM_FORM_I256:
+    case ALM_FORM_U256:
         match_256(&left, &right, n, match);
         return;
-    case KIND_VIEW:
+    case ALM_FORM_VIEW:
         match_view(&left, &right, n, match);
         return;
+    case ALM_FORM_NONE:
+    case ALM_FORM_SIZED:
+        break;
     }
+    ALM_UNREACHABLE("a form of values");
 }
 
 /* --------------------------------------------------------------- sort keys */
@@ -410,14 +337,17 @@ static void keys_symbol(const alm_vec *v, size_t n, uint64_t *keys)
         keys[i] = key_view(&views[alm_vec_code(v, i)], NULL);
 }
 
-static void sort_keys(const alm_vec *v, kind of, size_t n, uint64_t *keys)
+static void sort_keys(const alm_vec *v, alm_value_form of, size_t n, uint64_t *keys)
 {
     static void (*const all[])(const void *, const char *, size_t, uint64_t *) = {
-        [KIND_U8] = keys_u8,     [KIND_I8] = keys_i8,     [KIND_U16] = keys_u16,
-        [KIND_I16] = keys_i16,   [KIND_U32] = keys_u32,   [KIND_I32] = keys_i32,
-        [KIND_I64] = keys_i64,   [KIND_F32] = keys_f32,   [KIND_F64] = keys_f64,
-        [KIND_UUID] = keys_uuid, [KIND_VIEW] = keys_view, [KIND_INTERVAL] = keys_interval,
-        [KIND_I128] = keys_i128, [KIND_I256] = keys_i256, [KIND_U256] = keys_u256,
+        [ALM_FORM_U8] = keys_u8,     [ALM_FORM_I8] = keys_i8,
+        [ALM_FORM_U16] = keys_u16,   [ALM_FORM_I16] = keys_i16,
+        [ALM_FORM_U32] = keys_u32,   [ALM_FORM_I32] = keys_i32,
+        [ALM_FORM_I64] = keys_i64,   [ALM_FORM_F32] = keys_f32,
+        [ALM_FORM_F64] = keys_f64,   [ALM_FORM_UUID] = keys_uuid,
+        [ALM_FORM_VIEW] = keys_view, [ALM_FORM_INTERVAL] = keys_interval,
+        [ALM_FORM_I128] = keys_i128, [ALM_FORM_I256] = keys_i256,
+        [ALM_FORM_U256] = keys_u256,
     };
     if (v->dict != NULL)
         keys_symbol(v, n, keys);
@@ -426,15 +356,15 @@ static void sort_keys(const alm_vec *v, kind of, size_t n, uint64_t *keys)
 }
 
 /* Do different values have equal keys? */
-static bool has_ties(kind of)
+static bool has_ties(alm_value_form of)
 {
-    return of == KIND_VIEW || of == KIND_UUID || of == KIND_INTERVAL || of == KIND_I128 ||
-           of == KIND_I256 || of == KIND_U256;
+    return of == ALM_FORM_VIEW || of == ALM_FORM_UUID || of == ALM_FORM_INTERVAL ||
+           of == ALM_FORM_I128 || of == ALM_FORM_I256 || of == ALM_FORM_U256;
 }
 
 bool alm_vec_sort_keys(const alm_vec *v, size_t n, uint64_t *keys)
 {
-    const kind of = kind_of(v);
+    const alm_value_form of = alm_vec_form(v);
     if (n > 0)
         sort_keys(v, of, v->is_const ? 1 : n, keys);
     for (size_t i = 1; v->is_const && i < n; i++)
@@ -458,7 +388,7 @@ static int compare_text(const alm_vec *a, size_t i, const alm_vec *b, size_t j)
 
 static bool is_text(const alm_vec *v)
 {
-    return alm_type_is_text(v->type) || v->type.id == ALM_T_BINARY || v->type.id == ALM_T_NULL;
+    return alm_type_forms[v->type.id] == ALM_FORM_VIEW && v->type.id != ALM_T_ARRAY;
 }
 
 static int compare_u64(uint64_t a, uint64_t b)
@@ -467,17 +397,17 @@ static int compare_u64(uint64_t a, uint64_t b)
 }
 
 /* Two of 16 or 32 bytes whose keys are equal. */
-static int compare_wide(kind of, const void *a, const void *b)
+static int compare_wide(alm_value_form of, const void *a, const void *b)
 {
     const alm_uuid *p = a, *q = b;
-    if (of == KIND_I256)
+    if (of == ALM_FORM_I256)
         return alm_i256_cmp(*(const alm_i256 *)a, *(const alm_i256 *)b);
-    if (of == KIND_I128) /* the words of a number, the low one first */
+    if (of == ALM_FORM_I128) /* the words of a number, the low one first */
         return compare_u64(p->hi, q->hi);
-    if (of == KIND_INTERVAL)
+    if (of == ALM_FORM_INTERVAL)
         return compare_u64(key_signed((int64_t)p->lo), key_signed((int64_t)q->lo));
     const alm_i256 *x = a, *y = b;
-    const bool wide = of == KIND_U256;
+    const bool wide = of == ALM_FORM_U256;
     const bool null_a = wide ? alm_long256_is_null(*x) : alm_uuid_is_null(*p);
     const bool null_b = wide ? alm_long256_is_null(*y) : alm_uuid_is_null(*q);
     if (null_a || null_b)
@@ -490,7 +420,7 @@ int alm_vec_compare(const alm_vec *a, size_t i, const alm_vec *b, size_t j)
     if (is_text(a) && is_text(b))
         return compare_text(a, i, b, j);
     ALM_DASSERT(a->type.id == b->type.id);
-    const kind of = kind_of(a);
+    const alm_value_form of = alm_vec_form(a);
     const alm_vec one_a = {.type = a->type, .width = a->width, .data = a->data};
     const alm_vec one_b = {.type = b->type, .width = b->width, .data = b->data};
     alm_vec x = one_a, y = one_b;

@@ -16,6 +16,33 @@
 
 #include "type/vector.h"
 
+/* By type. */
+extern const uint8_t alm_type_forms[ALM_TYPE_COUNT];
+
+/* What the elements are: that of codes where there is a dictionary, and never SIZED. */
+static inline alm_value_form alm_vec_form(const alm_vec *v)
+{
+    if (v->dict != NULL)
+        return v->width == 1 ? ALM_FORM_U8 : v->width == 2 ? ALM_FORM_U16 : ALM_FORM_U32;
+    const alm_value_form form = (alm_value_form)alm_type_forms[v->type.id];
+    if (form != ALM_FORM_SIZED)
+        return form;
+    switch (v->width) {
+    case 1:
+        return ALM_FORM_I8;
+    case 2:
+        return ALM_FORM_I16;
+    case 4:
+        return ALM_FORM_I32;
+    case 8:
+        return ALM_FORM_I64;
+    case 16:
+        return ALM_FORM_I128;
+    default:
+        return ALM_FORM_I256;
+    }
+}
+
 /* hash[i] of element i, i < n. */
 void alm_vec_hash(const alm_vec *v, size_t n, uint64_t *hash);
 /* hash[i] = combination of hash[i] and element i: for the second and further key columns. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "exec/data/blend.h"
+#include "type/value.h"
 
 enum { RANK_MAX = 1 << 17 };
 
@@ -129,22 +130,22 @@ static sort_form form_of(const alm_vec *v, const alm_sort_order *o)
         return FORM_rank;
     if (alm_has_views(v->type))
         return FORM_text;
-    switch (v->type.id) {
-    case ALM_T_DOUBLE:
+    switch (alm_type_forms[v->type.id]) {
+    case ALM_FORM_F64:
         return FORM_double;
-    case ALM_T_FLOAT:
+    case ALM_FORM_F32:
         return FORM_float;
-    case ALM_T_INT:
+    case ALM_FORM_I32:
         return FORM_i32;
-    case ALM_T_SHORT:
+    case ALM_FORM_I16:
         return FORM_i16;
-    case ALM_T_BYTE:
+    case ALM_FORM_I8:
         return FORM_i8;
-    case ALM_T_BOOLEAN:
+    case ALM_FORM_U8:
         return FORM_bool;
-    case ALM_T_CHAR:
+    case ALM_FORM_U16:
         return FORM_u16;
-    case ALM_T_IPV4:
+    case ALM_FORM_U32:
         return FORM_u32;
     default:
         break;
@@ -206,12 +207,12 @@ static uint64_t wide_word(const alm_vec *v, uint32_t row, uint32_t place)
 {
     const uint32_t words = v->width / 8U;
     const uint64_t *x = (const uint64_t *)v->data + (v->is_const ? 0 : (size_t)row * words);
-    const uint8_t id = v->type.id;
-    if (id == ALM_T_INTERVAL)
+    const alm_value_form form = alm_vec_form(v);
+    if (form == ALM_FORM_INTERVAL)
         return x[place] ^ SIGN;
-    if (id == ALM_T_UUID) /* its first half first */
+    if (form == ALM_FORM_UUID) /* its first half first */
         return x[place];
-    const bool sign = place == 0 && alm_type_info_of(v->type)->cls != ALM_TC_OTHER;
+    const bool sign = place == 0 && form != ALM_FORM_U256;
     return x[words - 1 - place] ^ (sign ? SIGN : 0);
 }
 

@@ -164,76 +164,75 @@ static void number_stats(alm_type type, uint32_t width, const void *data, uint32
     drop_sum(out);
 }
 
+static void code_stats(uint32_t width, const void *data, uint32_t n, alm_part_block *out)
+{
+    if (width == 1)
+        stats_code8(data, n, out);
+    else if (width == 2)
+        stats_code16(data, n, out);
+    else
+        stats_code32(data, n, out);
+    drop_sum(out);
+}
+
 void alm_part_block_stats(alm_type type, uint32_t width, const void *data, uint32_t n,
                           alm_part_block *out)
 {
     out->flags = 0;
     out->min = out->max = out->sum = 0;
-    switch ((alm_type_id)type.id) {
-    case ALM_T_BOOLEAN:
+    switch (alm_type_info_of(type)->form) {
+    case ALM_FORM_U8:
         stats_i8(data, n, out);
         drop_sum(out);
         break;
-    case ALM_T_BYTE:
+    case ALM_FORM_I8:
         stats_i8(data, n, out);
         break;
-    case ALM_T_SHORT:
+    case ALM_FORM_I16:
         stats_i16(data, n, out);
         break;
-    case ALM_T_CHAR:
+    case ALM_FORM_U16:
         stats_code16(data, n, out);
         drop_sum(out);
         break;
-    case ALM_T_INT:
+    case ALM_FORM_I32:
         stats_i32(data, n, out);
         break;
-    case ALM_T_LONG:
-        stats_i64(data, n, out);
+    case ALM_FORM_I64:
+        if (alm_type_info_of(type)->cls == ALM_TC_INTEGER)
+            stats_i64(data, n, out);
+        else
+            minmax_i64(data, n, out);
         break;
-    case ALM_T_FLOAT:
+    case ALM_FORM_F32:
         stats_f32(data, n, out);
         break;
-    case ALM_T_DOUBLE:
+    case ALM_FORM_F64:
         stats_f64(data, n, out);
         break;
-    case ALM_T_SYMBOL:
-        if (width == 1)
-            stats_code8(data, n, out);
-        else if (width == 2)
-            stats_code16(data, n, out);
-        else
-            stats_code32(data, n, out);
-        drop_sum(out);
-        break;
-    case ALM_T_IPV4:
+    case ALM_FORM_U32:
         stats_code32(data, n, out);
         drop_sum(out);
         break;
-    case ALM_T_DATE:
-    case ALM_T_TIMESTAMP:
-    case ALM_T_TIMESTAMP_NS:
-        minmax_i64(data, n, out);
-        break;
-    case ALM_T_UUID:
-    case ALM_T_INTERVAL:
+    case ALM_FORM_UUID:
+    case ALM_FORM_INTERVAL:
         out->nulls = nulls_long2(data, n);
         break;
-    case ALM_T_LONG256:
+    case ALM_FORM_I128:
+    case ALM_FORM_I256:
+    case ALM_FORM_U256:
         out->nulls = nulls_any(type, width, data, n);
         break;
-    case ALM_T_GEOHASH:
-    case ALM_T_DECIMAL:
+    case ALM_FORM_SIZED:
         number_stats(type, width, data, n, out);
         break;
-    case ALM_T_STRING:
-    case ALM_T_VARCHAR:
-    case ALM_T_BINARY:
-    case ALM_T_ARRAY:
-        out->nulls = nulls_view(data, n);
+    case ALM_FORM_VIEW:
+        if (alm_type_info_of(type)->null == ALM_NULL_CODE)
+            code_stats(width, data, n, out);
+        else
+            out->nulls = nulls_view(data, n);
         break;
-    case ALM_T_NONE:
-    case ALM_T_NULL:
-    case ALM_TYPE_COUNT:
+    case ALM_FORM_NONE:
         ALM_ASSERT(false); /* never stored */
         break;
     }

@@ -1,0 +1,67 @@
+/*
+ * integer.c - BYTE, SHORT, INT, LONG: signed whole numbers of 1, 2, 4 and 8 bytes. The null of INT and LONG is their
+ * least number; BYTE and SHORT have none.
+ */
+#include "base/number.h"
+#include "type/ops.h"
+
+/* A whole number within [min, max]. */
+static alm_scan_result scan_integer(alm_str text, int64_t min, int64_t max, int64_t *out)
+{
+    int64_t value = 0;
+    const alm_scan_result got = alm_scan_of_number(alm_int64_parse(text, &value));
+    if (got != ALM_SCAN_OK)
+        return got;
+    if (value < min || value > max)
+        return ALM_SCAN_RANGE;
+    *out = value;
+    return ALM_SCAN_OK;
+}
+
+#define DEFINE_INTEGER(name, T, MIN, MAX)                                                          \
+    static alm_scan_result scan_##name(ALM_UNUSED alm_type type, alm_str text, void *out)          \
+    {                                                                                              \
+        int64_t number = 0;                                                                        \
+        const alm_scan_result got = scan_integer(text, MIN, MAX, &number);                         \
+        if (got == ALM_SCAN_OK)                                                                    \
+            *(T *)out = (T)number;                                                                 \
+        return got;                                                                                \
+    }
+DEFINE_INTEGER(byte, int8_t, INT8_MIN, INT8_MAX)
+DEFINE_INTEGER(short, int16_t, INT16_MIN, INT16_MAX)
+DEFINE_INTEGER(int, int32_t, -INT32_MAX,
+               INT32_MAX) /* the least number is the null: no text says it */
+DEFINE_INTEGER(long, int64_t, -INT64_MAX, INT64_MAX)
+
+#define DEFINE_FORMAT(name, T, IS_NULL, FORMAT)                                                    \
+    static size_t format_##name(ALM_UNUSED alm_type type, const void *at,                          \
+                                ALM_UNUSED alm_text_style style, char *out)                        \
+    {                                                                                              \
+        const T x = *(const T *)at;                                                                \
+        return (IS_NULL) ? 0 : FORMAT(x, out);                                                     \
+    }
+DEFINE_FORMAT(byte, int8_t, false, alm_int32_format)
+DEFINE_FORMAT(short, int16_t, false, alm_int32_format)
+DEFINE_FORMAT(int, int32_t, x == ALM_INT_NULL, alm_int32_format)
+DEFINE_FORMAT(long, int64_t, x == ALM_LONG_NULL, alm_int64_format)
+
+const alm_type_ops alm_type_ops_BYTE = {
+    .aliases = {"int1", "tinyint"},
+    .format = format_byte,
+    .scan = scan_byte,
+};
+const alm_type_ops alm_type_ops_SHORT = {
+    .aliases = {"int2", "smallint"},
+    .format = format_short,
+    .scan = scan_short,
+};
+const alm_type_ops alm_type_ops_INT = {
+    .aliases = {"integer", "int4"},
+    .format = format_int,
+    .scan = scan_int,
+};
+const alm_type_ops alm_type_ops_LONG = {
+    .aliases = {"bigint", "int8"},
+    .format = format_long,
+    .scan = scan_long,
+};

@@ -1,0 +1,79 @@
+/*
+ * long256.c - LONG256: an unsigned number of 32 bytes, least word first. Null: all words are the least LONG.
+ */
+#include "base/number.h"
+#include "type/int256.h"
+#include "type/ops.h"
+
+size_t alm_long256_format(alm_i256 x, char out[ALM_LONG256_TEXT_MAX])
+{
+    static const char hex[] = "0123456789abcdef";
+    int byte = 31;
+    while (byte > 0 && (x.w[byte / 8] >> (byte % 8 * 8) & 0xFF) == 0)
+        byte--;
+    size_t n = 0;
+    out[n++] = '0';
+    out[n++] = 'x';
+    for (; byte >= 0; byte--) {
+        const uint64_t b = x.w[byte / 8] >> (byte % 8 * 8) & 0xFF;
+        out[n++] = hex[b >> 4];
+        out[n++] = hex[b & 15];
+    }
+    return n;
+}
+
+bool alm_long256_parse(alm_str text, alm_i256 *out)
+{
+    if (text.len < 3 || text.len > ALM_LONG256_TEXT_MAX || text.ptr[0] != '0' ||
+        (text.ptr[1] | 0x20) != 'x')
+        return false;
+    alm_i256 x = {{0}};
+    for (size_t i = 2; i < text.len; i++) {
+        const int digit = alm_hex_digit(text.ptr[i]);
+        if (digit < 0)
+            return false;
+        (void)alm_u256_mul_add(&x, 16, (uint64_t)digit);
+    }
+    *out = x;
+    return true;
+}
+
+static size_t format_long256(ALM_UNUSED alm_type type, const void *at,
+                             ALM_UNUSED alm_text_style style, char *out)
+{
+    alm_i256 x;
+    memcpy(&x, at, sizeof x);
+    return alm_long256_is_null(x) ? 0 : alm_long256_format(x, out);
+}
+
+static alm_scan_result scan_long256(ALM_UNUSED alm_type type, alm_str text, void *out)
+{
+    alm_i256 x;
+    if (!alm_long256_parse(text, &x))
+        return ALM_SCAN_BAD;
+    memcpy(out, &x, sizeof x);
+    return ALM_SCAN_OK;
+}
+
+static alm_scan_result scan_stored(alm_type type, alm_str text, void *out)
+{
+    char prefixed[ALM_LONG256_TEXT_MAX];
+    if (text.ptr != NULL && text.len == 0) {
+        alm_value_set_null(type, out);
+        return ALM_SCAN_OK;
+    }
+    const alm_scan_result scanned = alm_value_scan(type, text, out);
+    if (scanned != ALM_SCAN_BAD || text.len > sizeof prefixed - 2)
+        return scanned;
+    prefixed[0] = '0';
+    prefixed[1] = 'x';
+    if (text.len > 0)
+        memcpy(prefixed + 2, text.ptr, text.len);
+    return scan_long256(type, (alm_str){prefixed, text.len + 2}, out);
+}
+
+const alm_type_ops alm_type_ops_LONG256 = {
+    .format = format_long256,
+    .scan = scan_long256,
+    .scan_stored = scan_stored,
+};

@@ -1,0 +1,52 @@
+/*
+ * ops.h - what a type does: one table of functions per type, in the file of the type (uuid.c, decimal.c ...). The row
+ * of type.def leads to it. Consumers ask the table once per column or per value, never by the number of the type.
+ *
+ * A NULL entry has the meaning that its comment gives. Values are at aligned addresses and as vectors hold them.
+ */
+#ifndef ALM_TYPE_OPS_H
+#define ALM_TYPE_OPS_H
+
+#include "base/number.h"
+#include "time/timestamp.h"
+#include "type/text.h"
+
+enum { ALM_TYPE_ALIASES_MAX = 6 };
+
+typedef struct alm_type_ops {
+    /* Spellings besides the name of the row: those of PostgreSQL that drivers write. */
+    const char *aliases[ALM_TYPE_ALIASES_MAX];
+    alm_time_unit unit; /* of the types of class TIME */
+
+    /* Text out, at most ALM_VALUE_TEXT_MAX bytes; 0: the value is null. NULL: the value is a view of its text. */
+    size_t (*format)(alm_type type, const void *at, alm_text_style style, char *out);
+    /* Text out of values without a bound of their length. NULL: as `format` does. */
+    alm_status (*append)(alm_ctx *cx, const alm_vec *v, size_t i, alm_text_style style,
+                         alm_buf *out, bool *is_null);
+    /* Text in: a text that is not null. NULL: `parse` reads it. */
+    alm_scan_result (*scan)(alm_type type, alm_str text, void *out);
+    /* Text in of what is stored: also the null that an empty text is. NULL: as `scan`. */
+    alm_scan_result (*scan_stored)(alm_type type, alm_str text, void *out);
+    /* Text in where the value needs memory, which is that of cx->arena; *good: is it a text of the type? */
+    alm_status (*parse)(alm_ctx *cx, int32_t pos, alm_type type, alm_str text, void *out,
+                        bool *good);
+    const char *bad_text; /* start of the error for a text of another form; NULL: the common one */
+} alm_type_ops;
+
+#define ALM_TYPE(id, ...) extern const alm_type_ops alm_type_ops_##id;
+#include "type/type.def"
+#undef ALM_TYPE
+extern const alm_type_ops alm_type_ops_NULL;
+
+/* Of what a time counts; microseconds for a type that is none. */
+static inline alm_time_unit alm_type_unit(alm_type t)
+{
+    const alm_type_info *info = alm_type_info_of(t);
+    return info->cls == ALM_TC_TIME ? info->ops->unit : ALM_TIME_US;
+}
+
+/* For the files of types. */
+alm_scan_result alm_scan_of_number(alm_num_parse got);
+alm_scan_result alm_scan_view(alm_type type, alm_str text, void *out); /* `scan` of views */
+
+#endif

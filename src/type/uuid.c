@@ -1,0 +1,84 @@
+/*
+ * uuid.c - UUID: 16 bytes as two unsigned numbers, the first half of the text first. Null: both are the least LONG.
+ */
+#include "base/number.h"
+#include "type/ops.h"
+
+void alm_uuid_to_bytes(alm_uuid uuid, uint8_t out[16])
+{
+    const uint64_t hi = __builtin_bswap64(uuid.hi), lo = __builtin_bswap64(uuid.lo);
+    memcpy(out, &hi, 8);
+    memcpy(out + 8, &lo, 8);
+}
+
+alm_uuid alm_uuid_from_bytes(const uint8_t bytes[16])
+{
+    alm_uuid uuid;
+    memcpy(&uuid.hi, bytes, 8);
+    memcpy(&uuid.lo, bytes + 8, 8);
+    return (alm_uuid){__builtin_bswap64(uuid.hi), __builtin_bswap64(uuid.lo)};
+}
+
+/* Where the two digits of each byte stand in the text. */
+static const uint8_t UUID_AT[16] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
+
+void alm_uuid_format(alm_uuid uuid, char out[ALM_UUID_TEXT])
+{
+    static const char hex[] = "0123456789abcdef";
+    uint8_t bytes[16];
+    alm_uuid_to_bytes(uuid, bytes);
+    out[8] = out[13] = out[18] = out[23] = '-';
+    for (size_t i = 0; i < 16; i++) {
+        out[UUID_AT[i]] = hex[bytes[i] >> 4];
+        out[UUID_AT[i] + 1] = hex[bytes[i] & 0xF];
+    }
+}
+
+bool alm_uuid_parse(alm_str text, alm_uuid *out)
+{
+    if (text.len != ALM_UUID_TEXT || text.ptr[8] != '-' || text.ptr[13] != '-' ||
+        text.ptr[18] != '-' || text.ptr[23] != '-')
+        return false;
+    uint8_t bytes[16];
+    uint32_t bad = 0;
+    for (size_t i = 0; i < 16; i++) {
+        const uint32_t high = (uint32_t)alm_hex_digit(text.ptr[UUID_AT[i]]);
+        const uint32_t low = (uint32_t)alm_hex_digit(text.ptr[UUID_AT[i] + 1]);
+        bad |= high | low;
+        bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    if (bad > 15)
+        return false;
+    *out = alm_uuid_from_bytes(bytes);
+    return true;
+}
+
+static size_t format_uuid(ALM_UNUSED alm_type type, const void *at, ALM_UNUSED alm_text_style style,
+                          char *out)
+{
+    alm_uuid uuid;
+    memcpy(&uuid, at, sizeof uuid);
+    if (alm_uuid_is_null(uuid))
+        return 0;
+    alm_uuid_format(uuid, out);
+    return ALM_UUID_TEXT;
+}
+
+static alm_scan_result scan_uuid(ALM_UNUSED alm_type type, alm_str text, void *out)
+{
+    return alm_uuid_parse(text, out) ? ALM_SCAN_OK : ALM_SCAN_BAD;
+}
+
+static alm_scan_result scan_stored(alm_type type, alm_str text, void *out)
+{
+    if (text.ptr == NULL || text.len > 0)
+        return alm_value_scan(type, text, out);
+    alm_value_set_null(type, out);
+    return ALM_SCAN_OK;
+}
+
+const alm_type_ops alm_type_ops_UUID = {
+    .format = format_uuid,
+    .scan = scan_uuid,
+    .scan_stored = scan_stored,
+};
