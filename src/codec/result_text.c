@@ -13,6 +13,7 @@
 #include "codec/json_text.h"
 #include "time/timestamp.h"
 #include "type/array.h"
+#include "type/ops.h"
 
 enum {
     CELL_MAX = 72,       /* longest text of a type of fixed width, quotes and comma included */
@@ -167,11 +168,7 @@ static void init_cell(cell_writer *w, alm_type type, const alm_result_options *o
     if (type.id == ALM_T_LONG && !json)
         w->quoted = false;
     if (w->write == put_time)
-        alm_time_writer_init(&w->time,
-                             type.id == ALM_T_DATE        ? ALM_TIME_MS
-                             : type.id == ALM_T_TIMESTAMP ? ALM_TIME_US
-                                                          : ALM_TIME_NS,
-                             ALM_TIME_ISO);
+        alm_time_writer_init(&w->time, alm_type_unit(type), ALM_TIME_ISO);
 }
 
 /* {"name": or ,"name": */

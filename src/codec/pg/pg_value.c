@@ -8,6 +8,7 @@
 #include "time/timestamp.h"
 #include "type/array.h"
 #include "type/decimal.h"
+#include "type/ops.h"
 #include "type/text.h"
 #include "type/text_list.h"
 
@@ -102,9 +103,7 @@ int32_t alm_pg_typmod(alm_type type)
 
 int64_t alm_pg_time(alm_type type, int64_t value)
 {
-    const alm_time_unit unit = type.id == ALM_T_DATE        ? ALM_TIME_MS
-                               : type.id == ALM_T_TIMESTAMP ? ALM_TIME_US
-                                                            : ALM_TIME_NS;
+    const alm_time_unit unit = alm_type_unit(type);
     int64_t us = 0;
     if (unit != ALM_TIME_NS && (value == INT64_MAX || value == ALM_TS_NULL + 1))
         return value < 0 ? INT64_MIN : INT64_MAX; /* what a cast makes of infinity */
@@ -364,9 +363,7 @@ static alm_status put_binary(alm_ctx *cx, alm_str bytes, bool binary, alm_buf *o
 static alm_str time_text(const struct alm_conf *conf, alm_type type, int64_t value, char *to)
 {
     const bool full = conf != NULL && conf->pg_timestamp_nanoseconds;
-    const alm_time_unit unit = type.id == ALM_T_DATE        ? ALM_TIME_MS
-                               : type.id == ALM_T_TIMESTAMP ? ALM_TIME_US
-                                                            : ALM_TIME_NS;
+    const alm_time_unit unit = alm_type_unit(type);
     size_t n = alm_time_format(value, unit, full ? ALM_TIME_PG_FULL : ALM_TIME_PG, to);
     if (conf != NULL && conf->pg_timestamp_zone) {
         (void)memcpy(to + n, "+00", 3);

@@ -11,6 +11,7 @@
 #include "time/calendar.h"
 #include "time/timestamp.h"
 #include "time/zone.h"
+#include "type/ops.h"
 
 enum { ALM_TIME_CHUNK = 512 }; /* rows taken at once where an argument must be brought into shape */
 
@@ -21,9 +22,7 @@ typedef struct alm_interval_value {
 
 static inline alm_time_unit alm_time_unit_of(alm_type type)
 {
-    return type.id == ALM_T_DATE           ? ALM_TIME_MS
-           : type.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
-                                           : ALM_TIME_US;
+    return alm_type_unit(type);
 }
 
 /* Text of a constant argument; ptr NULL: null, or a bind variable without a value. */

@@ -9,6 +9,7 @@
 #include "func/scalar/time.h"
 #include "func/value/by_row.h"
 #include "time/interval.h"
+#include "type/ops.h"
 
 /* ------------------------------------------------------------------ to_timezone, to_utc */
 
@@ -209,9 +210,7 @@ static alm_status in_text_bind(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint3
     (void)pos;
     (void)argc;
     (void)result;
-    const alm_time_unit unit = args[0].type.id == ALM_T_DATE           ? ALM_TIME_MS
-                               : args[0].type.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
-                                                                       : ALM_TIME_US;
+    const alm_time_unit unit = alm_type_unit(args[0].type);
     ALM_TRY(ALM_NEW(cx, cx->arena, &set));
     ALM_TRY(alm_interval_parse(cx, cx->arena, alm_time_const_text(&args[1]), unit, cx->now_ns,
                                args[1].pos, set));

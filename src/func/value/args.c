@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "time/timestamp.h"
 #include "type/decimal.h"
+#include "type/ops.h"
 #include "type/text.h"
 
 alm_status alm_arg_text(alm_ctx *cx, const alm_arg *arg, alm_str *out)
@@ -112,13 +113,6 @@ alm_status alm_arg_double(alm_ctx *cx, const alm_arg *arg, double *out)
     return alm_value_parse(cx, arg->pos, ALM_TY(DOUBLE), text, out);
 }
 
-static alm_time_unit unit_of(alm_type t)
-{
-    return t.id == ALM_T_DATE           ? ALM_TIME_MS
-           : t.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
-                                        : ALM_TIME_US;
-}
-
 /* A whole number into the width of `to`; false: it does not fit. */
 static bool store_long(int64_t x, alm_type to, void *out)
 {
@@ -163,7 +157,7 @@ static bool store_number(const alm_vec *v, alm_type to, void *out)
     double real;
     if (as_long(v, &whole)) {
         if (alm_type_info_of(v->type)->cls == ALM_TC_TIME && cls == ALM_TC_TIME)
-            whole = alm_time_rescale(whole, unit_of(v->type), unit_of(to));
+            whole = alm_time_rescale(whole, alm_type_unit(v->type), alm_type_unit(to));
         if (cls == ALM_TC_INTEGER || cls == ALM_TC_TIME || cls == ALM_TC_BOOL)
             return store_long(whole, to, out);
     }

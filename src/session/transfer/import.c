@@ -11,6 +11,7 @@
 #include "session/transfer/parquet_load.h"
 #include "session/transfer/transfer.h"
 #include "time/format.h"
+#include "type/ops.h"
 
 enum { SYMBOL_CAPACITY = 256 }; /* what CREATE TABLE declares when nothing is said */
 
@@ -194,20 +195,13 @@ static alm_status compile_patterns(alm_ctx *cx, alm_import *im)
     return ALM_OK;
 }
 
-static alm_time_unit ticks_of(alm_type type)
-{
-    return type.id == ALM_T_DATE        ? ALM_TIME_MS
-           : type.id == ALM_T_TIMESTAMP ? ALM_TIME_US
-                                        : ALM_TIME_NS;
-}
-
 /* Numbers of another unit would be times of 1970, or of no year: a word about them. The designated timestamp refuses what is
  * beyond its years, so the load would end there: in words that help; a look goes on by the unit that is meant. */
 static alm_status look_at_numbers(alm_ctx *cx, alm_import *im, alm_csv_column *col, bool designated,
                                   alm_epoch *unit)
 {
     const char *text = NULL;
-    const alm_time_unit ticks = ticks_of(col->type);
+    const alm_time_unit ticks = alm_type_unit(col->type);
     const alm_epoch guess = alm_epoch_guess(col->least, col->greatest);
     const bool as_days =
         guess == ALM_EPOCH_DAYS && col->unit == ALM_EPOCH_NONE && im->parquet == NULL;

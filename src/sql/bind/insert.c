@@ -12,6 +12,7 @@
 #include "sql/plan/access.h"
 #include "time/timestamp.h"
 #include "type/decimal.h"
+#include "type/ops.h"
 #include "type/text.h"
 
 typedef struct insert_map { /* value i goes to table column target[i] */
@@ -114,13 +115,6 @@ static alm_status cell_expr(alm_planner *p, const alm_ast *ast, const alm_column
     return ALM_OK;
 }
 
-static alm_time_unit unit_of(alm_type t)
-{
-    return t.id == ALM_T_DATE           ? ALM_TIME_MS
-           : t.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
-                                        : ALM_TIME_US;
-}
-
 /* *done is false where the general way must decide. */
 static alm_status cell_string(alm_planner *p, const alm_ast *ast, const alm_column *col, void *at,
                               bool *done)
@@ -132,7 +126,7 @@ static alm_status cell_string(alm_planner *p, const alm_ast *ast, const alm_colu
         *done = true;
     } else if (alm_type_info_of(col->type)->cls == ALM_TC_TIME) {
         int64_t ticks = 0;
-        if (!alm_time_read(ast->text, unit_of(col->type), &ticks))
+        if (!alm_time_read(ast->text, alm_type_unit(col->type), &ticks))
             return alm_fail(
                 p->cx, ALM_E_TIME, ast->pos, "inconvertible value: `%.*s` [STRING -> %s]",
                 (int)ALM_MIN(ast->text.len, 200), ast->text.ptr, alm_type_name(col->type));

@@ -11,19 +11,13 @@
 #include "sql/bind/bind.h"
 #include "sql/plan/walk.h"
 #include "time/interval.h"
+#include "type/ops.h"
 
 #define TIME_MIN (ALM_TS_NULL + 1)
 
 static bool is_time(alm_type t)
 {
     return alm_type_info_of(t)->cls == ALM_TC_TIME;
-}
-
-static alm_time_unit unit_of(alm_type t)
-{
-    return t.id == ALM_T_DATE           ? ALM_TIME_MS
-           : t.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
-                                        : ALM_TIME_US;
 }
 
 /* What a constant says; *is false: it is no time, or null. */
@@ -36,7 +30,7 @@ static alm_status instant_of(alm_planner *p, const alm_expr *e, bool *is, alm_in
         return ALM_OK;
     if (is_time(e->type)) {
         *is = alm_expr_int(e, &ticks);
-        *out = alm_instant_of(ticks, unit_of(e->type));
+        *out = alm_instant_of(ticks, alm_type_unit(e->type));
         return ALM_OK;
     }
     if (!alm_type_is_text(e->type))
@@ -54,7 +48,7 @@ alm_status alm_bind_exact_time(alm_planner *p, alm_expr *e, alm_type to, bool *i
     *out = e;
     *exact = false;
     ALM_TRY(instant_of(p, e, is, &at));
-    if (!*is || alm_instant_place(&at, unit_of(to), &ticks, exact) != 0 || !*exact)
+    if (!*is || alm_instant_place(&at, alm_type_unit(to), &ticks, exact) != 0 || !*exact)
         return ALM_OK;
     ALM_TRY(alm_expr_bits(p->cx, to, (uint64_t)ticks, e->pos, out));
     (*out)->stable_only = e->stable_only;
@@ -85,7 +79,7 @@ static alm_status compare_with(alm_planner *p, const char *op, int32_t pos, alm_
     ALM_TRY(instant_of(p, c, &is, &at));
     if (!is)
         return ALM_OK;
-    const int32_t place = alm_instant_place(&at, unit_of(x->type), &floor, &exact);
+    const int32_t place = alm_instant_place(&at, alm_type_unit(x->type), &floor, &exact);
     if (exact)
         return ALM_OK;
     ALM_TRY(beside_neighbour(p, op, pos, x, place, floor, out));
@@ -125,8 +119,8 @@ alm_status alm_bind_time_range(alm_planner *p, const alm_expr *x, const alm_expr
         a = b;
         b = swap;
     }
-    const int32_t from = alm_instant_place(&a, unit_of(x->type), &out->lo, &exact_a);
-    const int32_t to = alm_instant_place(&b, unit_of(x->type), &out->hi, &exact_b);
+    const int32_t from = alm_instant_place(&a, alm_type_unit(x->type), &out->lo, &exact_a);
+    const int32_t to = alm_instant_place(&b, alm_type_unit(x->type), &out->hi, &exact_b);
     *is = true;
     if (from > 0 || to < 0)
         *out = (alm_time_range){1, 0};

@@ -4,6 +4,7 @@
 #include "time/timestamp.h"
 #include "type/decimal.h"
 #include "type/geohash.h"
+#include "type/ops.h"
 
 static alm_status integer(alm_planner *p, alm_str text, int32_t pos, bool is_long, alm_expr **out)
 {
@@ -237,13 +238,6 @@ alm_status alm_bind_param(alm_planner *p, const alm_ast *ast, alm_expr **out)
     return ALM_OK;
 }
 
-static alm_time_unit unit_of(alm_type t)
-{
-    return t.id == ALM_T_DATE           ? ALM_TIME_MS
-           : t.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
-                                        : ALM_TIME_US;
-}
-
 alm_status alm_bind_time(alm_planner *p, alm_expr *e, alm_type to, bool equality, alm_expr **out)
 {
     bool is_text = false;
@@ -258,7 +252,7 @@ alm_status alm_bind_time(alm_planner *p, alm_expr *e, alm_type to, bool equality
         return ALM_OK;
     }
     int64_t ticks = 0;
-    if (alm_time_read(text, unit_of(to), &ticks))
+    if (alm_time_read(text, alm_type_unit(to), &ticks))
         return alm_expr_bits(p->cx, to, (uint64_t)ticks, e->pos, out);
     if (equality && memchr(text.ptr, ';', text.len) != NULL)
         return alm_fail(p->cx, ALM_E_TIME, e->pos,

@@ -5,6 +5,7 @@
 #include "sql/bind/bind.h"
 #include "time/interval.h"
 #include "time/timestamp.h"
+#include "type/ops.h"
 #include "type/text.h"
 
 static bool is_time(alm_type t)
@@ -212,13 +213,6 @@ static alm_status ranges_test(alm_planner *p, alm_expr *ts, const alm_time_range
     return alm_expr_call(p, "or", pos, sides, 2, out);
 }
 
-static alm_time_unit unit_of(alm_type t)
-{
-    return t.id == ALM_T_DATE           ? ALM_TIME_MS
-           : t.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
-                                        : ALM_TIME_US;
-}
-
 /* What a text of digits means behind IN: all of the day 20231114, or one moment. */
 static bool digits_range(alm_str s, alm_time_unit unit, alm_time_range *out)
 {
@@ -242,13 +236,13 @@ static alm_status in_interval(alm_planner *p, alm_expr *ts, alm_expr *text, int3
     alm_str s = {0};
     alm_time_range range;
     ALM_TRY(alm_expr_string(p->cx, text, &is_text, &s));
-    if (digits_range(s, unit_of(ts->type), &range))
+    if (digits_range(s, alm_type_unit(ts->type), &range))
         return range_test(p, ts, &range, pos, out);
     if (memchr(s.ptr, '$', s.len) != NULL)
         alm_use_once(p); /* $now, $today ... */
     alm_time_ranges set = {0};
-    ALM_TRY(alm_interval_parse(p->cx, p->cx->arena, s, unit_of(ts->type), p->cx->now_ns, text->pos,
-                               &set));
+    ALM_TRY(alm_interval_parse(p->cx, p->cx->arena, s, alm_type_unit(ts->type), p->cx->now_ns,
+                               text->pos, &set));
     if (set.n <= RANGES_AS_COMPARISONS)
         return ranges_test(p, ts, set.items, set.n, pos, out);
     alm_expr *args[2] = {ts, text};

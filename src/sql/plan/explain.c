@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "sql/plan/expr.h"
 #include "time/timestamp.h"
+#include "type/ops.h"
 
 typedef struct printer {
     alm_ctx *cx;
@@ -30,9 +31,7 @@ static alm_status put_expr(printer *pr, const alm_expr *e, const alm_plan *left,
 static alm_status put_time(printer *pr, int64_t ticks, alm_type type)
 {
     char text[ALM_TIME_TEXT_MAX];
-    const alm_time_unit unit = type.id == ALM_T_DATE           ? ALM_TIME_MS
-                               : type.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
-                                                               : ALM_TIME_US;
+    const alm_time_unit unit = alm_type_unit(type);
     const size_t n = alm_time_format(ticks, unit, ALM_TIME_ISO, text);
     return alm_buf_append(pr->cx, &pr->buf, text, n);
 }

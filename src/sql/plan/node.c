@@ -1,5 +1,6 @@
 /* node.c - makes plan nodes: result columns, designated timestamp, order (bind/bind.h). */
 #include "sql/plan/node.h"
+#include "type/ops.h"
 
 alm_status alm_enter(alm_planner *p, int32_t pos)
 {
@@ -343,9 +344,7 @@ alm_status alm_plan_cast(alm_planner *p, alm_plan **plan, const alm_type *types,
 
 static int64_t ticks_in_second(alm_type t)
 {
-    return alm_time_second(t.id == ALM_T_DATE           ? ALM_TIME_MS
-                           : t.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
-                                                        : ALM_TIME_US);
+    return alm_time_second(alm_type_unit(t));
 }
 
 /* Numbers that are equal where the times are: neither unit holds all times of the other. */
