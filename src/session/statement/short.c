@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "session/statement/statement.h"
+#include "sql/node/ops.h"
 
 /*
  * Rows below which a query takes less than about a millisecond: scans, filters and aggregates spend
@@ -13,12 +14,6 @@
 static const double SHORT_ROWS = 200000, OTHER_WEIGHT = 10, EARLY_WEIGHT = 0.2;
 static const double FEW_ROWS = 1000; /* of what cannot yield: it has an effect */
 enum { EARLY_FILTERS_MAX = 2 };
-
-static bool is_plain(alm_plan_op op)
-{
-    return op == ALM_P_SCAN || op == ALM_P_FILTER || op == ALM_P_PROJECT || op == ALM_P_LIMIT ||
-           op == ALM_P_GROUP || op == ALM_P_SAMPLE;
-}
 
 /* A number, a time or a symbol beside a constant. */
 static bool compares(const alm_expr *e)
@@ -62,7 +57,7 @@ static double weighted_rows(const alm_plan *plan, double weight)
         plan->child[0]->scan.n_filters == 0 && plan->latest.n_keys == 1 &&
         plan->latest.keys[0]->type.id == ALM_T_SYMBOL)
         return plan->est_rows * OTHER_WEIGHT;
-    if (!is_plain(plan->op))
+    if (!alm_node_is(plan, ALM_NODE_FAST))
         weight = OTHER_WEIGHT;
     double rows = plan->n_children == 0 ? plan->est_rows * weight : 0;
     for (uint32_t i = 0; i < plan->n_children; i++)
@@ -79,52 +74,18 @@ typedef struct reckoning {
 
 enum { RECKONING_STEPS_MAX = 1000 };
 
-static double most_rows(reckoning *r, const alm_plan *plan);
-
-static double most_of_join(reckoning *r, const alm_plan *plan)
-{
-    const double a = most_rows(r, plan->child[0]), b = most_rows(r, plan->child[1]);
-    const uint8_t kind = plan->join.kind;
-    if (kind == ALM_JOIN_ASOF || kind == ALM_JOIN_LT || kind == ALM_JOIN_SPLICE)
-        return a + b;
-    const bool half = kind == 'S' || kind == 'A';
-    if (!half || plan->join.n_keys == 0 || plan->join.n_residual > 0)
-        r->pairs += a * b; /* keys may all be the same */
-    return half ? a : ALM_MAX(a * b, a + b);
-}
-
-static double most_of_children(reckoning *r, const alm_plan *plan)
-{
-    double rows = 0;
-    for (uint32_t i = 0; i < plan->n_children; i++)
-        rows += most_rows(r, plan->child[i]);
-    return plan->n_children > 0 ? rows : plan->est_rows;
-}
-
-/* The most rows that a node can make: unlike est_rows, which says what is likely. */
+/* The most rows that a node can make: unlike est_rows, which is what is likely. */
 static double most_rows(reckoning *r, const alm_plan *plan)
 {
-    const alm_plan_op op = plan->op;
-    if (r->steps++ > RECKONING_STEPS_MAX || (op == ALM_P_SAMPLE && plan->sample.fill != NULL))
-        return r->pairs =
-                   INFINITY; /* between two rows are as many buckets as the clock has moments */
-    if (op == ALM_P_SHARED)
+    const alm_node_ops *ops = alm_node_ops_of(plan->op);
+    double rows[2] = {plan->n_children == 0 ? plan->est_rows : 0, 0};
+    if (r->steps++ > RECKONING_STEPS_MAX)
+        return r->pairs = INFINITY;
+    if (plan->op == ALM_P_SHARED)
         return most_rows(r, plan->shared.of->child[0]);
-    if (op == ALM_P_JOIN)
-        return most_of_join(r, plan);
-    if (op == ALM_P_WINDOW_JOIN) {
-        const double left = most_rows(r, plan->child[0]);
-        r->pairs += left * most_rows(r, plan->child[1]); /* a window may hold all of them */
-        return left;
-    }
-    const double rows = most_of_children(r, plan);
-    if (op == ALM_P_HORIZON)
-        return rows * plan->horizon.n_offsets;
-    if (op == ALM_P_GROUP && plan->group.n_keys == 0)
-        return 1;
-    if (op == ALM_P_LIMIT && plan->limit.lo >= 0 && plan->limit.hi >= 0)
-        return ALM_MIN(rows, (double)plan->limit.hi);
-    return rows;
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        rows[i] = most_rows(r, plan->child[i]);
+    return ops->most_rows != NULL ? ops->most_rows(plan, rows, &r->pairs) : rows[0] + rows[1];
 }
 
 /* Rows that are made between others count, as all that a statement reads may be few. */

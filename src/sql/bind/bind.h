@@ -12,8 +12,8 @@
 #ifndef ALM_SQL_BIND_H
 #define ALM_SQL_BIND_H
 
+#include "sql/plan/make.h"
 #include "sql/plan/name_set.h"
-#include "sql/plan/node.h"
 
 /* ------------------------------------------------------------------- names */
 
@@ -188,8 +188,6 @@ ALM_NODISCARD alm_status alm_bind_row(alm_scope *sc, const alm_ast *ast, alm_exp
 /* IS [NOT] NULL of a row */
 ALM_NODISCARD alm_status alm_bind_row_is_null(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_row_in(alm_scope *sc, const alm_ast *ast, alm_expr **out);
-ALM_NODISCARD alm_status alm_bind_is_null(alm_planner *p, alm_expr *e, bool negated, int32_t pos,
-                                          alm_expr **out);
 /* call.c */
 ALM_NODISCARD alm_status alm_bind_call(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* case.c */
@@ -244,8 +242,6 @@ ALM_NODISCARD alm_status alm_bind_in_subquery(alm_scope *sc, const alm_ast *ast,
 /* The answer of x IN (query) with the query joined to the plan as it is now. */
 ALM_NODISCARD alm_status alm_join_in(alm_scope *sc, const alm_late *late, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_quantified(alm_scope *sc, const alm_ast *ast, alm_expr **out);
-/* outer.c: does the plan still use columns of the query around it? */
-bool alm_plan_is_dependent(alm_plan *plan);
 /* correlate.c: a query over columns of the scope around it, made independent of it.
  * open: outer columns of level 1 become ALM_COL_DEP, others come one level nearer; was there any?
  * Then either of:
@@ -282,9 +278,6 @@ ALM_NODISCARD alm_status alm_constant_exists(alm_scope *sc, const alm_ast *ast, 
 /* A query in the scope's environment that may name the scope's columns. */
 ALM_NODISCARD alm_status alm_bind_dependent(alm_scope *sc, const alm_select *sel, alm_plan **out,
                                             bool *correlated);
-/* LIMIT lo, hi for each value of the n columns from n0 on, in the order rows come. */
-ALM_NODISCARD alm_status alm_plan_limit_per(alm_planner *p, alm_plan **plan, uint32_t n0,
-                                            uint32_t n, int64_t lo, int64_t hi);
 /* A statement that is described: parameters have no values yet, nothing may be computed of them. */
 bool alm_describing(const alm_planner *p);
 /* Expression without columns, folded to a constant; `what` names the place in the error. */

@@ -188,7 +188,7 @@ alm_status alm_bind_coalesce(alm_scope *sc, const alm_ast *ast, alm_expr **out)
             if (alm_expr_unknown(value))
                 ALM_TRY(alm_expr_bool(p->cx, true, value->pos, &args[n]));
             else
-                ALM_TRY(alm_bind_is_null(p, value, true, value->pos, &args[n]));
+                ALM_TRY(alm_expr_null_test(p, value, true, value->pos, &args[n]));
             ALM_TRY(alm_expr_again(p->cx, value));
             n++;
         }

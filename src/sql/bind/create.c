@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "sql/bind/bind.h"
 #include "sql/bind/table.h"
+#include "sql/node/range.h"
 #include "sql/opt/opt.h"
 #include "sql/parse/parse.h"
 #include "sql/plan/access.h"
@@ -231,7 +232,7 @@ static alm_status columns_from_select(alm_planner *p, const alm_stmt *stmt, alm_
     c->ts_col = plan->ts_col; /* unless TIMESTAMP(x) says another */
     ALM_TRY(alm_plan_cast(p, &plan, types, ALM_CAST_EXPLICIT));
     memset(all, 1, plan->n_cols * sizeof *all);
-    ALM_TRY(alm_plan_check_range(p, plan, all));
+    ALM_TRY(alm_range_below(p, plan, all));
     ALM_TRY(alm_plan_finite_times(p, -1, &plan));
     ALM_TRY(alm_optimise(p, &plan));
     c->source = plan;

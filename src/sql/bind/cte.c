@@ -10,7 +10,9 @@
  *             step's types follow from them, it is bound until they stand still.
  */
 #include "sql/bind/bind.h"
-#include "sql/plan/walk.h"
+#include "sql/node/copy.h"
+#include "sql/node/ops.h"
+#include "sql/node/walk.h"
 
 enum { TYPE_ROUNDS = 8 };
 
@@ -34,9 +36,7 @@ static bool is_cheap(const alm_plan *plan)
     for (uint32_t i = 0; i < plan->n_children; i++)
         if (!is_cheap(plan->child[i]))
             return false;
-    return plan->op == ALM_P_SCAN || plan->op == ALM_P_FILTER || plan->op == ALM_P_PROJECT ||
-           plan->op == ALM_P_LIMIT || plan->op == ALM_P_VALUES || plan->op == ALM_P_WORKING ||
-           plan->op == ALM_P_SHARED || plan->op == ALM_P_SOURCE;
+    return alm_node_is(plan, ALM_NODE_CHEAP);
 }
 
 static alm_status keep_rows(alm_planner *p, const alm_cte *cte, alm_plan *plan, alm_plan **out)

@@ -495,7 +495,7 @@ static alm_status dispatch(alm_scope *sc, const alm_ast *ast, alm_expr **out)
             return alm_bind_row_is_null(sc, ast, out);
         ALM_TRY(alm_bind_expr(sc, ast->arg[0], &e));
         ALM_TRY(alm_param_infer(p, &e, ALM_TY(STRING)));
-        return alm_bind_is_null(p, e, ast->negated, ast->pos, out);
+        return alm_expr_null_test(p, e, ast->negated, ast->pos, out);
     }
     case ALM_AST_SUBQUERY:
         return alm_bind_scalar_subquery(sc, ast, out);

@@ -7,6 +7,7 @@
  *             be used outside aggregates.
  */
 #include "sql/bind/bind.h"
+#include "sql/node/copy.h"
 
 /* More keys than these are found by their hashes. */
 enum { FEW_KEYS = 16 };

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "sql/bind/bind.h"
+#include "sql/node/range.h"
 #include "sql/opt/opt.h"
 #include "sql/plan/access.h"
 #include "time/timestamp.h"
@@ -412,7 +413,7 @@ static alm_status insert_select(alm_planner *p, const alm_stmt *stmt, insert_map
                 alm_type_name(e->type), alm_type_name(col->type), plan->cols[i].name, col->name);
         exprs[map->target[i]] = cast;
     }
-    ALM_TRY(alm_plan_check_range(p, plan, numbers));
+    ALM_TRY(alm_range_below(p, plan, numbers));
     ALM_TRY(alm_plan_finite_times(p, designated_at, &plan));
     for (uint32_t c = 0; c < table->n_cols; c++) {
         names[c] = table->cols[c].name;

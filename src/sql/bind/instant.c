@@ -9,7 +9,7 @@
  *             around (alm_expr_not).
  */
 #include "sql/bind/bind.h"
-#include "sql/plan/walk.h"
+#include "sql/node/walk.h"
 #include "time/interval.h"
 #include "type/ops.h"
 

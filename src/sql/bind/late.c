@@ -7,7 +7,7 @@
  *             Nodes are stacked level by level; they only add columns, so that values stay where they are.
  */
 #include "sql/bind/bind.h"
-#include "sql/plan/walk.h"
+#include "sql/node/walk.h"
 
 typedef struct level_seek {
     const alm_scope *sc;

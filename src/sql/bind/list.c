@@ -163,7 +163,7 @@ static alm_status any_of_list(alm_scope *sc, const alm_ast *ast, const char *op,
     const bool equal = strcmp(op, "=") == 0;
     if (equal && args[0]->type.id == ALM_T_ARRAY) {
         ALM_TRY(alm_expr_call(p, "array_position", ast->pos, args, 2, out));
-        return alm_bind_is_null(p, *out, true, ast->pos, out);
+        return alm_expr_null_test(p, *out, true, ast->pos, out);
     }
     if (alm_type_is_text(args[0]->type) && args[0]->kind == ALM_X_CONST &&
         !alm_expr_is_null(args[0]))

@@ -1,9 +1,9 @@
 /*
  * outer.c - columns of the query around a subquery, as they stand in its plan before it is made
- * independent (correlate.c): opening them, and asking whether there are any.
+ * independent (correlate.c).
  */
 #include "sql/bind/bind.h"
-#include "sql/plan/walk.h"
+#include "sql/node/walk.h"
 
 /* ------------------------------------------------------------------ expressions of a tree */
 
@@ -46,27 +46,4 @@ alm_status alm_bind_dependent(alm_scope *sc, const alm_select *sel, alm_plan **o
     *correlated = false;
     ALM_TRY(alm_bind_query(sc->p, &names, sel, out));
     return sc->p->outer_refs == before ? ALM_OK : alm_correlate_open(sc->p, *out, correlated);
-}
-
-static alm_status seek_dep(void *arg, alm_expr **e)
-{
-    *(bool *)arg |= alm_expr_has_mark(*e, ALM_COL_DEP);
-    return ALM_OK;
-}
-
-/* Rows of a recursion that is made independent follow from the query around it. */
-static bool reads_carried(const alm_plan *plan)
-{
-    if (plan->op == ALM_P_WORKING)
-        return plan->working.carried != NULL;
-    for (uint32_t i = 0; i < plan->n_children; i++)
-        if (reads_carried(plan->child[i]))
-            return true;
-    return false;
-}
-
-bool alm_plan_is_dependent(alm_plan *plan)
-{
-    bool found = false;
-    return alm_plan_each_expr(plan, seek_dep, &found) == ALM_OK && (found || reads_carried(plan));
 }

@@ -1,5 +1,6 @@
 /* plan_select.c - a query to its plan: binding, optimising. */
 #include "sql/bind/bind.h"
+#include "sql/node/ops.h"
 #include "sql/opt/opt.h"
 
 /* A parameter nobody gave a type is a text; one that stands nowhere has no type. */
@@ -34,8 +35,9 @@ static alm_status name_functions(alm_planner *p, alm_plan **plan)
 }
 
 /* Column `col` of a bound plan, down to the column of a table or view that it is, if it is one. */
-static void find_table_col(const alm_plan *plan, uint32_t col, alm_plan_col *out)
+static void find_table_col(alm_plan *plan, uint32_t col, alm_plan_col *out)
 {
+    alm_node_groups groups;
     for (;;) {
         if (plan->view != NULL) {
             out->table_id = plan->view->id;
@@ -43,7 +45,7 @@ static void find_table_col(const alm_plan *plan, uint32_t col, alm_plan_col *out
             return;
         }
         const alm_expr *e = NULL;
-        const alm_plan *from = plan->n_children > 0 ? plan->child[0] : NULL;
+        alm_plan *from = plan->n_children > 0 ? plan->child[0] : NULL;
         switch ((int)plan->op) {
         case ALM_P_SCAN:
             if (plan->scan.cols[col] == ALM_SCAN_ROW)
@@ -51,10 +53,6 @@ static void find_table_col(const alm_plan *plan, uint32_t col, alm_plan_col *out
             out->table_id = plan->scan.table->id;
             out->table_col = plan->scan.cols[col] + 1;
             return;
-        case ALM_P_FILTER:
-        case ALM_P_SORT:
-        case ALM_P_LIMIT:
-        case ALM_P_LATEST:
         case ALM_P_MATERIALISE:
         case ALM_P_BARRIER:
             break;
@@ -65,30 +63,22 @@ static void find_table_col(const alm_plan *plan, uint32_t col, alm_plan_col *out
         case ALM_P_PROJECT:
             e = plan->project.expr[col];
             break;
-        case ALM_P_GROUP:
-            if (col >= plan->group.n_keys)
-                return;
-            e = plan->group.keys[col];
-            break;
-        case ALM_P_SAMPLE: /* the bucket is computed */
-            if (col == 0 || col > plan->sample.n_keys)
-                return;
-            e = plan->sample.keys[col - 1];
-            break;
         case ALM_P_JOIN:
             if (col >= from->n_cols) {
                 col -= from->n_cols;
                 from = plan->child[1];
             }
             break;
-        case ALM_P_WINDOW:
-        case ALM_P_HORIZON:
-        case ALM_P_WINDOW_JOIN: /* what they add is computed */
-            if (col >= from->n_cols)
-                return;
-            break;
         default:
-            return;
+            if (alm_node_is(plan, ALM_NODE_SAME_ROWS))
+                break;
+            if (alm_node_is(plan, ALM_NODE_LEFT_FIRST) && col < from->n_cols)
+                break; /* what it adds is computed */
+            if (!alm_node_groups_of(plan, &groups) || col < groups.first ||
+                col >= groups.first + groups.n_keys)
+                return;
+            e = groups.keys[col - groups.first];
+            break;
         }
         if (e != NULL && e->kind != ALM_X_COL)
             return;
@@ -97,7 +87,7 @@ static void find_table_col(const alm_plan *plan, uint32_t col, alm_plan_col *out
     }
 }
 
-static alm_status find_table_cols(alm_ctx *cx, const alm_plan *plan, alm_plan_col **out)
+static alm_status find_table_cols(alm_ctx *cx, alm_plan *plan, alm_plan_col **out)
 {
     ALM_TRY(ALM_NEWN(cx, cx->arena, plan->n_cols + 1, out));
     for (uint32_t i = 0; i < plan->n_cols; i++)

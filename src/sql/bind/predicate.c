@@ -159,7 +159,7 @@ alm_status alm_bind_compare(alm_scope *sc, const char *op, int32_t pos, alm_expr
         return alm_open_test(sc->p, ALM_OPEN_COMPARE, op, pos, (alm_expr *[]){a, b}, 2, out);
     if (equality && (alm_expr_is_null(a) || alm_expr_is_null(b)) && !alm_expr_unknown(a) &&
         !alm_expr_unknown(b))
-        return alm_bind_is_null(sc->p, alm_expr_is_null(b) ? a : b, op[0] != '=', pos, out);
+        return alm_expr_null_test(sc->p, alm_expr_is_null(b) ? a : b, op[0] != '=', pos, out);
     if (is_not_in(sc, op, a, b)) {
         ALM_TRY(in_interval(sc->p, a, b, pos, out));
         return alm_expr_call(sc->p, "not", pos, out, 1, out);
@@ -174,13 +174,6 @@ alm_status alm_bind_compare(alm_scope *sc, const char *op, int32_t pos, alm_expr
     alm_expr *args[2] = {a, b};
     ALM_TRY(alm_widen_ints(sc->p, args, 2));
     return alm_expr_compare(sc->p, op, pos, args, out);
-}
-
-alm_status alm_bind_is_null(alm_planner *p, alm_expr *e, bool negated, int32_t pos, alm_expr **out)
-{
-    if (e->type.id == ALM_T_NULL)
-        return alm_expr_bool(p->cx, !negated, pos, out);
-    return alm_expr_call(p, negated ? "is not null" : "is null", pos, &e, 1, out);
 }
 
 /* ------------------------------------------------------------------ intervals */

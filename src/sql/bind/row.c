@@ -111,7 +111,7 @@ alm_status alm_bind_row_is_null(alm_scope *sc, const alm_ast *ast, alm_expr **ou
         alm_expr *test = NULL;
         ALM_TRY(alm_bind_expr(sc, row->arg[i], &test));
         ALM_TRY(alm_param_infer(p, &test, ALM_TY(STRING)));
-        ALM_TRY(alm_bind_is_null(p, test, ast->negated, ast->pos, &test));
+        ALM_TRY(alm_expr_null_test(p, test, ast->negated, ast->pos, &test));
         if (i == 0)
             *out = test;
         else

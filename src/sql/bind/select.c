@@ -2,6 +2,7 @@
  * select.c - one SELECT: binds its clauses and stacks the plan nodes (bind.h, Stages).
  */
 #include "sql/bind/bind.h"
+#include "sql/node/decorrelate.h"
 
 /* -------------------------------------------------------------------- LATEST ON */
 

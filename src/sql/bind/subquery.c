@@ -8,7 +8,7 @@
  *             values with a mark that is null where there is none.
  */
 #include "sql/bind/bind.h"
-#include "sql/plan/walk.h"
+#include "sql/node/walk.h"
 
 static alm_status bind_inner(alm_scope *sc, const alm_select *sel, int32_t pos, bool one_col,
                              alm_plan **out, bool *correlated)
@@ -155,7 +155,7 @@ static alm_status mark_join(alm_scope *sc, int32_t pos, bool negated, alm_plan *
     ALM_TRY(join_by(p, ALM_JOIN_LEFT, pos, sc->plan, inner, by, &sc->plan));
     ALM_TRY(alm_note_dependent(sc, n_left, sc->plan, &by->left));
     ALM_TRY(alm_expr_col(p->cx, sc->plan->n_cols - 1, ALM_TY(INT), pos, out));
-    return alm_bind_is_null(p, *out, !negated, pos, out);
+    return alm_expr_null_test(p, *out, !negated, pos, out);
 }
 
 /* EXISTS over a query that uses outer columns. */
@@ -347,7 +347,7 @@ static alm_status any_extreme(alm_scope *sc, const alm_ast *ast, alm_str op, alm
     ALM_TRY(alm_bind_expr(sc, ast->arg[0], &x));
     ALM_TRY(alm_bind_scalar_subquery(sc, &query, &bound));
     *left = x;
-    ALM_TRY(alm_bind_is_null(sc->p, bound, false, ast->pos, empty));
+    ALM_TRY(alm_expr_null_test(sc->p, bound, false, ast->pos, empty));
     const char *text = NULL;
     ALM_TRY(alm_arena_zstr(sc->p->cx, sc->p->cx->arena, op, &text));
     return alm_bind_compare(sc, text, ast->pos, x, bound, out);
@@ -464,7 +464,7 @@ static alm_status all_of(alm_scope *sc, const alm_ast *ast, alm_expr *any, alm_e
     ALM_TRY(alm_expr_call(p, "not", ast->pos, &any, 1, out));
     if (alm_str_eq(ast->text, ALM_STR("=")) || alm_expr_unknown(x))
         return ALM_OK;
-    ALM_TRY(alm_bind_is_null(p, x, true, ast->pos, &either[0]));
+    ALM_TRY(alm_expr_null_test(p, x, true, ast->pos, &either[0]));
     ALM_TRY(alm_expr_call(p, "or", ast->pos, either, 2, &known));
     return alm_expr_and(p, *out, known, out);
 }

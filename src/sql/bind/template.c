@@ -14,8 +14,10 @@
  * Null rule   A null has rules of its own in comparisons; they are met when the test is bound.
  */
 #include "sql/bind/bind.h"
+#include "sql/node/copy.h"
+#include "sql/node/ops.h"
+#include "sql/node/walk.h"
 #include "sql/opt/opt.h"
-#include "sql/plan/walk.h"
 
 static const alm_fn TESTS[] = {
     [ALM_OPEN_COMPARE] = {.name = "open comparison", .kind = ALM_FN_SCALAR},
@@ -66,12 +68,6 @@ alm_status alm_open_test(alm_planner *p, alm_open_kind kind, const char *op, int
 
 /* --------------------------------------------------------------------- templates */
 
-static bool may_be_open(alm_plan_op op)
-{
-    return op == ALM_P_SCAN || op == ALM_P_FILTER || op == ALM_P_PROJECT || op == ALM_P_LIMIT ||
-           op == ALM_P_SORT || op == ALM_P_GROUP || op == ALM_P_SAMPLE || op == ALM_P_LATEST;
-}
-
 /* Is every test a part of a conjunction or alternative? Parameters stand in tests alone. */
 static bool is_condition(const alm_expr *e)
 {
@@ -112,7 +108,7 @@ static void conditions_of(alm_plan *plan, alm_expr ****list, uint32_t **n)
 static bool is_complete(alm_plan *plan)
 {
     bool found = false;
-    if (!may_be_open(plan->op) || (plan->op == ALM_P_SCAN && alm_plan_updates(plan)))
+    if (!alm_node_is(plan, ALM_NODE_OPEN) || (plan->op == ALM_P_SCAN && alm_plan_updates(plan)))
         return false;
     if (is_conditional(plan)) {
         alm_expr ***list = NULL;

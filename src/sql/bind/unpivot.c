@@ -87,7 +87,7 @@ static alm_status leave_nulls_out(alm_planner *p, int32_t pos, alm_plan **plan)
     alm_expr *value = NULL, *test = NULL;
     const uint32_t at = (*plan)->n_cols - 1;
     ALM_TRY(alm_expr_col(p->cx, at, (*plan)->cols[at].type, pos, &value));
-    ALM_TRY(alm_bind_is_null(p, value, true, pos, &test));
+    ALM_TRY(alm_expr_null_test(p, value, true, pos, &test));
     ALM_TRY(alm_exprs_add(p->cx, &tests, test));
     return alm_plan_filter(p, plan, &tests);
 }

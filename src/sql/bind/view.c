@@ -12,10 +12,11 @@
  */
 #include "sql/bind/bind.h"
 #include "sql/bind/table.h"
+#include "sql/node/ops.h"
+#include "sql/node/walk.h"
 #include "sql/opt/opt.h"
 #include "sql/parse/parse.h"
 #include "sql/plan/access.h"
-#include "sql/plan/walk.h"
 #include "time/timestamp.h"
 #include "time/zone.h"
 
@@ -164,22 +165,11 @@ typedef struct base_count {
     bool kept; /* something that may keep rows, or find them again and again */
 } base_count;
 
-static bool is_plain(alm_plan_op op)
-{
-    static const alm_plan_op ops[] = {ALM_P_SCAN,    ALM_P_SOURCE, ALM_P_VALUES,      ALM_P_FILTER,
-                                      ALM_P_PROJECT, ALM_P_GROUP,  ALM_P_SAMPLE,      ALM_P_SORT,
-                                      ALM_P_SETOP,   ALM_P_JOIN,   ALM_P_WINDOW_JOIN, ALM_P_LATEST};
-    for (size_t i = 0; i < ALM_COUNT(ops); i++)
-        if (ops[i] == op)
-            return true;
-    return false;
-}
-
 static void count_base(const alm_plan *plan, base_count *c)
 {
     if (plan->op == ALM_P_SCAN && plan->scan.table->id == c->base_id)
         c->n++;
-    c->kept |= !is_plain(plan->op);
+    c->kept |= !alm_node_is(plan, ALM_NODE_REFRESHABLE);
     for (uint32_t i = 0; i < plan->n_children; i++)
         count_base(plan->child[i], c);
 }
@@ -206,10 +196,9 @@ static bool follows_rows(const alm_plan *plan, uint32_t col, uint64_t base_id)
         return plan->join.kind != ALM_JOIN_RIGHT && plan->join.kind != ALM_JOIN_FULL &&
                plan->join.kind != ALM_JOIN_SPLICE && col < plan->child[0]->n_cols &&
                follows_rows(plan->child[0], col, base_id);
-    case ALM_P_WINDOW_JOIN:
-        return col < plan->child[0]->n_cols && follows_rows(plan->child[0], col, base_id);
     default:
-        return false;
+        return alm_node_is(plan, ALM_NODE_ONE_LEFT_ROW) && col < plan->child[0]->n_cols &&
+               follows_rows(plan->child[0], col, base_id);
     }
 }
 

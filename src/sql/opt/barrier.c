@@ -44,16 +44,8 @@ static alm_status is_leakproof(void *arg, alm_expr **e)
 /* Of the node itself, without its children. */
 static alm_status tells_nothing(alm_plan *plan, bool *out)
 {
-    *out = plan->op != ALM_P_WINDOW_JOIN && plan->op != ALM_P_HORIZON && plan->op != ALM_P_RECURSE;
-    ALM_TRY(alm_plan_exprs(plan, is_leakproof, out));
-    if (plan->op == ALM_P_JOIN) {
-        for (uint32_t i = 0; i < plan->join.n_keys; i++)
-            *out &= alm_expr_leakproof(plan->join.left_keys[i]) &&
-                    alm_expr_leakproof(plan->join.right_keys[i]);
-        for (uint32_t i = 0; i < plan->join.n_residual; i++)
-            *out &= alm_expr_leakproof(plan->join.residual[i]);
-    }
-    return ALM_OK;
+    *out = !alm_node_is(plan, ALM_NODE_MAY_LEAK);
+    return alm_plan_own_exprs(plan, is_leakproof, out);
 }
 
 /* safe: nothing between this node and the next barrier above, or the top, could leak. What could and stands above a barrier

@@ -142,12 +142,10 @@ static alm_status keys_as_codes(alm_planner *p, alm_plan **slot, alm_expr **keys
 
 static alm_status visit_group(alm_planner *p, alm_plan **slot)
 {
-    alm_plan *plan = *slot;
-    if (plan->op == ALM_P_GROUP)
-        return keys_as_codes(p, slot, plan->group.keys, plan->group.n_keys, 0);
-    if (plan->op == ALM_P_SAMPLE)
-        return keys_as_codes(p, slot, plan->sample.keys, plan->sample.n_keys, 1);
-    return ALM_OK;
+    alm_node_groups groups;
+    if (!alm_node_groups_of(*slot, &groups) || groups.n_keys == 0)
+        return ALM_OK;
+    return keys_as_codes(p, slot, groups.keys, groups.n_keys, groups.first);
 }
 
 /* ----------------------------------------------------------------------------------------------- conditions */

@@ -65,9 +65,9 @@ static double rows_of(const alm_plan *plan)
             rows *= selectivity(NULL, plan->filter.conjunct[i]);
         return rows;
     }
-    if (plan->op == ALM_P_GROUP)
-        return plan->group.n_keys == 0 ? 1 : child / 10;
-    if (plan->op == ALM_P_SAMPLE || plan->op == ALM_P_LATEST)
+    if (plan->op == ALM_P_GROUP && plan->group.n_keys == 0)
+        return 1;
+    if (alm_node_is(plan, ALM_NODE_REDUCES))
         return child / 10;
     if (plan->op == ALM_P_VALUES)
         return plan->values.n_rows;

@@ -1,5 +1,7 @@
 /* opt.c - runs the rules of opt.def and numbers the nodes. */
 #include "sql/opt/opt.h"
+#include "sql/node/check.h"
+#include "sql/node/prune.h"
 #include "sql/plan/access.h"
 
 typedef struct rule {

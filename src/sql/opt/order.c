@@ -5,31 +5,6 @@
  */
 #include "sql/opt/opt.h"
 
-/* Can the rows of the node be made to come the other way round? Does it, when `turn` is set. */
-static bool reverse(alm_plan *plan, bool turn)
-{
-    bool can = false;
-    if (plan->op == ALM_P_SCAN) {
-        can = plan->scan.table->ts_col >= 0 && !alm_plan_updates(plan);
-        if (turn && can)
-            plan->scan.backward = !plan->scan.backward;
-    } else if (plan->op == ALM_P_FILTER || plan->op == ALM_P_PROJECT) {
-        for (uint32_t i = 0; plan->op == ALM_P_PROJECT && i < plan->n_cols; i++)
-            if (alm_expr_volatile(plan->project.expr[i]))
-                return false;
-        can = reverse(plan->child[0], turn);
-    } else if (plan->op == ALM_P_SAMPLE) {
-        can = alm_sample_turns(&plan->sample);
-        if (turn && can)
-            plan->sample.backward = !plan->sample.backward;
-    }
-    if (turn && can)
-        plan->order = plan->order == ALM_ORDER_ASC    ? ALM_ORDER_DESC
-                      : plan->order == ALM_ORDER_DESC ? ALM_ORDER_ASC
-                                                      : ALM_ORDER_NONE;
-    return can;
-}
-
 static void drop_sort(alm_plan **slot)
 {
     alm_plan *sort = *slot, *child = sort->child[0];
@@ -39,17 +14,9 @@ static void drop_sort(alm_plan **slot)
     const bool ordered = child->order != ALM_ORDER_NONE;
     if (sort->sort.n_keys != 1 || !ordered || sort->ts_col < 0)
         return;
-    if (child->order != want && (!reverse(child, false) || !reverse(child, true)))
+    if (child->order != want && (!alm_plan_reverse(child, false) || !alm_plan_reverse(child, true)))
         return;
     *slot = child;
-}
-
-static bool order_matters(const alm_agg_call *aggs, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if ((aggs[i].fn->flags & ALM_FN_ROW_ORDER) != 0)
-            return true;
-    return false;
 }
 
 static void mark_windows(alm_plan *plan)
@@ -80,46 +47,10 @@ static void visit(alm_plan **slot, bool needed)
         drop_sort(slot);
         return;
     }
-    switch (plan->op) {
-    case ALM_P_SCAN:
-        plan->scan.unordered = !needed && !alm_plan_updates(plan);
-        break;
-    case ALM_P_GROUP:
-        below[0] =
-            plan->group.n_aggs == 0 ? needed : order_matters(plan->group.aggs, plan->group.n_aggs);
-        break;
-    case ALM_P_SAMPLE:
-    case ALM_P_LATEST:
-    case ALM_P_WINDOW:
-    case ALM_P_HORIZON:
-    case ALM_P_LIMIT:
-        below[0] = true;
-        break;
-    case ALM_P_JOIN: {
-        const uint8_t k = plan->join.kind;
-        const bool asof = k == ALM_JOIN_ASOF || k == ALM_JOIN_LT || k == ALM_JOIN_SPLICE;
-        plan->join.unordered = !needed;
-        below[0] = asof || needed;
-        below[1] = asof || (needed && k != 'S' && k != 'A');
-        break;
-    }
-    case ALM_P_WINDOW_JOIN:
-        below[0] = below[1] = true;
-        break;
-    case ALM_P_SOURCE:
-    case ALM_P_SHARED:
-    case ALM_P_MATERIALISE:
-    case ALM_P_BARRIER:
-    case ALM_P_RECURSE:
-    case ALM_P_WORKING:
-    case ALM_P_VALUES:
-    case ALM_P_FILTER:
-    case ALM_P_PROJECT:
-    case ALM_P_SETOP:
-    case ALM_P_SORT:
-    case ALM_PLAN_OP_COUNT:
-        break;
-    }
+    const alm_node_ops *ops = alm_node_ops_of(plan->op);
+    below[0] |= (ops->flags & ALM_NODE_ORDERED_INPUT) != 0;
+    if (ops->order != NULL)
+        ops->order(plan, needed, below);
     for (uint32_t i = 0; i < plan->n_children; i++)
         visit(&plan->child[i], below[i]);
     if (plan->op == ALM_P_WINDOW)

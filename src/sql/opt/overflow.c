@@ -11,6 +11,7 @@
  * Reach       The arguments, and what they are made of in the projections below: as long as rows go up as they are,
  *             through joins, set operations and the keys of groups too.
  */
+#include "sql/node/range.h"
 #include "sql/opt/opt.h"
 
 static alm_status widen(alm_planner *p, alm_agg_call *agg, alm_expr *e)
@@ -202,131 +203,11 @@ static alm_status widen_below(alm_planner *p, alm_plan *child, alm_agg_call *agg
 
 /* ------------------------------------------------------------------- refused */
 
-/* Columns that aggregates read. */
-static bool note(void *arg, const alm_expr *col)
-{
-    bool *used = arg;
-    used[col->col] = true;
-    return true;
-}
-
-static alm_status check_below(alm_planner *p, alm_plan *plan, const bool *used);
-
-static alm_status check_project(alm_planner *p, alm_plan *plan, const bool *used)
-{
-    bool *below = NULL;
-    alm_expr **exprs = NULL;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->child[0]->n_cols + 1, &below));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &exprs));
-    for (uint32_t i = 0; i < plan->n_cols; i++) {
-        exprs[i] = plan->project.expr[i];
-        if (!used[i])
-            continue;
-        ALM_TRY(alm_expr_check_range(p, NULL, &exprs[i]));
-        (void)alm_expr_each_col(exprs[i], note, below);
-    }
-    plan->project.expr = exprs;
-    return check_below(p, plan->child[0], below);
-}
-
-/* A key of which one group is left (its aggregates are checked for themselves). */
-static alm_status check_keys(alm_planner *p, alm_plan *plan, alm_expr **keys, uint32_t n,
-                             const bool *used)
-{
-    bool *below = NULL;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->child[0]->n_cols + 1, &below));
-    for (uint32_t i = 0; i < n; i++) {
-        if (!used[i])
-            continue;
-        ALM_TRY(alm_expr_check_range(p, NULL, &keys[i]));
-        (void)alm_expr_each_col(keys[i], note, below);
-    }
-    return check_below(p, plan->child[0], below);
-}
-
-/* Columns of the child, and what functions such as lag take from other rows (aggregates are checked for themselves). */
-static alm_status check_calls(alm_planner *p, alm_plan *plan, const bool *used)
-{
-    const uint32_t n = plan->child[0]->n_cols;
-    bool *below = NULL;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &below));
-    memcpy(below, used, n * sizeof *below);
-    for (uint32_t i = 0; i < plan->window.n_calls; i++) {
-        alm_window_call *call = &plan->window.calls[i];
-        if (!used[n + i] || call->fn == NULL || call->fn->kind == ALM_FN_AGGREGATE)
-            continue;
-        for (uint32_t k = 0; k < call->n_args; k++) {
-            ALM_TRY(alm_expr_check_range(p, NULL, &call->args[k]));
-            (void)alm_expr_each_col(call->args[k], note, below);
-        }
-    }
-    return check_below(p, plan->child[0], below);
-}
-
-/* What those who share a query read of it: once for each column, however often it is shared. */
-static alm_status check_shared(alm_planner *p, alm_plan *plan, const bool *used)
-{
-    alm_plan *of = plan->shared.of;
-    bool *below = NULL, more = false;
-    if (of->materialise.checked == NULL)
-        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, of->n_cols + 1, &of->materialise.checked));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, of->n_cols + 1, &below));
-    for (uint32_t i = 0; i < plan->n_cols; i++) {
-        const uint32_t col = plan->shared.cols[i];
-        below[col] = used[i] && !of->materialise.checked[col];
-        more |= below[col];
-        of->materialise.checked[col] |= used[i];
-    }
-    return more ? check_below(p, of->child[0], below) : ALM_OK;
-}
-
-/* What stands in the columns `used` of the rows of `plan` must not have been lost. */
-static alm_status check_below(alm_planner *p, alm_plan *plan, const bool *used)
-{
-    switch ((int)plan->op) {
-    case ALM_P_FILTER:
-    case ALM_P_SORT:
-    case ALM_P_LIMIT:
-    case ALM_P_LATEST:
-    case ALM_P_HORIZON:     /* columns of the child, and others of its own */
-    case ALM_P_WINDOW_JOIN: /* the same, of the left child */
-        return check_below(p, plan->child[0], used);
-    case ALM_P_WINDOW:
-        return check_calls(p, plan, used);
-    case ALM_P_JOIN:
-        if (plan->join.kind != 'S' && plan->join.kind != 'A')
-            ALM_TRY(check_below(p, plan->child[1], used + plan->child[0]->n_cols));
-        return check_below(p, plan->child[0], used);
-    case ALM_P_RECURSE: /* whose step reads itself by a WORKING, which is a leaf */
-        ALM_TRY(check_below(p, plan->child[1], used));
-        return check_below(p, plan->child[0], used);
-    case ALM_P_SHARED:
-        return check_shared(p, plan, used);
-    case ALM_P_SETOP:
-        if (plan->setop.kind == ALM_SETOP_UNION_ALL)
-            ALM_TRY(check_below(p, plan->child[1], used));
-        return check_below(p, plan->child[0], used);
-    case ALM_P_PROJECT:
-        return check_project(p, plan, used);
-    case ALM_P_GROUP:
-        return check_keys(p, plan, plan->group.keys, plan->group.n_keys, used);
-    case ALM_P_SAMPLE: /* behind the time of the bucket */
-        return check_keys(p, plan, plan->sample.keys, plan->sample.n_keys, used + 1);
-    default:
-        return ALM_OK;
-    }
-}
-
-alm_status alm_plan_check_range(alm_planner *p, alm_plan *plan, const bool *used)
-{
-    return check_below(p, plan, used);
-}
-
 /* The right rows of a WINDOW JOIN are behind the left ones for its aggregates. */
 static alm_status check_inputs(alm_planner *p, const alm_plan *plan, const bool *used)
 {
     for (uint32_t i = 0; i < plan->n_children; i++) {
-        ALM_TRY(check_below(p, plan->child[i], used));
+        ALM_TRY(alm_range_below(p, plan->child[i], used));
         used += plan->child[i]->n_cols;
     }
     return ALM_OK;
@@ -337,7 +218,7 @@ static alm_status check_aggs(alm_planner *p, alm_plan *plan, alm_agg_call *aggs,
 {
     bool *used = NULL;
     uint32_t n_cols = 0;
-    alm_plan *child = plan->op != ALM_P_WINDOW_JOIN ? plan->child[0] : NULL;
+    alm_plan *child = plan->n_children == 1 ? plan->child[0] : NULL;
     if (n == 0)
         return ALM_OK;
     for (uint32_t i = 0; child != NULL && i < n; i++) {
@@ -362,7 +243,7 @@ static alm_status check_aggs(alm_planner *p, alm_plan *plan, alm_agg_call *aggs,
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_cols + 1, &used));
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < aggs[i].n_args; k++)
-            (void)alm_expr_each_col(aggs[i].args[k], note, used);
+            (void)alm_expr_each_col(aggs[i].args[k], alm_range_note, used);
     return check_inputs(p, plan, used);
 }
 
@@ -419,20 +300,12 @@ static alm_status check_windows(alm_planner *p, alm_plan **slot)
 static alm_status visit(alm_planner *p, alm_plan **slot)
 {
     alm_plan *plan = *slot;
-    switch ((int)plan->op) {
-    case ALM_P_GROUP:
-        return check_aggs(p, plan, plan->group.aggs, plan->group.n_aggs, plan->group.keys,
-                          plan->group.n_keys);
-    case ALM_P_SAMPLE:
-        return check_aggs(p, plan, plan->sample.aggs, plan->sample.n_aggs, plan->sample.keys,
-                          plan->sample.n_keys);
-    case ALM_P_WINDOW_JOIN:
-        return check_aggs(p, plan, plan->winjoin.aggs, plan->winjoin.n_aggs, NULL, 0);
-    case ALM_P_WINDOW:
+    alm_node_groups groups;
+    if (plan->op == ALM_P_WINDOW)
         return check_windows(p, slot);
-    default:
+    if (!alm_node_groups_of(plan, &groups))
         return ALM_OK;
-    }
+    return check_aggs(p, plan, groups.aggs, groups.n_aggs, groups.keys, groups.n_keys);
 }
 
 alm_status alm_rule_overflow(alm_planner *p, alm_plan **plan)

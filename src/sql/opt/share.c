@@ -3,6 +3,7 @@
  * where it is used: with one use there is nothing to share, and huge results that little work makes are
  * made again rather than kept.
  */
+#include "sql/node/copy.h"
 #include "sql/opt/opt.h"
 
 /* More rows than this are not kept where the query only passes them on. */
@@ -33,7 +34,7 @@ static double rows_of(const alm_plan *plan)
         return (double)plan->scan.table->row_count;
     if (plan->op == ALM_P_SHARED)
         return plan->shared.of->est_rows; /* known by then: chains of them must not multiply */
-    if (plan->op == ALM_P_GROUP || plan->op == ALM_P_SAMPLE || plan->op == ALM_P_LATEST)
+    if (alm_node_is(plan, ALM_NODE_REDUCES))
         return a / 100;
     if (plan->op == ALM_P_LIMIT && plan->limit.lo >= 0 && plan->limit.hi != INT64_MAX)
         return ALM_MIN(a, (double)plan->limit.hi);
@@ -45,8 +46,7 @@ static double rows_of(const alm_plan *plan)
 /* Does anything below have to see all its rows first? Then doing it twice is dear. */
 static bool is_heavy(const alm_plan *plan)
 {
-    if (plan->op == ALM_P_GROUP || plan->op == ALM_P_SAMPLE || plan->op == ALM_P_RECURSE ||
-        plan->op == ALM_P_LATEST)
+    if (alm_node_is(plan, ALM_NODE_HEAVY))
         return true;
     for (uint32_t i = 0; i < plan->n_children; i++)
         if (is_heavy(plan->child[i]))

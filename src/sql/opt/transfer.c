@@ -56,8 +56,7 @@ static bool passes_rows(const alm_plan *plan)
     if (plan->op == ALM_P_JOIN)
         return plan->join.kind != ALM_JOIN_RIGHT && plan->join.kind != ALM_JOIN_FULL &&
                plan->join.kind != ALM_JOIN_SPLICE;
-    return plan->op == ALM_P_SORT || plan->op == ALM_P_LIMIT || plan->op == ALM_P_LATEST ||
-           plan->op == ALM_P_WINDOW || plan->op == ALM_P_WINDOW_JOIN || plan->op == ALM_P_HORIZON;
+    return alm_node_is(plan, ALM_NODE_SAME_ROWS | ALM_NODE_LEFT_FIRST);
 }
 
 /* All that is known of column `col` of a plan; *scan: where it comes from, if that is plain. */

@@ -394,3 +394,11 @@ alm_status alm_expr_not(alm_planner *p, alm_expr *e, int32_t pos, alm_expr **out
     }
     return alm_expr_call(p, "not", pos, &e, 1, out);
 }
+
+alm_status alm_expr_null_test(alm_planner *p, alm_expr *e, bool negated, int32_t pos,
+                              alm_expr **out)
+{
+    if (e->type.id == ALM_T_NULL)
+        return alm_expr_bool(p->cx, !negated, pos, out);
+    return alm_expr_call(p, negated ? "is not null" : "is null", pos, &e, 1, out);
+}

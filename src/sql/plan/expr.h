@@ -139,6 +139,10 @@ ALM_NODISCARD alm_status alm_expr_and(alm_planner *p, alm_expr *a, alm_expr *b, 
 /* NOT as WHERE has it: comparisons turn around (null > 5 and its opposite are both false). */
 ALM_NODISCARD alm_status alm_expr_not(alm_planner *p, alm_expr *e, int32_t pos, alm_expr **out);
 
+/* IS [NOT] NULL. */
+ALM_NODISCARD alm_status alm_expr_null_test(alm_planner *p, alm_expr *e, bool negated, int32_t pos,
+                                            alm_expr **out);
+
 /* ----------------------------------------------------------------- shape */
 
 /*

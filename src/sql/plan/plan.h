@@ -93,7 +93,7 @@ typedef struct alm_window_call {
 } alm_window_call;
 
 typedef enum alm_plan_op {
-#define ALM_OP(id, name, doc) ALM_P_##id,
+#define ALM_OP(id, node, name, doc) ALM_P_##id,
 #include "sql/plan/op.def"
 #undef ALM_OP
     ALM_PLAN_OP_COUNT
@@ -349,7 +349,7 @@ struct alm_plan {
             const alm_plan *of;
             const struct alm_exprs
                 *carried; /* columns of the query around the recursion it is to get
-                                                (bind/correlate_recursion.c); NULL: none */
+                                                (node/recurse.c); NULL: none */
         } working;
         struct { /* LATEST: last row per key by ts_col of the child; result = child columns, in
                     timestamp order. Child is a SCAN wherever possible */

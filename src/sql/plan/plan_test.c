@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "sql/node/check.h"
 #include "sql/opt/opt.h"
 #include "sql/plan/fixture_for_test.h"
 

@@ -9,9 +9,9 @@
  */
 #include <inttypes.h>
 
-#include "sql/plan/expr.h"
+#include "sql/node/explain.h"
 
-typedef struct writer {
+struct alm_explain_json {
     alm_ctx *cx;
     alm_buf buf;
     const alm_explain_figures *figures;
@@ -19,14 +19,14 @@ typedef struct writer {
     size_t n_nodes;
     uint32_t level; /* two levels of blanks for each node, as PostgreSQL writes it */
     bool first;     /* no member of the object yet */
-} writer;
+};
 
-static alm_status put(writer *w, const char *text)
+static alm_status put(alm_explain_json *w, const char *text)
 {
     return alm_buf_text(w->cx, &w->buf, text);
 }
 
-static alm_status new_line(writer *w)
+static alm_status new_line(alm_explain_json *w)
 {
     ALM_TRY(put(w, "\n"));
     for (uint32_t i = 0; i < w->level; i++)
@@ -34,7 +34,7 @@ static alm_status new_line(writer *w)
     return ALM_OK;
 }
 
-static alm_status put_string(writer *w, const char *text)
+static alm_status put_string(alm_explain_json *w, const char *text)
 {
     ALM_TRY(put(w, "\""));
     for (const char *at = text; *at != '\0'; at++) {
@@ -50,7 +50,7 @@ static alm_status put_string(writer *w, const char *text)
 }
 
 /* "name": of the object in hand. */
-static alm_status member(writer *w, const char *name)
+static alm_status member(alm_explain_json *w, const char *name)
 {
     if (!w->first)
         ALM_TRY(put(w, ","));
@@ -60,19 +60,19 @@ static alm_status member(writer *w, const char *name)
     return put(w, ": ");
 }
 
-static alm_status put_text(writer *w, const char *name, const char *value)
+alm_status alm_explain_json_text(alm_explain_json *w, const char *name, const char *value)
 {
     ALM_TRY(member(w, name));
     return put_string(w, value);
 }
 
-static alm_status put_bool(writer *w, const char *name, bool value)
+static alm_status put_bool(alm_explain_json *w, const char *name, bool value)
 {
     ALM_TRY(member(w, name));
     return put(w, value ? "true" : "false");
 }
 
-static alm_status put_int(writer *w, const char *name, int64_t value)
+static alm_status put_int(alm_explain_json *w, const char *name, int64_t value)
 {
     ALM_TRY(member(w, name));
     return alm_buf_printf(w->cx, &w->buf, "%" PRId64, value);
@@ -81,7 +81,7 @@ static alm_status put_int(writer *w, const char *name, int64_t value)
 /* ------------------------------------------------------------------------- columns */
 
 /* What column col of the plan is: followed to the table that it comes from. */
-static alm_status origin(writer *w, const alm_plan *plan, uint32_t col, const char **out)
+static alm_status origin(alm_explain_json *w, const alm_plan *plan, uint32_t col, const char **out)
 {
     for (;;) {
         const alm_plan *child = plan->n_children > 0 ? plan->child[0] : NULL;
@@ -91,12 +91,6 @@ static alm_status origin(writer *w, const alm_plan *plan, uint32_t col, const ch
                 break;
             return alm_arena_printf(w->cx, w->cx->arena, out, "%s.%s", plan->scan.table->name,
                                     plan->scan.table->cols[plan->scan.cols[col]].name);
-        case ALM_P_FILTER:
-        case ALM_P_SORT:
-        case ALM_P_LIMIT:
-        case ALM_P_LATEST:
-            plan = child;
-            continue;
         case ALM_P_PROJECT:
             if (plan->project.expr[col]->kind != ALM_X_COL)
                 return alm_explain_expr(w->cx, plan->project.expr[col], child, out);
@@ -111,7 +105,10 @@ static alm_status origin(writer *w, const alm_plan *plan, uint32_t col, const ch
             plan = child;
             continue;
         default:
-            break;
+            if (!alm_node_is(plan, ALM_NODE_SAME_ROWS))
+                break;
+            plan = child;
+            continue;
         }
         if (alm_plan_is_sealed(plan))
             return alm_arena_printf(w->cx, w->cx->arena, out, "%s.%s", plan->view->name,
@@ -121,7 +118,7 @@ static alm_status origin(writer *w, const alm_plan *plan, uint32_t col, const ch
     }
 }
 
-static alm_status put_output(writer *w, const alm_plan *plan)
+static alm_status put_output(alm_explain_json *w, const alm_plan *plan)
 {
     ALM_TRY(member(w, "Output"));
     ALM_TRY(put(w, "["));
@@ -136,70 +133,13 @@ static alm_status put_output(writer *w, const alm_plan *plan)
 
 /* --------------------------------------------------------------------------- nodes */
 
-static const char *join_node(const alm_plan *plan)
-{
-    switch ((int)plan->join.kind) {
-    case ALM_JOIN_ASOF:
-        return "ASOF Join";
-    case ALM_JOIN_LT:
-        return "LT Join";
-    case ALM_JOIN_SPLICE:
-        return "SPLICE Join";
-    default:
-        return plan->join.n_keys > 0 ? "Hash Join" : "Nested Loop";
-    }
-}
-
-/* Which side of it may be null, in PostgreSQL's words. */
-static const char *join_type(uint8_t kind)
-{
-    switch ((int)kind) {
-    case ALM_JOIN_LEFT:
-    case ALM_JOIN_RIGHT: /* its sides are changed */
-    case ALM_JOIN_ASOF:
-    case ALM_JOIN_LT:
-        return "Left";
-    case ALM_JOIN_FULL:
-    case ALM_JOIN_SPLICE:
-        return "Full";
-    case 'S':
-        return "Semi";
-    case 'A':
-        return "Anti";
-    default:
-        return "Inner";
-    }
-}
-
 static const char *node_type(const alm_plan *plan)
 {
-    static const char *const names[] = {[ALM_P_SCAN] = "Seq Scan",
-                                        [ALM_P_SOURCE] = "Function Scan",
-                                        [ALM_P_VALUES] = "Values Scan",
-                                        [ALM_P_FILTER] = "Result",
-                                        [ALM_P_PROJECT] = "Result",
-                                        [ALM_P_GROUP] = "Aggregate",
-                                        [ALM_P_SAMPLE] = "Sample",
-                                        [ALM_P_SORT] = "Sort",
-                                        [ALM_P_LIMIT] = "Limit",
-                                        [ALM_P_SETOP] = "SetOp",
-                                        [ALM_P_JOIN] = NULL,
-                                        [ALM_P_WINDOW_JOIN] = "Window Join",
-                                        [ALM_P_HORIZON] = "Horizon",
-                                        [ALM_P_WINDOW] = "WindowAgg",
-                                        [ALM_P_SHARED] = "CTE Scan",
-                                        [ALM_P_MATERIALISE] = "Materialize",
-                                        [ALM_P_BARRIER] = "Subquery Scan",
-                                        [ALM_P_RECURSE] = "Recursive Union",
-                                        [ALM_P_WORKING] = "WorkTable Scan",
-                                        [ALM_P_LATEST] = "Latest"};
-    if (plan->op == ALM_P_JOIN)
-        return join_node(plan);
-    return plan->op == ALM_P_SETOP && plan->setop.kind == ALM_SETOP_UNION_ALL ? "Append"
-                                                                              : names[plan->op];
+    const alm_node_ops *ops = alm_node_ops_of(plan->op);
+    return ops->pg_name_of != NULL ? ops->pg_name_of(plan) : ops->pg_name;
 }
 
-static const alm_explain_figures *figures_of(const writer *w, const alm_plan *plan)
+static const alm_explain_figures *figures_of(const alm_explain_json *w, const alm_plan *plan)
 {
     for (size_t i = 0; w->figures != NULL && i < w->n_nodes; i++)
         if (w->nodes[i] == plan && w->figures[i].known)
@@ -207,7 +147,7 @@ static const alm_explain_figures *figures_of(const writer *w, const alm_plan *pl
     return NULL;
 }
 
-static alm_status put_figures(writer *w, const alm_plan *plan)
+static alm_status put_figures(alm_explain_json *w, const alm_plan *plan)
 {
     const alm_explain_figures *f = figures_of(w, plan);
     if (plan->est_rows >= 0 && plan->est_rows < 9e15)
@@ -223,32 +163,22 @@ static alm_status put_figures(writer *w, const alm_plan *plan)
                : put_int(w, "Peak Memory Usage", (f->peak_bytes + 1023) / 1024); /* kB */
 }
 
-static alm_status put_head(writer *w, const alm_plan *plan, const char *relationship)
+static alm_status put_head(alm_explain_json *w, const alm_plan *plan, const char *relationship)
 {
-    ALM_TRY(put_text(w, "Node Type", node_type(plan)));
+    ALM_TRY(alm_explain_json_text(w, "Node Type", node_type(plan)));
     if (relationship != NULL)
-        ALM_TRY(put_text(w, "Parent Relationship", relationship));
+        ALM_TRY(alm_explain_json_text(w, "Parent Relationship", relationship));
     ALM_TRY(put_bool(w, "Parallel Aware", false));
     ALM_TRY(put_bool(w, "Async Capable", false));
-    if (plan->op == ALM_P_JOIN)
-        return put_text(w, "Join Type", join_type(plan->join.kind));
-    if (plan->op == ALM_P_GROUP)
-        return put_text(w, "Strategy", plan->group.n_keys > 0 ? "Hashed" : "Plain");
-    if (plan->op == ALM_P_SCAN) {
-        ALM_TRY(put_text(w, "Relation Name", plan->scan.table->name));
-        ALM_TRY(put_text(w, "Schema", "public"));
-        return put_text(w, "Alias", plan->scan.table->name);
-    }
     if (alm_plan_is_sealed(plan))
-        return put_text(w, "Alias", plan->view->name);
-    if (plan->op == ALM_P_SOURCE)
-        return put_text(w, "Function Name", plan->source.name);
-    return ALM_OK;
+        return alm_explain_json_text(w, "Alias", plan->view->name);
+    const alm_node_ops *ops = alm_node_ops_of(plan->op);
+    return ops->json != NULL ? ops->json(w, plan) : ALM_OK;
 }
 
-static alm_status put_node(writer *w, const alm_plan *plan, const char *relationship);
+static alm_status put_node(alm_explain_json *w, const alm_plan *plan, const char *relationship);
 
-static alm_status put_children(writer *w, const alm_plan *plan)
+static alm_status put_children(alm_explain_json *w, const alm_plan *plan)
 {
     const bool turned = plan->op == ALM_P_JOIN && plan->join.kind == ALM_JOIN_RIGHT;
     const bool members = plan->op == ALM_P_SETOP;
@@ -276,7 +206,7 @@ static alm_status put_children(writer *w, const alm_plan *plan)
 }
 
 /* The node with what stands above it as members. */
-static alm_status put_node(writer *w, const alm_plan *plan, const char *relationship)
+static alm_status put_node(alm_explain_json *w, const alm_plan *plan, const char *relationship)
 {
     const alm_plan *top = plan;
     const char *text = NULL;
@@ -293,10 +223,10 @@ static alm_status put_node(writer *w, const alm_plan *plan, const char *relation
         if (at->op != ALM_P_FILTER)
             continue;
         ALM_TRY(alm_explain_detail(w->cx, at, &text));
-        ALM_TRY(put_text(w, "Filter", text));
+        ALM_TRY(alm_explain_json_text(w, "Filter", text));
     }
     ALM_TRY(alm_explain_detail(w->cx, plan, &text));
-    ALM_TRY(put_text(w, "Details", text));
+    ALM_TRY(alm_explain_json_text(w, "Details", text));
     ALM_TRY(put_children(w, plan));
     w->level--;
     ALM_TRY(new_line(w));
@@ -304,7 +234,7 @@ static alm_status put_node(writer *w, const alm_plan *plan, const char *relation
     return put(w, "}");
 }
 
-static alm_status put_plan(writer *w, const alm_plan *plan)
+static alm_status put_plan(alm_explain_json *w, const alm_plan *plan)
 {
     if (plan == NULL)
         return put(w, "[\n  \"Utility Statement\"\n]");
@@ -323,7 +253,7 @@ alm_status alm_plan_explain_json(alm_ctx *cx, const alm_plan *plan,
                                  const alm_explain_figures *figures, const alm_plan *const *nodes,
                                  size_t n_nodes, const char **out)
 {
-    writer w = {.cx = cx, .figures = figures, .nodes = nodes, .n_nodes = n_nodes};
+    alm_explain_json w = {.cx = cx, .figures = figures, .nodes = nodes, .n_nodes = n_nodes};
     alm_buf_init(&w.buf, cx->mem);
     alm_status st = put_plan(&w, plan);
     if (st == ALM_OK)

@@ -1,11 +1,11 @@
 /*
- * node.h - makes the nodes of plans, with their columns, designated timestamp and order; private to sql/.
+ * make.h - makes the nodes of plans, with their columns, designated timestamp and order; private to sql/.
  *
  * Lifetime    Nodes and what they point to are of the planner's arena (p->cx->arena).
  * Errors      ALM_E_LIMIT for plans that are too deep or too large, with the position of the part that made them so.
  */
-#ifndef ALM_SQL_NODE_H
-#define ALM_SQL_NODE_H
+#ifndef ALM_SQL_MAKE_H
+#define ALM_SQL_MAKE_H
 
 #include "sql/plan/expr.h"
 
@@ -53,7 +53,5 @@ ALM_NODISCARD alm_status alm_enter(alm_planner *p, int32_t pos); /* depth; pair 
 
 /* Makes the scope's plan deliver rows in ascending order of a timestamp column. */
 ALM_NODISCARD alm_status alm_plan_order_by_ts(alm_planner *p, alm_plan **plan, uint32_t col);
-/* A copy: nodes and lists are new, expressions are shared (copy.c). */
-ALM_NODISCARD alm_status alm_plan_copy(alm_planner *p, const alm_plan *plan, alm_plan **out);
 
 #endif

@@ -1,5 +1,5 @@
-/* node.c - makes plan nodes: result columns, designated timestamp, order (bind/bind.h). */
-#include "sql/plan/node.h"
+/* make.c - makes plan nodes: result columns, designated timestamp, order (bind/bind.h). */
+#include "sql/plan/make.h"
 #include "type/ops.h"
 
 alm_status alm_enter(alm_planner *p, int32_t pos)

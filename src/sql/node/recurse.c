@@ -1,16 +1,67 @@
 /*
- * correlate_recursion.c - a WITH RECURSIVE over columns of the query around it, made independent of
- * it (correlate.c): one recursion for all outer rows at once, whose rows say for which of them they
- * are.
+ * recurse.c - RECURSE and WORKING: a query over its own rows until no new ones come, and the rows found last.
+ *
+ * Outside     Over columns of the query around it, it becomes one recursion for all outer rows at once, whose rows say
+ *             for which of them they are.
  *
  * Carried     What the start carries, and each outer column the step uses. The rows found last (WORKING)
  *             bring these into the step, so that it never needs the domain for them.
  * Limit       Each row of the step has to follow from a row found last: otherwise outer rows whose own
  *             recursion has ended would get more rows as long as another one goes on.
  */
-#include "sql/bind/bind.h"
-#include "sql/bind/correlate.h"
-#include "sql/plan/walk.h"
+#include "sql/node/check.h"
+#include "sql/node/decorrelate.h"
+#include "sql/node/explain.h"
+#include "sql/node/ops.h"
+#include "sql/node/prune.h"
+#include "sql/node/range.h"
+#include "sql/node/walk.h"
+
+static alm_status recurse_explain(alm_printer *pr, const alm_plan *plan)
+{
+    return alm_buf_printf(pr->cx, &pr->buf, " %s%s", plan->recurse.name,
+                          plan->recurse.distinct ? " new rows only" : "");
+}
+
+static alm_status recurse_check(alm_checking *c)
+{
+    const alm_plan *plan = c->node, *step = plan->child[1];
+    for (uint32_t i = 0; i < plan->n_cols; i++)
+        if (!alm_check_fits(plan->cols[i].type, step->cols[i].type, false))
+            return alm_check_wrong(c, "type of a column that is passed on");
+    return ALM_OK;
+}
+
+/* What nobody knows: enough not to run it on the thread of the connection. */
+static const double RECURSION_ROWS = 100000;
+
+static void recurse_estimate(alm_plan *plan, double left, double right)
+{
+    plan->est_rows = ALM_MAX(left + right, RECURSION_ROWS);
+}
+
+/* Start and step give the same columns: all of them. */
+static alm_status recurse_prune(alm_planner *p, alm_plan **slot, ALM_UNUSED const bool *need,
+                                uint32_t **map)
+{
+    alm_plan *plan = *slot;
+    bool *wanted = NULL;
+    uint32_t *below = NULL;
+    ALM_TRY(alm_prune_flags(p, plan->n_cols, &wanted));
+    memset(wanted, 1, plan->n_cols * sizeof *wanted);
+    for (uint32_t side = 0; side < 2; side++) {
+        ALM_TRY(alm_prune(p, &plan->child[side], wanted, &below));
+        ALM_TRY(alm_prune_exact(p, &plan->child[side], wanted, plan->n_cols, below));
+    }
+    return alm_prune_identity(p, plan->n_cols, map);
+}
+
+static alm_status recurse_range(alm_planner *p, alm_plan *plan, const bool *used)
+{
+    /* the step reads itself by a WORKING, which is a leaf */
+    ALM_TRY(alm_range_below(p, plan->child[1], used));
+    return alm_range_below(p, plan->child[0], used);
+}
 
 /* ---------------------------------------------------------------------------- the step */
 
@@ -20,7 +71,7 @@ static bool joins_follow(const alm_plan *plan, const alm_plan *recursion);
 static bool follows(const alm_plan *plan, const alm_plan *recursion)
 {
     for (;; plan = plan->child[0]) {
-        switch (plan->op) {
+        switch ((int)plan->op) {
         case ALM_P_WORKING:
             return plan->working.of == recursion;
         case ALM_P_JOIN:
@@ -32,24 +83,10 @@ static bool follows(const alm_plan *plan, const alm_plan *recursion)
             if (plan->group.n_keys == 0)
                 return false;
             break;
-        case ALM_P_FILTER:
-        case ALM_P_PROJECT:
-        case ALM_P_SORT:
-        case ALM_P_LIMIT:
-        case ALM_P_WINDOW:
-        case ALM_P_WINDOW_JOIN:
-        case ALM_P_LATEST:
-        case ALM_P_MATERIALISE:
-        case ALM_P_BARRIER:
+        default:
+            if (!alm_node_is(plan, ALM_NODE_FOLLOWS))
+                return false;
             break;
-        case ALM_P_SCAN:
-        case ALM_P_SOURCE:
-        case ALM_P_VALUES:
-        case ALM_P_SAMPLE:
-        case ALM_P_RECURSE:
-        case ALM_P_HORIZON:
-        case ALM_PLAN_OP_COUNT:
-            return false;
         }
     }
 }
@@ -155,20 +192,7 @@ static alm_status hold_step(const alm_dep_ctx *d, alm_plan **step, uint32_t n, a
 
 /* ----------------------------------------------------------------------- the recursion */
 
-alm_status alm_dep_push_working(const alm_dep_ctx *d, alm_plan *plan, alm_exprs *carried)
-{
-    const alm_exprs *gets = plan->working.carried;
-    const uint32_t n = plan->n_cols;
-    ALM_ASSERT(gets != NULL);
-    ALM_ASSERT(plan->working.of->n_cols == n + gets->n);
-    ALM_TRY(alm_dep_insert_cols(d->p, plan, n, plan->working.of, n, gets->n));
-    for (uint32_t i = 0; i < gets->n; i++)
-        ALM_TRY(alm_exprs_add(d->p->cx, carried, gets->at[i]));
-    plan->working.carried = NULL;
-    return ALM_OK;
-}
-
-alm_status alm_dep_push_recursion(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
+static alm_status recurse_decorrelate(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
 {
     alm_plan *node = *plan;
     const uint32_t n = node->n_cols;
@@ -183,3 +207,57 @@ alm_status alm_dep_push_recursion(const alm_dep_ctx *d, alm_plan **plan, alm_exp
     ALM_TRY(hold_step(d, &node->child[1], n, &own, carried));
     return alm_dep_align(d, &node->child[1], n, &own, carried);
 }
+
+const alm_node_ops alm_node_recurse = {
+    .pg_name = "Recursive Union",
+    .n_children = 2,
+    .flags = ALM_NODE_SAME_COLUMNS | ALM_NODE_HEAVY | ALM_NODE_MAY_LEAK,
+    .check = recurse_check,
+    .explain = recurse_explain,
+    .estimate = recurse_estimate,
+    .prune = recurse_prune,
+    .decorrelate = recurse_decorrelate,
+    .range = recurse_range,
+};
+
+/* ------------------------------------------------------------------------- WORKING */
+
+static alm_status working_explain(alm_printer *pr, const alm_plan *plan)
+{
+    return alm_buf_printf(pr->cx, &pr->buf, " %s", plan->working.of->recurse.name);
+}
+
+static alm_status working_check(alm_checking *c)
+{
+    const alm_plan *plan = c->node;
+    return plan->working.of->n_cols == plan->n_cols ? ALM_OK
+                                                    : alm_check_wrong(c, "number of columns");
+}
+
+static void working_estimate(alm_plan *plan, ALM_UNUSED double left, ALM_UNUSED double right)
+{
+    plan->est_rows = RECURSION_ROWS;
+}
+
+static alm_status working_decorrelate(const alm_dep_ctx *d, alm_plan **slot, alm_exprs *carried)
+{
+    alm_plan *plan = *slot;
+    const alm_exprs *gets = plan->working.carried;
+    const uint32_t n = plan->n_cols;
+    ALM_ASSERT(gets != NULL);
+    ALM_ASSERT(plan->working.of->n_cols == n + gets->n);
+    ALM_TRY(alm_dep_insert_cols(d->p, plan, n, plan->working.of, n, gets->n));
+    for (uint32_t i = 0; i < gets->n; i++)
+        ALM_TRY(alm_exprs_add(d->p->cx, carried, gets->at[i]));
+    plan->working.carried = NULL;
+    return ALM_OK;
+}
+
+const alm_node_ops alm_node_working = {
+    .pg_name = "WorkTable Scan",
+    .flags = ALM_NODE_CHEAP,
+    .check = working_check,
+    .explain = working_explain,
+    .estimate = working_estimate,
+    .decorrelate = working_decorrelate,
+};
