@@ -243,7 +243,7 @@ def main():
     ap.add_argument("--ref-pg")
     ap.add_argument("--ref-ilp")
     ap.add_argument("--postgres")
-    ap.add_argument("--syncs", help="file in which the target's syncs are counted (test/sync_count.c)")
+    ap.add_argument("--syncs", help="file in which the target's syncs are counted (test/lib/preload/sync_count.c)")
     ap.add_argument("--only", default="ilp,csv,values,commits,after-late")
     ap.add_argument("--rounds", type=int, default=3)
     ap.add_argument("--seconds", type=int, default=5, help="of each run of commits")

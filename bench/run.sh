@@ -27,7 +27,7 @@ trap 'kill "${pids[@]}" 2>/dev/null || true; wait 2>/dev/null || true' EXIT
 root=$work/root-$scale
 mkdir -p "$root"
 rm -f "$root/conf/address"
-cc -O2 -shared -fPIC -o "$work/sync_count.so" "$top/test/sync_count.c" -ldl
+cc -O2 -shared -fPIC -o "$work/sync_count.so" "$top/test/lib/preload/sync_count.c" -ldl
 SYNC_COUNT_FILE=$work/syncs LD_PRELOAD=$work/sync_count.so ALMANAC_PG_AUTH_CLEARTEXT=true ALMANAC_PG_NET_CONNECTION_LIMIT=200 \
     ALMANAC_QUERY_TIMEOUT=900s ALMANAC_HTTP_BIND_TO=127.0.0.1:0 ALMANAC_PG_NET_BIND_TO=127.0.0.1:0 ALMANAC_HTTP_MIN_NET_BIND_TO=127.0.0.1:0 ALMANAC_LINE_TCP_NET_BIND_TO=127.0.0.1:0 \
     "$top/build/release/almanac" -d "$root" 2>"$work/server.log" &

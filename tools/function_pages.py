@@ -1,7 +1,7 @@
 """The pages of functions, docs/sql/functions/: one for each group of the registry, and an index of all names.
 
 The results under the examples are taken over from the page as it stands, where the example is still the same: so the
-pages can be checked without a server. `test/docs_test.py --write PAGE` puts in what is missing, and the suite `docs`
+pages can be checked without a server. `test/docs/docs_test.py --write PAGE` puts in what is missing, and the suite `docs`
 compares all of them with what the server answers."""
 import pathlib, re, subprocess
 

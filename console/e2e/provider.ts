@@ -1,4 +1,4 @@
-/* The identity provider of test/idp, on a port that the system picks. Its packages are fetched by test/provider.py. */
+/* The identity provider of test/idp, on a port that the system picks. test/lib/provider.py fetches its packages. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createServer } from "node:net";
 import { resolve } from "node:path";

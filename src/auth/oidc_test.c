@@ -1,4 +1,4 @@
-/* Method: the cache against its limits, end points from settings and documents, forms of tokens. Calls: test/oidc_test.py. */
+/* Method: the cache against its limits, end points from settings and documents, forms of tokens. Calls: test/oidc/oidc_test.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

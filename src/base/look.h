@@ -3,7 +3,7 @@
  *
  * Until then it heeds neither its time limit nor a cancel nor a stop of the server, and on a network thread it holds up everybody. The
  * time is that of the processor, so that it says the same on a busy machine. What takes longer than LOOK_MS is a line of
- * the log with the place (for addr2line) of the call that ended it; test/query_bounds_test.py wants none.
+ * the log with the place (for addr2line) of the call that ended it; test/limits/query_bounds_test.py wants none.
  */
 #ifndef ALM_BASE_LOOK_H
 #define ALM_BASE_LOOK_H

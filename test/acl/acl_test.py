@@ -7,15 +7,13 @@ of the row it must pass. What the program knows (permissions, kinds of statement
 
     acl_test.py [--binary FILE] [--nightly] [PATTERN]      PATTERN: of the names of the parts below
 """
-import base64, json, pathlib, re, socket, sys, threading, time, warnings
+import base64, json, re, threading, time, warnings
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import log_search  # noqa: E402
-from acl_cases import END_POINTS, FREE, NOT_THERE, STATEMENTS, WITHOUT  # noqa: E402
-from acl_checks import ADMIN, Pg, Rest, run_suite  # noqa: E402
-from p256 import sign  # noqa: E402
-from pgclient import Closed, Wire, parse, query, SYNC  # noqa: E402
-from server import TOP, Server  # noqa: E402
+from acl_cases import END_POINTS, FREE, NOT_THERE, STATEMENTS, WITHOUT
+from lib import log_search
+from lib.acl_checks import ADMIN, ENV, PW, Lines, Pg, Rest, run_suite
+from lib.pgclient import Closed, Wire, parse, query, SYNC
+from lib.server import TOP, Server
 
 try:
     with warnings.catch_warnings():
@@ -23,11 +21,6 @@ try:
         import questdb.ingress as official
 except ImportError:
     official = None
-
-PW = "pw-of-cases"
-ENV = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_PASSWORD": ADMIN[1], "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096",
-       "ALMANAC_LOG_LEVEL": "debug", "ALMANAC_METRICS_ENABLED": "true", "ALMANAC_CAIRO_SQL_BACKUP_ROOT": "backups"}
-
 
 class House(Server):
     """A server with the tables, the group and the files that the cases are about, and a statement of somebody that runs all the while."""
@@ -596,36 +589,6 @@ def database_again(check, s):
 
 
 # ------------------------------------------------------------------ lines over TCP
-class Lines:
-    """The exchange by hand: name, challenge, signature."""
-
-    def __init__(self, s, name):
-        host, port = s.line.rsplit(":", 1)
-        self.c = socket.create_connection((host, int(port)), timeout=30)
-        self.c.sendall(name.encode() + b"\n")
-        self.challenge = b""
-        while not self.challenge.endswith(b"\n"):
-            self.challenge += self.c.recv(1000)
-
-    def signed(self, key, challenge=None):
-        number = int.from_bytes(base64.urlsafe_b64decode(key + "=="), "big")
-        return base64.b64encode(sign(number, (challenge or self.challenge)[:-1])) + b"\n"
-
-    def ends(self, *parts):
-        """What the server says before it closes; None: it does not, within a moment."""
-        told = b""
-        try:
-            self.c.sendall(b"".join(parts))
-            self.c.settimeout(10)
-            while True:
-                block = self.c.recv(1000)
-                if not block:
-                    return told.decode()
-                told += block
-        except ConnectionError:
-            return told.decode() or "reset"
-
-
 def lines(check, s):
     """Keys of users for lines over TCP, by hand and by the official client: who has ILP, a key, and what the rows need."""
     rest, (me, _) = s.rest, s.user()

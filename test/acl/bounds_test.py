@@ -3,13 +3,12 @@
 
     acl_bounds_test.py [--binary FILE] [PATTERN]      PATTERN: of the names of the parts below
 """
-import base64, json, pathlib, re, sys, threading, time, urllib.parse
+import base64, json, re, threading, time, urllib.parse
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from acl_checks import ADMIN, Pg, Rest, pg_answer, run_suite  # noqa: E402
-from acl_test import ENV, PW, House  # noqa: E402
-from pgclient import Wire, query  # noqa: E402
-from server import Server  # noqa: E402
+from acl_test import House
+from lib.acl_checks import ADMIN, ENV, PW, Pg, Rest, pg_answer, run_suite
+from lib.pgclient import Wire, query
+from lib.server import Server
 
 BASIC = {"Authorization": "Basic " + base64.b64encode(":".join(ADMIN).encode()).decode()}
 

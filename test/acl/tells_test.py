@@ -5,12 +5,11 @@
 """
 import base64, hashlib, http.client, json, pathlib, re, shutil, socket, ssl, subprocess, sys, tempfile, threading, time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from acl_checks import ADMIN, Pg, Rest, pg_answer, run_suite  # noqa: E402
-from acl_test import ENV, PW, House  # noqa: E402
-from certs import Certs  # noqa: E402
-from pgclient import Wire, msg, query, startup  # noqa: E402
-from server import Server  # noqa: E402
+from acl_test import House
+from lib.acl_checks import ADMIN, ENV, PW, Pg, Rest, pg_answer, run_suite
+from lib.certs import Certs
+from lib.pgclient import Wire, msg, query, startup
+from lib.server import Server
 
 # Exchanges two names all the while: renameat2(RENAME_EXCHANGE).
 EXCHANGE = """import ctypes, sys

@@ -6,8 +6,7 @@ directory; formats; errors and their places; exit codes; cancel; memory of large
 """
 import csv, io, json, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from server import Server, TOP  # noqa: E402
+from lib.server import Server, TOP
 
 PROGRAM = str(TOP / "build" / "release" / "almanac")
 NIGHTLY = "--nightly" in sys.argv

@@ -6,9 +6,8 @@ completion, commands, Ctrl-C at the prompt and in a statement, Ctrl-D.
 """
 import os, pathlib, pty, re, select, shutil, signal, sys, tempfile, termios, time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cli_test import PROGRAM, TABLE, Client, expect  # noqa: E402
-from server import Server  # noqa: E402
+from cli_test import PROGRAM, TABLE, Client, expect
+from lib.server import Server
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|[\x07\r]")
 CHECKS = []

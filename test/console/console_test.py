@@ -8,10 +8,10 @@ A test of the page that fails is tried once more, on a server of its own; which 
 """
 import argparse, json, os, pathlib, re, subprocess, sys, tempfile
 
-TOP = pathlib.Path(__file__).resolve().parent.parent
+from lib import provider
+from lib.server import TOP
+
 CONSOLE = TOP / "console"
-sys.path.insert(0, str(TOP / "test"))
-import provider  # noqa: E402
 
 
 def plain(text):

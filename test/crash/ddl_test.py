@@ -14,10 +14,9 @@ TTL. One client makes the statements of one table, one after the other, and keep
 like: columns, options, comment, and of `b` its rows too, for it is written by that client alone. Readers ask both.
 Options: --nightly (60 s instead of 10), --seconds N, --seed N.
 """
-import argparse, http.client, json, pathlib, random, subprocess, sys, threading, time, urllib.error, urllib.parse, urllib.request
+import argparse, http.client, json, random, subprocess, sys, threading, time, urllib.error, urllib.parse, urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from server import Server  # noqa: E402
+from lib.server import Server
 
 ROWS = 5
 WRITERS = 2

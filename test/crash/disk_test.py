@@ -13,10 +13,9 @@ Failing  a write or a sync that fails with EIO: no write is accepted until a res
 """
 import argparse, json, pathlib, subprocess, sys, tempfile, time, urllib.request, urllib.error
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "wire")]
-from server import TOP, Server  # noqa: E402
-from pgclient import Wire, msg, query  # noqa: E402
+from lib.pgclient import Wire, msg, query
+from lib.preload import preloaded
+from lib.server import TOP, Server
 
 ENV = {"ALMANAC_WAL_SEGMENT_SIZE": "1m", "ALMANAC_STORAGE_CHECKPOINT_WAL_BYTES": "8m",
        "ALMANAC_STORAGE_HEAD_BYTES_MAX": "8m", "ALMANAC_STORAGE_TABLE_HEAD_BYTES_MAX": "4m"}
@@ -193,8 +192,7 @@ def bulk_loads_on_a_small_disk(binary):
 
 class Fault:
     def __init__(self, d):
-        so = f"{d}/io_fault.so"
-        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", so, str(TOP / "test/io_fault.c"), "-ldl"], check=True)
+        so = preloaded(d, "io_fault")
         self.path = pathlib.Path(d) / "fault"
         self.set("-")
         self.env = {**ENV, "LD_PRELOAD": so, "IO_FAULT_FILE": str(self.path)}

@@ -19,12 +19,11 @@ Method: rows say which request they are of (kill_rows.py); the journal of reques
 rounds a new directory begins. Options: --nightly (200 rounds instead of 6), --rounds N, --seed N, --binary FILE; --quick writes
 for less time before each kill and restores a backup in every eighth round only, for runs of thousands of rounds.
 """
-import argparse, random, statistics, subprocess, sys, tempfile, threading, time, pathlib
+import argparse, random, statistics, subprocess, sys, tempfile, threading, time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from server import Server  # noqa: E402
-from kill_rows import COLUMNS, WRONG, Journal  # noqa: E402
-from kill_writers import PLAIN, PLAIN_WRITERS, Edited, Editor, Http, Keys, Upsert  # noqa: E402
+from kill_rows import COLUMNS, WRONG, Journal
+from kill_writers import PLAIN, PLAIN_WRITERS, Edited, Editor, Http, Keys, Upsert
+from lib.server import Server
 
 EPOCH = 20
 KEYS = {"few": 40, "many": 2500}  # clients of table d and how many keys each has

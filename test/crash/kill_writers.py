@@ -1,6 +1,6 @@
 """Writers of the kill test: each a thread that sends requests of one kind until the server is killed, or complains if one is
 refused before that. What they asked and what was acknowledged stands in the journal (kill_rows.py)."""
-import http.client, json, logging, random, socket, threading, time, urllib.parse
+import http.client, json, logging, socket, threading, time, urllib.parse
 
 import psycopg
 

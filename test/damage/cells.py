@@ -1,10 +1,9 @@
 """A cell of the matrix: a copy of the directory, a damage, an action, and every answer compared with the known one."""
-import http.client, json, pathlib, random, shutil, sys, urllib.parse
+import http.client, json, pathlib, random, shutil, urllib.parse
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent)]
-from damage import known as k, kinds  # noqa: E402
-from damage.allowed import allowed  # noqa: E402
-from damage.files import program, records, segments  # noqa: E402
+import known as k, kinds
+from allowed import allowed
+from files import program, records, segments
 
 TIMES, ACTIONS = ("stopped", "before", "after"), ("read", "rewrite", "backup", "restart")
 NOT_THERE, RIGHT, REFUSED, START_REFUSED, CUT, WINDOW = "not applicable", "right", "refused", "start refused", "log cut", "window"

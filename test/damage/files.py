@@ -1,7 +1,8 @@
 """Files of a data directory for suites that damage them: which is which, and how it is damaged."""
-import collections, pathlib, shutil, struct, subprocess
+import collections, shutil, struct, subprocess
 
-TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+from lib.server import TOP
+
 DAY = 86400 * 10**6
 
 

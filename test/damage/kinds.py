@@ -3,11 +3,10 @@
 A kind picks a file of a copy of `here` and says whose it is: of some days of a table or view, of a whole table (a dictionary), of the database (the catalogue and
 the log), or of nothing whose loss a reader may notice. A damage changes the file, and says what is wrong then.
 """
-import pathlib, shutil, sys
+import shutil
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent)]
-from damage import known as k  # noqa: E402
-from damage.files import DAY, flip, folder, footer_of, natives, overlays, parquets, put, records, segments, write_at, write_over  # noqa: E402
+import known as k
+from files import DAY, flip, folder, footer_of, natives, overlays, parquets, put, records, segments, write_at, write_over
 
 # Whose a file is.
 PART, DICT, DATABASE, COPY, NOTHING, BACKUP, ARCHIVE = "part", "dictionary", "database", "copy", "nothing", "backup", "archive"

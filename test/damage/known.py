@@ -4,11 +4,10 @@ Three tables of the same shape, each with a materialized view. A table has parti
 native and a Parquet part that are detached, rows in the log alone, and symbols that the log alone has. `Databases` makes them once: `here`; `here-before`, the same
 directory at an older time; `here-middle`, with less of the log; and the same of `other`, a database by the same statements and with other values.
 """
-import os, pathlib, shutil, struct, sys, tempfile, time
+import os, pathlib, shutil, struct, tempfile, time
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent)]
-from damage.files import DAY, records, segments  # noqa: E402
-from server import Server  # noqa: E402
+from files import DAY, records, segments
+from lib.server import Server
 
 TABLES = ("t0", "t1", "t2")
 ROWS = 40  # of a whole day

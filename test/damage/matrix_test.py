@@ -9,10 +9,9 @@ cells, each with several places of the file. A cell is what its name says: the p
 
     matrix_test.py [--binary FILE] [--nightly] [--seed N] [--cells N] [--seconds N] [--places N] [--only KIND/DAMAGE/TIME/ACTION[/PLACE]] [-v]
 """
-import argparse, collections, multiprocessing, os, pathlib, random, sys, threading, time, traceback
+import argparse, collections, multiprocessing, os, random, sys, threading, time, traceback
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent)]
-from damage import cells, kinds, known as k, planted, stored  # noqa: E402
+import cells, kinds, known as k, planted, stored
 
 DBS = None
 

@@ -9,11 +9,9 @@ and a restart never give a wrong answer, and other tables are served. Where a fi
 """
 import argparse, pathlib, shutil, sys, tempfile, time, traceback
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE)]
-from damage import files  # noqa: E402
-from damage.files import DAY, exchange, folder, natives, overlays, parquets, part_of, put, read_part, segments  # noqa: E402
-from server import Server  # noqa: E402
+import files
+from files import DAY, exchange, folder, natives, overlays, parquets, part_of, put, read_part, segments
+from lib.server import Server
 
 CHECKS, BINARY = [], None
 ROWS, DAYS = 2000, 6

@@ -1,8 +1,6 @@
 """The self-test: cells whose comparison is told a lie, or whose server does what none may do, are violations, under each action."""
-import pathlib, sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent)]
-from damage import cells, kinds, known as k, stored  # noqa: E402
+import cells, kinds, known as k, stored
 
 
 def of(name):

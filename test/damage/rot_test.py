@@ -9,10 +9,9 @@ archive of the log takes no damaged record; a backup replaces its own damaged fi
 """
 import argparse, json, pathlib, struct, subprocess, sys, time, traceback, urllib.request
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE)]
-from damage.files import DAY, flip, program  # noqa: E402
-from server import Server  # noqa: E402
+from files import DAY, flip, program
+from lib.server import TOP, Server
+
 
 CHECKS, BINARY = [], None
 ROWS = 60000
@@ -384,14 +383,14 @@ def backups_replace_their_damaged_files():
         said, code = program_check(folder)
         expect(code == 0, f"check after the next backup: {code} {said}")
         target = s.root / "restored"
-        done = subprocess.run([BINARY or HERE.parent / "build/release/almanac", "restore", str(folder), "TO", str(target)], capture_output=True, text=True)
+        done = subprocess.run([BINARY or TOP / "build/release/almanac", "restore", str(folder), "TO", str(target)], capture_output=True, text=True)
         expect(done.returncode == 0, done.stderr)
         with Server(binary=BINARY, root=target) as r:
             expect(answers(r) == before, "rows of the restored database")
 
 
 def restore(s, target, *more):
-    return subprocess.run([BINARY or HERE.parent / "build/release/almanac", "restore", str(s.root / "backups"), "TO", str(target), *more],
+    return subprocess.run([BINARY or TOP / "build/release/almanac", "restore", str(s.root / "backups"), "TO", str(target), *more],
                           capture_output=True, text=True, timeout=120)
 
 

@@ -9,11 +9,9 @@ import argparse, csv, hashlib, pathlib, shutil, sys, tempfile, traceback
 
 import pyarrow.parquet
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE)]
-from damage import files  # noqa: E402
-from damage.files import DAY, flip, folder as tables, overlays  # noqa: E402
-from server import Server  # noqa: E402
+import files
+from files import DAY, flip, folder as tables, overlays
+from lib.server import Server
 
 CHECKS, BINARY = [], None
 ROWS, DAYS, COMMITS, LATE = 1000, 5, 6, 50

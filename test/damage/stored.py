@@ -2,12 +2,11 @@
 
 read: `almanac check` and a restore; rewrite: changes, the next backup, a restore; backup: the next backup, a restore; restart: of the server.
 """
-import pathlib, shutil, sys, time
+import shutil, time
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent)]
-from damage import kinds, known as k  # noqa: E402
-from damage.cells import REFUSED, RIGHT, Cell, Client, difference  # noqa: E402
-from damage.files import program  # noqa: E402
+import kinds, known as k
+from cells import REFUSED, RIGHT, Cell, Client, difference
+from files import program
 
 
 class Stored(Cell):

@@ -4,11 +4,9 @@ with one mistake, values beyond the range of their type, files that are cut off.
 every door and after a restart; what is bad is refused with the place where, and nothing of it stays behind.
 
 Each kind is a table; a row is the input and what must come of it."""
-import csv, http.client, io, json, pathlib, subprocess, sys, urllib.parse
+import csv, http.client, io, json, subprocess, sys, urllib.parse
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE)]
-from server import Server  # noqa: E402
+from lib.server import Server
 
 try:
     import psycopg

@@ -12,13 +12,11 @@ and is not random, the same call with the values of each row written as constant
 
 Besides: operators and casts over all types, and every relation of the catalogues and every table function
 without arguments is read to its end."""
-import argparse, decimal, http.client, itertools, json, math, pathlib, random, re, sys, threading, time, urllib.parse
+import argparse, decimal, http.client, itertools, json, math, random, re, sys, threading, time, urllib.parse
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
-import function_pages  # noqa: E402
-from docs_test import load_demo  # noqa: E402
-from server import Server  # noqa: E402
+from lib.demo import load_demo
+from lib.server import Server
+from lib.tools import function_pages
 
 # column: (type, values of the rows); None: null
 COLUMNS = {

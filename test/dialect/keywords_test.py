@@ -3,16 +3,15 @@
 
     keywords_test.py [--url http://...] [--nightly] [POSITION ...]
 
-test/data/keywords.json says of each position which words the reference refuses there. Each other word must be taken, and mean what it means
+test/dialect/keywords.json says of each position which words the reference refuses there. Each other word must be taken, and mean what it means
 in double quotes: the same columns and rows, or the same error (some positions name a column or type that does not exist, so that nothing is made).
 EXPLAINED lists the words that need quotes here, with the reason. Without --nightly, words that no position refuses are left to the nightly run.
 """
-import argparse, http.client, json, pathlib, re, sys, urllib.parse
+import argparse, http.client, json, re, sys, urllib.parse
 
-import server
+from lib.server import TOP, Server
 
-TOP = pathlib.Path(__file__).resolve().parent.parent
-RECORDED = json.loads((TOP / "test" / "data" / "keywords.json").read_text())
+RECORDED = json.loads((TOP / "test" / "dialect" / "keywords.json").read_text())
 RESERVED = {m[1] for m in re.finditer(r'ALM_KEYWORD\(\w+, "(\w+)", R\)', (TOP / "src" / "sql" / "text" / "keyword.def").read_text())}
 KNOWN = {m[1] for m in re.finditer(r'ALM_KEYWORD\(\w+, "(\w+)"', (TOP / "src" / "sql" / "text" / "keyword.def").read_text())}
 BARE_CALLS = {"current_catalog", "current_date", "current_timestamp", "current_user", "session_user"}
@@ -91,7 +90,7 @@ def run(client, only, everything):
     missing = KNOWN - set(words)
     if missing:
         failed += 1
-        print(f"test/data/keywords.json does not know {sorted(missing)}")
+        print(f"test/dialect/keywords.json does not know {sorted(missing)}")
     return passed, failed
 
 
@@ -111,7 +110,7 @@ def main():
     if a.url:
         passed, failed = run(Client(a.url), a.positions, a.nightly)
     else:
-        with server.Server() as s:
+        with Server() as s:
             passed, failed = run(Client(s.url), a.positions, a.nightly)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

@@ -20,9 +20,8 @@ Besides: links between pages, settings that pages name, generated pages, and `de
 """
 import argparse, json, os, pathlib, re, shlex, shutil, signal, subprocess, sys, tempfile
 
-TOP = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP / "test"))
-from server import Server  # noqa: E402
+from lib.demo import load_demo
+from lib.server import TOP, Server
 
 BUILD = TOP / "build" / "release"
 BLOCK = re.compile(r"^```(\w+)?([^\n]*)\n(.*?)^```$", re.M | re.S)
@@ -114,21 +113,6 @@ def run_script(server, folder, args, text):
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     host_back = p.stdout.replace(server.http, "127.0.0.1:9000").replace(server.pg, "127.0.0.1:8812")
     return p.returncode == 0, host_back
-
-
-def load_demo(server):
-    (server.root / "import").mkdir(exist_ok=True)
-    with open(server.root / "import" / "trades.parquet", "wb") as f:
-        subprocess.run([str(BUILD / "demo_trades"), "--parquet"], check=True, stdout=f)
-    rows = subprocess.run([str(BUILD / "demo_trades")], check=True, capture_output=True).stdout
-    run = subprocess.run(["curl", "-fsS", "-o", "/dev/null", "-F", DEMO_SCHEMA, "-F", "data=@-;filename=trades",
-                          f"{server.url}/imp?name=trades&timestamp=timestamp&partitionBy=DAY&forceHeader=true"],
-                         input=rows, capture_output=True)
-    if run.returncode:
-        raise RuntimeError(f"the demo table cannot be loaded: {run.stderr.decode()}")
-
-
-DEMO_SCHEMA = 'schema=[{"name":"symbol","type":"SYMBOL"},{"name":"side","type":"SYMBOL"}]'
 
 
 def run_page(path, write):

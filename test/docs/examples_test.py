@@ -5,12 +5,11 @@
 
 What is not installed is said and left out; in the nightly run it is a failure. --write keeps what they print.
 """
-import argparse, os, pathlib, shutil, subprocess, sys, tomllib
+import argparse, os, shutil, subprocess, sys, tomllib
 
-TOP = pathlib.Path(__file__).resolve().parent.parent
+from lib.server import TOP, Server
+
 BUILD = TOP / "build" / "examples"
-sys.path.insert(0, str(TOP / "test"))
-from server import Server  # noqa: E402
 
 
 def run(command, row, env):
@@ -43,7 +42,7 @@ def main():
     ap.add_argument("--binary")
     ap.add_argument("names", nargs="*")
     o = ap.parse_args()
-    with open(TOP / "test" / "examples.toml", "rb") as f:
+    with open(TOP / "test" / "docs" / "examples.toml", "rb") as f:
         rows = tomllib.load(f)["example"]
     passed = failed = skipped = 0
     with Server(binary=o.binary) as s:

@@ -4,13 +4,12 @@ that cannot be written. Clear errors; reads go on; everything goes on by itself 
 
     faults_test.py [--nightly] [NAME...]
 """
-import contextlib, http.client, os, pathlib, shutil, struct, subprocess, sys, tempfile, time
+import contextlib, http.client, os, pathlib, shutil, subprocess, sys, tempfile, time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "wire")]
-from server import TOP, Server  # noqa: E402
-from pgclient import Wire, msg, query  # noqa: E402
-from hostile_test import Form, address, connect, descriptors, expect, post, processor_seconds, raw, soon  # noqa: E402
+from hostile_test import Form, address, connect, descriptors, expect, post, processor_seconds, raw, soon
+from lib.pgclient import Wire, msg, query
+from lib.preload import Clock
+from lib.server import TOP, Server
 
 CHECKS = []
 YEAR = 365 * 86400
@@ -21,24 +20,7 @@ def check(f):
     return f
 
 
-def preloaded(d, source):
-    so = f"{d}/{source}.so"
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", so, str(TOP / f"test/{source}.c"), "-ldl"], check=True)
-    return so
-
-
 # ------------------------------------------------------------------------------------------------------- clock
-class Clock:
-    def __init__(self, d):
-        self.path = pathlib.Path(d) / "clock"
-        self.path.write_bytes(bytes(8))
-        self.env = {"LD_PRELOAD": preloaded(d, "clock_jump"), "CLOCK_JUMP_FILE": str(self.path)}
-
-    def jump(self, seconds):
-        with open(self.path, "r+b") as f:
-            f.write(struct.pack("=q", seconds))
-
-
 def write_line(s, table, value):
     return post(s, "/write", b"%s v=%di\n" % (table.encode(), value))[0]
 

@@ -9,10 +9,8 @@ what they were, and nothing of a request is half there.
 """
 import gzip, http.client, json, os, pathlib, random, socket, struct, sys, threading, time, zlib
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "wire")]
-from server import Server  # noqa: E402
-from pgclient import Wire, Closed, bind, execute, msg, parse, query, startup, SYNC  # noqa: E402
+from lib.pgclient import Wire, Closed, bind, execute, msg, parse, query, startup, SYNC
+from lib.server import Server
 
 NIGHTLY = "--nightly" in sys.argv
 MB = 1 << 20

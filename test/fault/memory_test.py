@@ -6,12 +6,11 @@
 
 Method: for each case n grows until none fails any more. In CI n grows by steps, so that a case takes some 60 rounds.
 """
-import http.client, json, pathlib, socket, struct, subprocess, sys, tempfile, urllib.parse
+import http.client, json, pathlib, socket, struct, sys, tempfile, urllib.parse
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "wire")]
-from server import TOP, Server  # noqa: E402
-from pgclient import Closed, Wire, bind, describe, execute, msg, parse, query, SYNC  # noqa: E402
+from lib.pgclient import Closed, Wire, bind, describe, execute, msg, parse, query, SYNC
+from lib.preload import preloaded
+from lib.server import TOP, Server
 
 NIGHTLY = "--nightly" in sys.argv
 ROUNDS = 60
@@ -19,8 +18,7 @@ ROUNDS = 60
 
 class Fault:
     def __init__(self, d):
-        self.so = f"{d}/alloc_fault.so"
-        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", self.so, str(TOP / "test/alloc_fault.c"), "-ldl"], check=True)
+        self.so = preloaded(d, "alloc_fault")
         self.path = pathlib.Path(d) / "alloc"
         self.path.write_bytes(struct.pack("=qq", -1, 0))
         self.env = {"LD_PRELOAD": self.so, "ALLOC_FAULT_FILE": str(self.path)}

@@ -3,8 +3,7 @@
 the lock were removed; owners that are gone hinder nobody; a directory that is moved takes its server along."""
 import argparse, ctypes, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from server import Server, TOP  # noqa: E402
+from lib.server import Server, TOP
 
 CHECKS = []
 LIBC = ctypes.CDLL(None, use_errno=True)

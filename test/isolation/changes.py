@@ -4,7 +4,7 @@ There is one of the first, since the checker takes the order of what it does fro
 """
 from clients import BROKEN, Pg, a_refresh
 from history import AWAY, CLEAR, DAYS, DROP, FAIL, INFO, OK, THERE
-from pgclient import query
+from lib.pgclient import query
 from statements import COLUMN, TEXTS, VIEWS, Asked, column_of, select_view
 
 

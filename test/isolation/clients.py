@@ -2,12 +2,11 @@
 
 A connection that breaks while the commit is under way leaves a transaction whose outcome nobody knows; one that breaks before has rolled back.
 """
-import csv, http.client, itertools, json, pathlib, random, socket, sys, threading, time, urllib.parse
+import csv, http.client, itertools, json, random, socket, threading, time, urllib.parse
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent), str(pathlib.Path(__file__).resolve().parent.parent / "wire")]
-from history import ABSENT, BACK, FAIL, INFO, OK, READ, SAVEPOINT, WRITE, Statement, Transaction  # noqa: E402
-from pgclient import SYNC, Closed, Wire, bind, cells, execute, fields, msg, parse, query  # noqa: E402
-from statements import (LINES, TABLES, VIEWS, Asked, a_copy, a_refresh, a_replacement, a_select, an_insert, an_insert_select, an_update,  # noqa: E402
+from history import ABSENT, BACK, FAIL, INFO, OK, READ, SAVEPOINT, WRITE, Statement, Transaction
+from lib.pgclient import SYNC, Closed, Wire, bind, cells, execute, fields, msg, parse, query
+from statements import (LINES, TABLES, VIEWS, Asked, a_copy, a_refresh, a_replacement, a_select, an_insert, an_insert_select, an_update,
                         any_statement, missing_in, part_of, rows_of, seconds_of, select, select_view)
 
 ACTIVE, USES = 6, 60  # keys of a table in use at a time; uses of a key before the next takes its place

@@ -7,18 +7,17 @@ registers in several tables, the server is killed now and then, and checker.py l
 It begins with the checker itself: histories with planted violations (planted.py), and clients that lie about a sound server (lies.py).
 --history looks at the history of a round that failed once more.
 """
-import argparse, collections, pathlib, random, sys, time
+import argparse, collections, random, sys, time
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parent.parent)]
-import planted  # noqa: E402
-from checker import ALLOWED, FORBIDDEN, check  # noqa: E402
-from changes import Changer, Refresher  # noqa: E402
-from clients import Http, Lines, Pg, PgBlock, PgStatement, PgText, Stream, World, read_all  # noqa: E402
-from history import AWAY, CLEAR, DROP, FAIL, INFO, OK, REFRESH, VIEW, load, save  # noqa: E402
-from lies import LIES  # noqa: E402
-from pgclient import query  # noqa: E402
-from server import Server, TOP  # noqa: E402
-from statements import TABLES, create  # noqa: E402
+import planted
+from changes import Changer, Refresher
+from checker import ALLOWED, FORBIDDEN, check
+from clients import Http, Lines, Pg, PgBlock, PgStatement, PgText, Stream, World, read_all
+from history import AWAY, CLEAR, DROP, FAIL, INFO, OK, REFRESH, VIEW, load, save
+from lib.pgclient import query
+from lib.server import Server, TOP
+from lies import LIES
+from statements import TABLES, create
 
 CLIENTS = (PgBlock, PgBlock, PgBlock, PgText, PgStatement, Http, Lines, Stream)
 # heads so small, and so many checkpoints, that rows are in logs, heads and parts at any time

@@ -4,7 +4,7 @@ import collections
 from changes import Changer, Refresher
 from clients import Http, Lines, PgBlock, PgStatement, PgText
 from history import AWAY, CLEAR, DROP, OK, READ, THERE, UPDATE, WRITE
-from pgclient import query
+from lib.pgclient import query
 from statements import Asked, a_refresh, a_select, insert_select, part_of, seconds_of, select, select_view, time_of
 
 BESIDE = (PgBlock, Lines, Http)

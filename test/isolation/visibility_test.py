@@ -10,12 +10,10 @@ writers of late rows; every reader of both tables must see the same total in one
 
     visibility_test.py [--nightly] [--pairs N] [--seconds N]      nightly: 100,000 pairs, 60 seconds
 """
-import argparse, http.client, json, pathlib, random, sys, threading, time, urllib.parse
+import argparse, http.client, json, random, sys, threading, time, urllib.parse
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "wire")]
-from server import Server  # noqa: E402
-from pgclient import Wire  # noqa: E402
+from lib.pgclient import Wire
+from lib.server import Server
 
 START_US = 1700000000000000
 

@@ -1,12 +1,14 @@
 """What the suites of access control and of sign-on have alike: who asks, over which wire, what was expected, and how a suite runs its parts."""
-import argparse, base64, http.client, json, pathlib, re, sys, time, traceback, urllib.parse
+import argparse, base64, http.client, json, re, socket, sys, time, traceback, urllib.parse
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "wire")]
-import log_search  # noqa: E402
-from pgclient import Wire, fields, query  # noqa: E402
+from lib import log_search
+from lib.p256 import sign
+from lib.pgclient import Wire, fields, query
 
 ADMIN = ("admin", "of the house")
+PW = "pw-of-cases"
+ENV = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_PASSWORD": ADMIN[1], "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096",
+       "ALMANAC_LOG_LEVEL": "debug", "ALMANAC_METRICS_ENABLED": "true", "ALMANAC_CAIRO_SQL_BACKUP_ROOT": "backups"}
 
 
 class Checks:
@@ -81,6 +83,36 @@ class Pg:
         finally:
             w.s.close()
         return 200, ""
+
+
+class Lines:
+    """The exchange by hand: name, challenge, signature."""
+
+    def __init__(self, s, name):
+        host, port = s.line.rsplit(":", 1)
+        self.c = socket.create_connection((host, int(port)), timeout=30)
+        self.c.sendall(name.encode() + b"\n")
+        self.challenge = b""
+        while not self.challenge.endswith(b"\n"):
+            self.challenge += self.c.recv(1000)
+
+    def signed(self, key, challenge=None):
+        number = int.from_bytes(base64.urlsafe_b64decode(key + "=="), "big")
+        return base64.b64encode(sign(number, (challenge or self.challenge)[:-1])) + b"\n"
+
+    def ends(self, *parts):
+        """What the server says before it closes; None: it does not, within a moment."""
+        told = b""
+        try:
+            self.c.sendall(b"".join(parts))
+            self.c.settimeout(10)
+            while True:
+                block = self.c.recv(1000)
+                if not block:
+                    return told.decode()
+                told += block
+        except ConnectionError:
+            return told.decode() or "reset"
 
 
 def pg_answer(w):

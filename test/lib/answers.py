@@ -1,7 +1,7 @@
 """Answers of a server over REST, and whether two of them agree. cases.py says what an answer is."""
 import base64, json, math, urllib.error, urllib.parse, urllib.request
 
-from cases import answer_lines, row_text
+from lib.cases import answer_lines, row_text
 
 
 class OverHttp:

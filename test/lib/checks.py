@@ -1,8 +1,7 @@
 """What the tests of wires have alike: a list of checks, each with a server, and the closing line."""
-import argparse, pathlib, socket, sys
+import argparse, socket, sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from server import Server  # noqa: E402,F401
+from lib.server import Server  # noqa: F401
 
 CHECKS = []
 

@@ -3,11 +3,10 @@
 A file of checks takes `check` from here and ends with main(). Checks that need a driver which is not installed say so and
 are skipped.
 """
-import argparse, asyncio, pathlib, sys, time
+import argparse, asyncio, sys, time
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parent.parent)]
-from server import Server  # noqa: E402
-from pgclient import cells, fields  # noqa: E402,F401
+from lib.pgclient import cells, fields  # noqa: F401
+from lib.server import Server
 
 try:
     import psycopg

@@ -1,8 +1,7 @@
 """Messages of the PostgreSQL protocol by hand: what drivers would not send, or not in that order."""
-import base64, hashlib, hmac, os, pathlib, socket, struct, sys
+import base64, hashlib, hmac, os, socket, struct
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
-import log_search  # noqa: E402
+from lib import log_search
 
 
 class Closed(Exception):

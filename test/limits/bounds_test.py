@@ -4,20 +4,18 @@ clients, made small by settings; somebody else, from another address of loopback
 
     bounds_test.py [--binary FILE] [PATTERN]      PATTERN: of the names of the parts below
 """
-import base64, concurrent.futures, gzip, http.client, json, os, pathlib, shutil, socket, struct, subprocess, sys, threading, time, urllib.parse
+import base64, concurrent.futures, gzip, http.client, json, shutil, subprocess, threading, time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import log_search  # noqa: E402
-from acl_checks import ADMIN, Rest, arguments, close, run_part, with_credentials  # noqa: E402
-from acl_test import Lines  # noqa: E402
-from certs import Certs  # noqa: E402
-from pgclient import Closed, Wire, bind, execute, fields, msg, parse, query, startup, SYNC  # noqa: E402
-from server import Server  # noqa: E402
+from lib import log_search
+from lib.acl_checks import ADMIN, Lines, Rest, arguments, close, run_part, with_credentials
+from lib.certs import Certs
+from lib.peers import HERE, THERE, Attack, From, ask, dial, pg_says, timed
+from lib.pgclient import Closed, Wire, bind, execute, fields, msg, parse, query, startup, SYNC
+from lib.server import Server
 
 PW = "pw-of-cases"
 ENV = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_PASSWORD": ADMIN[1], "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "50000",
        "ALMANAC_PG_AUTH_CLEARTEXT": "true", "ALMANAC_METRICS_ENABLED": "true"}
-HERE, THERE = "127.0.0.1", "127.0.0.2"  # the attacker's address, and another one
 
 
 class House(Server):
@@ -37,50 +35,6 @@ class House(Server):
         self.rest.must(f"create user {name} with password '{PW}'")
         self.rest.must(f"grant {grants} to {name}")
         return name, PW
-
-
-def dial(address, source=HERE, timeout=20):
-    host, port = address.rsplit(":", 1)
-    return socket.create_connection((host, int(port)), timeout=timeout, source_address=(source, 0))
-
-
-def ask(s, sql="select 1", auth=None, source=HERE, path=None, headers=None, method="GET", body=None):
-    """(status, text, headers) of a request from an address."""
-    host, port = s.http.rsplit(":", 1)
-    c = http.client.HTTPConnection(host, int(port), timeout=60, source_address=(source, 0))
-    h = with_credentials(headers, auth)
-    try:
-        c.request(method, path or "/exec?" + urllib.parse.urlencode({"query": sql}), body, h)
-        r = c.getresponse()
-        return r.status, r.read().decode(errors="replace"), r.headers
-    except ConnectionError as e:
-        return 0, str(e), {}
-    finally:
-        c.close()
-
-
-class From(Wire):
-    """A PostgreSQL connection from an address."""
-
-    def __init__(self, address, user, password, source=HERE, login=True):
-        self.s = dial(address, source, 60)
-        self.buf, self.settings, self.key, self.seen = bytearray(), {}, None, []
-        log_search.note(password)
-        if login:
-            self.send(startup([("user", user), ("database", "qdb")]))
-            self.login(password)
-
-
-def pg_says(s, user, source=HERE):
-    """None: logged in; else the error."""
-    try:
-        w = From(s.pg, *user, source=source)
-    except PermissionError as e:
-        return e.args[0]["M"]
-    except (Closed, OSError) as e:
-        return f"{type(e).__name__}: {e}"
-    w.s.close()
-    return None
 
 
 def line_says(s, name, key, source=HERE, patience=0.15):
@@ -109,12 +63,6 @@ def line_says(s, name, key, source=HERE, patience=0.15):
         return f"{type(e).__name__}: {e}"
 
 
-def timed(f, *args, **more):
-    began = time.monotonic()
-    got = f(*args, **more)
-    return got, time.monotonic() - began
-
-
 def at_once(n, one):
     """What one(i) gave, all at the same time."""
     out = [None] * n
@@ -135,31 +83,6 @@ def within(seconds, f):
             return True
         time.sleep(0.05)
     return False
-
-
-class Attack:
-    """Threads that call one(i) over and over until the end; exceptions of the connection are theirs."""
-
-    def __init__(self, n, one):
-        self.stop, self.calls = threading.Event(), 0
-        self.threads = [threading.Thread(target=self.run, args=(one, i), daemon=True) for i in range(n)]
-
-    def run(self, one, i):
-        while not self.stop.is_set():
-            try:
-                one(i)
-            except (OSError, PermissionError, Closed, http.client.HTTPException):
-                pass
-            self.calls += 1
-
-    def __enter__(self):
-        [t.start() for t in self.threads]
-        time.sleep(0.7)
-        return self
-
-    def __exit__(self, *_):
-        self.stop.set()
-        [t.join(20) for t in self.threads]
 
 
 # ------------------------------------------------------------------------------------------------------- log-ins

@@ -7,12 +7,10 @@ the cancel comes is tried again with a shorter wait; if it is always over it cou
 
     cancel_test.py [--binary FILE] [--nightly] [--limit-ms N] [PATTERN]
 """
-import argparse, pathlib, random, re, sys, threading, time
+import argparse, random, re, sys, threading, time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "wire")]
-import pgclient as pg  # noqa: E402
-from server import Server  # noqa: E402
+from lib import pgclient as pg
+from lib.server import Server
 
 ROWS = 3000000
 SETUP = [

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """In a container the limits of the container count: in a control group of 1 GB, and under limits of the process, statements that want more get an
 error, the kernel kills nobody, and threads follow the quota of processors. Needs the right to make control groups, for that part."""
-import argparse, http.client, json, os, pathlib, re, shutil, stat, subprocess, sys, tempfile, threading, time, urllib.request
+import argparse, http.client, json, os, pathlib, re, shutil, stat, sys, tempfile, threading, time, urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from server import Server, TOP  # noqa: E402
+from lib.server import Server, TOP
 
 MB, GB = 1 << 20, 1 << 30
 CHECKS = []

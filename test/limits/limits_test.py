@@ -3,8 +3,8 @@
 syncs per acknowledgement, a server at rest, a read-only or full disk, a second server."""
 import base64, http.client, json, os, pathlib, re, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from server import Server, TOP  # noqa: E402
+from lib.preload import preloaded
+from lib.server import Server, TOP
 
 CHECKS = []
 
@@ -178,9 +178,8 @@ def bad_bytes_are_errors(s):
 
 def counting_syncs(d):
     """The environment of a server whose sync calls are counted from outside, and the function that reads the count."""
-    so, counter = f"{d}/sync_count.so", pathlib.Path(d) / "count"
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", so, str(TOP / "test/sync_count.c"), "-ldl"], check=True)
-    return {"LD_PRELOAD": so, "SYNC_COUNT_FILE": str(counter)}, lambda: int.from_bytes(counter.read_bytes(), "little")
+    counter = pathlib.Path(d) / "count"
+    return {"LD_PRELOAD": preloaded(d, "sync_count"), "SYNC_COUNT_FILE": str(counter)}, lambda: int.from_bytes(counter.read_bytes(), "little")
 
 
 def syncs_for_20_commits(**env):

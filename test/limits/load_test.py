@@ -6,12 +6,10 @@ No request may fail, rows that were acknowledged are there at the end, memory an
 
     load_test.py [--nightly] [--connections N] [--seconds S] [--preset P]
 """
-import argparse, asyncio, collections, json, os, pathlib, random, resource, struct, sys, time, urllib.parse
+import argparse, asyncio, collections, json, os, random, resource, struct, sys, time, urllib.parse
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "wire")]
-from server import Server  # noqa: E402
-from pgclient import bind, execute, msg, parse, query, startup, SYNC  # noqa: E402
+from lib.pgclient import bind, execute, msg, parse, query, startup, SYNC
+from lib.server import Server
 
 MB = 1 << 20
 SYMBOLS = [f"S{i:02}" for i in range(40)]

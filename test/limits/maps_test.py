@@ -4,9 +4,9 @@ else that reads its files. In CI few partitions under a lower limit (storage.map
 
     maps_test.py [--nightly] [--partitions N] [NAME...]
 """
-import argparse, os, pathlib, re, subprocess, sys, tempfile, threading, time, traceback
+import argparse, os, pathlib, re, subprocess, sys, tempfile, threading, traceback
 
-from server import TOP, Server
+from lib.server import TOP, Server
 
 CHECKS = []
 SIZE = argparse.Namespace(partitions=1500, limit=40, env={})

@@ -6,10 +6,9 @@ Statements of many parts (PARTS, in three sizes) must take time in proportion to
 names of limits. `query_bounds_test.py NAME` runs one check, `--all` all of them, `--nightly` the large sizes too."""
 import argparse, http.client, json, os, pathlib, sys, threading, time, urllib.error, urllib.parse, urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "wire"))
-from checks import check, run_checks  # noqa: E402
-from server import Server  # noqa: E402
+from lib.checks import check, run_checks
+from lib.pgclient import SYNC, Wire, bind, execute, fields, parse, query
+from lib.server import Server
 
 NIGHTLY = "--nightly" in sys.argv
 
@@ -256,14 +255,12 @@ def who_may_not_is_told_so_before_the_statement_is_looked_at(_):
 
 
 def wire(s, **more):
-    from pgclient import Wire
     return Wire(s.pg, **more)
 
 
 @check
 def long_statements_are_cancelled_while_they_are_parsed_and_planned(s):
     """Over the PostgreSQL wire, simple and extended: by a cancel request."""
-    from pgclient import SYNC, bind, execute, fields, parse, query
     for name in ("case of a value", "sums"):
         sql = PARTS[name](size_of(name, 3 << 20))
         for extended in (False, True):
@@ -572,7 +569,6 @@ def functions_over_the_longest_text_end_soon(s):
 
 
 def query_of(sql):
-    from pgclient import query
     return query(sql)
 
 
@@ -595,7 +591,6 @@ SORT = "select x, x + 1 y from long_sequence(1000000) order by x % 1000, x desc"
 
 def open_portals(w, n):
     """Suspended ones, in a block."""
-    from pgclient import SYNC, bind, execute, parse
     w.rows("begin")
     for i in range(n):
         w.send(parse(f"s{i}", SORT), bind(f"p{i}", f"s{i}"), execute(f"p{i}", 1))
@@ -606,7 +601,6 @@ def open_portals(w, n):
 @check
 def cancel_frees_cursors_that_stand_still(s):
     """By a cancel request, CANCEL QUERY, cancel_query() and pg_cancel_backend(); portals, cursors of a block and WITH HOLD."""
-    from pgclient import SYNC, execute, fields
     idle = queries_bytes(s)
     for kind in ("portals", "cursor", "hold"):
         for way in ("request", "statement", "function", "backend"):
@@ -629,7 +623,7 @@ def cancel_frees_cursors_that_stand_still(s):
                 sql = {"statement": f"cancel query {number[0][0]}", "function": f"select cancel_query({number[0][0]})", "backend": f"select pg_cancel_backend({pid})"}[way]
                 s.exec(sql)
             wait_until(lambda: queries_bytes(s) - idle < 1 << 20, f"{kind} by {way}: memory is still held")
-            said = w.error(execute("p0", 1), SYNC) if kind == "portals" else w.error(__import__("pgclient").query("fetch 1 from p0"))
+            said = w.error(execute("p0", 1), SYNC) if kind == "portals" else w.error(query("fetch 1 from p0"))
             expect(said is not None and said["C"] == "57014" and "cancelled" in said["M"], f"{kind} by {way}: {said}")
             w.rows("rollback")
             expect(w.rows("select 1") == [["1"]], "the connection is of no use")
@@ -639,7 +633,6 @@ def cancel_frees_cursors_that_stand_still(s):
 @check
 def cancel_ends_an_answer_that_waits_for_its_reader(s):
     import socket
-    from pgclient import query
     idle = queries_bytes(s)
     host, port = s.http.rsplit(":", 1)
     for protocol in ("http", "pg"):
@@ -667,7 +660,6 @@ def cancel_ends_an_answer_that_waits_for_its_reader(s):
 def idle_cursors_and_slow_readers_are_not_waited_for(_):
     """pg.cursor.idle.timeout, http.send.timeout, pg.send.timeout."""
     import socket
-    from pgclient import SYNC, execute, query
     with Server(env={"ALMANAC_PG_CURSOR_IDLE_TIMEOUT": "700ms", "ALMANAC_HTTP_SEND_TIMEOUT": "700ms", "ALMANAC_PG_SEND_TIMEOUT": "700ms"}) as s:
         idle = queries_bytes(s)
         w = wire(s)
@@ -697,7 +689,6 @@ def idle_cursors_and_slow_readers_are_not_waited_for(_):
 
 @check
 def one_user_leaves_memory_to_others_and_all_of_them_some_to_the_administrator(_):
-    from pgclient import SYNC, bind, execute, fields, parse
     env = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_USER": "root", "ALMANAC_ACL_ADMIN_PASSWORD": "secret", "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096",
            "ALMANAC_QUERY_MEMORY_TOTAL_MAX": "256m", "ALMANAC_QUERY_MEMORY_USER_MAX": "128m", "ALMANAC_QUERY_MEMORY_ADMIN_RESERVE": "48m", "ALMANAC_QUERY_MEMORY_MAX": "64m",
            }
@@ -764,7 +755,6 @@ def one_user_leaves_memory_to_others_and_all_of_them_some_to_the_administrator(_
 @check
 def the_statement_that_holds_most_gives_way(_):
     """Running or standing still; what asks for less, and small statements, go on."""
-    from pgclient import SYNC, bind, execute, fields, parse
     # the table of the join is held while it looks for the other rows; of 3,000,000 rows some 240 MB, of 1,800,000 90 MB
     holding = "select count() from long_sequence(100000000000) a join long_sequence({rows}) b on a.x = b.x"
     joined = "select {what} from long_sequence({rows}) a join long_sequence({rows}) b on a.x = b.x"

@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """storage.snapshot.age.max: whoever reads for longer is ended by an error that names the setting, however he reads, and files of a table that was
 dropped meanwhile go. Loads read nothing and may take as long as their client likes."""
-import argparse, http.client, os, pathlib, socket, sys, threading, time
+import argparse, http.client, os, socket, sys, threading, time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "wire"))
-from pgclient import SYNC, Wire, bind, execute, fields, msg, parse, query  # noqa: E402
-from server import Server, TOP  # noqa: E402
+from lib.pgclient import SYNC, Wire, bind, execute, fields, msg, parse, query
+from lib.server import Server, TOP
 
 AGE_S = 2
 SETTING = "storage.snapshot.age.max"

@@ -6,7 +6,7 @@ small partitions; and that what takes no bytes is read, changed, merged, convert
 """
 import argparse, pathlib, subprocess, sys, tempfile, traceback, urllib.request
 
-from server import Server
+from lib.server import Server
 
 BINARY = None
 CHECKS = []

@@ -4,16 +4,14 @@ provider that changes its keys finds after somebody sent the names of keys that 
 
     oidc_logout_test.py [--binary FILE] [--nightly] [PATTERN]      PATTERN: of the names of the parts below
 """
-import base64, itertools, pathlib, socket, sys, time
+import base64, itertools, socket, time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "wire")]
-import oidc_test  # noqa: E402
-import provider  # noqa: E402
-from acl_checks import arguments, close, run_part  # noqa: E402
-from oidc_test import EVENT, House, log_out  # noqa: E402
-from pgclient import Closed, Wire, fields, query  # noqa: E402
-from provider import Provider  # noqa: E402
+import oidc_test
+from lib import provider
+from lib.acl_checks import arguments, close, run_part
+from lib.pgclient import Closed, Wire, fields, query
+from lib.provider import Provider
+from oidc_test import EVENT, House, log_out
 
 ON = {"acl.oidc.backchannel.logout.enabled": "true", "acl.oidc.pg.token.as.password.enabled": "true"}
 NUMBERS = itertools.count()

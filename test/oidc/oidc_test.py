@@ -4,17 +4,16 @@ provider is asked, what it may do wrong, and that no token or password gets into
 
     oidc_test.py [--binary FILE] [--nightly] [PATTERN]      PATTERN: of the names of the parts below
 """
-import base64, concurrent.futures, http.server, itertools, json, pathlib, shutil, socket, socketserver, ssl, sys, tempfile, threading, time, urllib.parse, urllib.request
+import base64, concurrent.futures, http.server, itertools, json, pathlib, shutil, socket, socketserver, ssl, tempfile, threading, time, urllib.parse, urllib.request
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "wire")]
-import log_search  # noqa: E402
-import provider  # noqa: E402
-from acl_checks import ADMIN, Checks, Rest, arguments, close, run_part  # noqa: E402
-from bounds_test import HERE as SAME, THERE, Attack, ask, pg_says, timed  # noqa: E402
-from certs import Certs  # noqa: E402
-from provider import Provider  # noqa: E402
-from server import Server  # noqa: E402
+from lib import log_search
+from lib import provider
+from lib.acl_checks import ADMIN, Checks, Rest, arguments, close, run_part
+from lib.certs import Certs
+from lib.peers import HERE as SAME, THERE, Attack, ask, pg_says, timed
+from lib.provider import Provider
+from lib.server import Server
+
 
 log_search.note("alice-pw", "erin-pw")
 LOGS = []
@@ -711,7 +710,7 @@ def statements(check, p):
 
 
 def pg(check, p):
-    from pgclient import Wire
+    from lib.pgclient import Wire
     import psycopg
     with House(p, **{"acl.oidc.cache.ttl": 500, "acl.oidc.pg.token.as.password.enabled": "true", "acl.oidc.ropc.flow.enabled": "true"}) as s:
         host, port = s.pg.rsplit(":", 1)
@@ -840,7 +839,7 @@ def oauthbearer(check, p):
     import os
     import struct
     import psycopg
-    from pgclient import Wire, fields, msg, startup
+    from lib.pgclient import Wire, fields, msg, startup
     given, asked = [], []
 
     def token_of(*where):
@@ -1147,7 +1146,7 @@ def ended_sessions(check, p):
 
 def bearer_says(s, user, token):
     """A log-in by OAUTHBEARER: what the server says at its end, Z or E."""
-    from pgclient import Wire, msg, startup
+    from lib.pgclient import Wire, msg, startup
     w = Wire(s.pg, login=False)
     try:
         w.send(startup([("user", user), ("database", "qdb")]))

@@ -7,17 +7,15 @@ a failure. What another login could do meanwhile (a new user of the name has all
 
     revocation_test.py [--binary FILE] [PATTERN]      PATTERN: of the names of the parts below
 """
-import base64, concurrent.futures, json, pathlib, socket, struct, sys, tempfile, time, urllib.parse
+import base64, concurrent.futures, json, pathlib, socket, struct, tempfile, time, urllib.parse
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import log_search  # noqa: E402
-import oidc_test  # noqa: E402
-import provider  # noqa: E402
-from acl_checks import ADMIN, Rest, arguments, close, run_part  # noqa: E402
-from acl_test import ENV, Lines  # noqa: E402
-from faults_test import Clock  # noqa: E402
-from pgclient import SYNC, Closed, Wire, bind, execute, fields, parse, query  # noqa: E402
-from server import Server  # noqa: E402
+import oidc_test
+from lib import log_search
+from lib import provider
+from lib.acl_checks import ADMIN, ENV, Lines, Rest, arguments, close, run_part
+from lib.pgclient import SYNC, Closed, Wire, bind, execute, fields, parse, query
+from lib.preload import Clock
+from lib.server import Server
 
 ENDED, REFUSED, WORKS = "ended", "refused", "works"
 PW, NEW = "pw-of-before", "pw-of-after"

@@ -15,13 +15,13 @@ Differences that are known and right are rows of EXPLAINED, with the reason.
 """
 import argparse, collections, datetime, decimal, hashlib, json, math, pathlib, random, re, sys, threading, time, urllib.parse
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "wire"), str(HERE.parent / "sql")]
-import beyond  # noqa: E402
-import duckdb  # noqa: E402
-import generate  # noqa: E402
-import pgclient  # noqa: E402
-from server import Server  # noqa: E402
+import duckdb
+
+import beyond
+import generate
+from lib import pgclient
+from lib.server import TOP, Server
+
 
 
 def unasked(a, d, got, other):
@@ -150,7 +150,7 @@ class Round:
         self.duck.execute("set memory_limit = '1GB'")
         self.duck.execute(MACROS)
         self.many = Server(binary=binary, env={"ALMANAC_SHARED_WORKER_COUNT": "4", "ALMANAC_WAL_SYNC": "off"})
-        rules = [m[1] for m in re.finditer(r"^ALM_RULE\((\w+)", (HERE.parent.parent / "src/sql/opt/opt.def").read_text(), re.M)]
+        rules = [m[1] for m in re.finditer(r"^ALM_RULE\((\w+)", (TOP / "src/sql/opt/opt.def").read_text(), re.M)]
         rules = [name for name in rules if name not in ("nulls", "overflow")]  # these decide what is computed
         off = [[], rules, rng.sample(rules, rng.randint(1, 4))][seed % 3]
         self.one = Server(binary=binary, env={"ALMANAC_SHARED_WORKER_COUNT": "1", "ALMANAC_WAL_SYNC": "off",

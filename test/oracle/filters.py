@@ -4,10 +4,9 @@ that keeps the rows of QUERY. A rule that moves a condition below an operator wh
 
     filters.py [--nightly] [--seed N] [--count CONDITIONS_PER_QUERY] [--only PART_OF_QUERY] [--off RULES] [BINARY]
 """
-import argparse, pathlib, random, sys
+import argparse, random, sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from server import Server  # noqa: E402
+from lib.server import Server
 
 FILLS = ["", " fill(none)", " fill(null)", " fill(prev)", " fill(linear)", " fill(0)"]
 ALIGNS = ["", " align to calendar", " align to first observation", " align to calendar time zone 'Europe/Berlin'",

@@ -4,7 +4,7 @@ Where the dialects mean different things by the same words, the DuckDB text says
 (two-valued conditions, null = null), so that answers can be compared without looking away. A query that
 DuckDB cannot say has no second text: then only our own answers are compared with each other.
 """
-import random, re
+import re
 
 DAY = 86400000000
 BASE = 19723 * DAY  # 2024-01-01

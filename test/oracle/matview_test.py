@@ -9,12 +9,10 @@ Values are quarters, so that sums do not depend on the order of rows.
 
     matview_test.py [--binary FILE] [--nightly] [--seed N] [--rounds N] [-v]
 """
-import argparse, json, pathlib, random, sys, threading, time
+import argparse, json, random, sys, threading, time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "sql")]
-from answers import ask  # noqa: E402
-from server import Server  # noqa: E402
+from lib.answers import ask
+from lib.server import Server
 
 BASES = ["create table mb (id long, y symbol, p double, q long, ts timestamp) timestamp(ts) partition by day wal",
          "create table md (id long, y symbol, p double, q long, ts timestamp_ns) timestamp(ts) partition by month wal "

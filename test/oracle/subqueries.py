@@ -3,10 +3,9 @@
 
 The data has no nulls, because null = null is true here. Usage: subqueries.py BINARY [SEED [COUNT]]
 """
-import pathlib, random, sqlite3, sys
+import random, sqlite3, sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from server import Server
+from lib.server import Server
 
 
 def condition(outer, inner):

@@ -1,19 +1,17 @@
 #!/usr/bin/env python3
 """Real trades, loaded through /imp by the documented command, against answers recorded from the
-reference server (test/data/real_data.json). The CSV files stand beside the project, in
+reference server (test/oracle/trades.json). The CSV files stand beside the project, in
 ../shared/data; where they are absent the test says so and is skipped."""
-import json, pathlib, subprocess, sys
+import json, subprocess, sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "sql")]
-from answers import same_value  # noqa: E402
-from server import Server, TOP  # noqa: E402
+from lib.answers import same_value
+from lib.server import Server, TOP
 
 DATA = TOP.parent / "shared" / "data"
 
 
 def check_answers(s, passed, failed, when):
-    for case in json.loads((TOP / "test/data/real_data.json").read_text()):
+    for case in json.loads((TOP / "test/oracle/trades.json").read_text()):
         got = s.exec(case["sql"])
         names = [[c["name"], c["type"]] for c in got["columns"]]
         rows = got["dataset"]

@@ -7,12 +7,11 @@ Every query is asked of a table with a designated timestamp (frames over it stre
 table without one (rows are held and sorted), with one worker and with four, whose answers must agree bit
 for bit. Values are whole numbers, so that sums do not depend on their order.
 """
-import argparse, datetime, math, pathlib, random, sys
+import argparse, datetime, math, random, sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-import duckdb  # noqa: E402
-from server import Server  # noqa: E402
+import duckdb
+
+from lib.server import Server
 
 COLUMNS = "id, ts, k, g, v, n, s, flag"
 UNITS = {"millisecond": 1000, "second": 1000000, "minute": 60000000}

@@ -8,14 +8,14 @@ while partitions change their format.
 
     parquet_cold_test.py [--nightly] [--binary FILE] [NAME...]
 """
-import argparse, datetime, decimal, json, os, pathlib, random, subprocess, sys, tempfile, threading, time, traceback, uuid
+import argparse, datetime, decimal, os, pathlib, random, subprocess, sys, tempfile, threading, time, traceback, uuid
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "sql")]
-import duckdb  # noqa: E402
-import pyarrow.parquet as pq  # noqa: E402
-from answers import same_value  # noqa: E402
-from server import Server  # noqa: E402
+import duckdb
+import pyarrow.parquet as pq
+
+from lib.answers import same_value
+from lib.preload import preloaded
+from lib.server import Server
 
 CHECKS, BINARY, NIGHTLY = [], None, False
 COLUMNS = """ts timestamp, id long, s symbol, s2 symbol, v varchar, st string, b boolean, by byte, sh short, ch char, i int, l long,
@@ -351,8 +351,7 @@ def memory_has_a_bound():
 @check
 def a_disk_that_fails():
     with tempfile.TemporaryDirectory() as d:
-        so, switch = pathlib.Path(d) / "io_fault.so", pathlib.Path(d) / "switch"
-        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", so, HERE / "io_fault.c", "-ldl"], check=True)
+        so, switch = preloaded(d, "io_fault"), pathlib.Path(d) / "switch"
         switch.write_bytes(b"-")
         with server(LD_PRELOAD=str(so), IO_FAULT_FILE=str(switch)) as s:
             make(s, "cold", n=20000)

@@ -9,14 +9,12 @@ page version x nulls (a sample, all with --nightly); and files cut, changed and 
 
 The null rule: BOOLEAN, BYTE and SHORT have no null, theirs read as false and 0. NaN and the infinities are null.
 """
-import argparse, base64, collections, datetime, decimal, itertools, json, math, os, pathlib, random, re, shutil, struct, sys, uuid
+import argparse, base64, collections, datetime, decimal, itertools, json, math, os, pathlib, random, re, shutil, struct, sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-TOP = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TOP / "test"))
-from server import Server  # noqa: E402
+from lib.server import TOP, Server
 
 FOREIGN = TOP.parent / "shared" / "data" / "parquet-testing"
 EPOCH = datetime.datetime(1970, 1, 1)
@@ -755,7 +753,7 @@ def bad_files(reader, long):
                 check(f"bad file {i}", False, f"{status} {str(body)[:300]}")
             if status == 400 and "bad.parquet" not in body.get("error", ""):
                 check(f"bad file {i}", False, f"an error that does not name the file: {body.get('error')}")
-    for path in sorted((pathlib.Path(__file__).resolve().parent.parent / "fuzz/corpus/parquet").iterdir()):
+    for path in sorted((TOP / "fuzz/corpus/parquet").iterdir()):
         (root / "bad.parquet").write_bytes(path.read_bytes())
         for sql in ("select * from read_parquet('bad.parquet')", "select count(*) from read_parquet('bad.parquet') limit -1"):
             status, body = reader.query(sql)

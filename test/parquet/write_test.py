@@ -4,14 +4,29 @@ null and bound as the server itself tells them; and read_parquet must give the s
 
 Every column type (those of types_test.py) with its ladder of values, in all codecs, both versions of pages and small pages; empty and
 null-only files; many row groups; texts longer than bounds; streams that are cut, cancelled, or have no room."""
-import datetime as dt, decimal, io, json, math, pathlib, struct, subprocess, sys, tempfile, threading, time, urllib.error, urllib.parse, urllib.request, uuid
+import datetime as dt
+import decimal
+import io
+import json
+import math
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "sql")]
-from cases import read  # noqa: E402
-from server import Server, put_demo_files  # noqa: E402
-from types_test import LADDERS, NO_NULL, family  # noqa: E402
-import duckdb, pyarrow as pa, pyarrow.parquet as pq  # noqa: E402
+import duckdb, pyarrow as pa, pyarrow.parquet as pq
+
+from lib.cases import read
+from lib.demo import put_demo_files
+from lib.ladders import LADDERS, NO_NULL, family
+from lib.server import TOP, Server
+
 
 NIGHTLY = "--nightly" in sys.argv
 passed = failed = 0
@@ -495,7 +510,7 @@ def demo_is_as_recorded(s):
     """The answers of own_seed_parquet.test, recorded from the reference server, are DuckDB's too."""
     put_demo_files(s)
     path = pathlib.Path(s.root) / "import" / "demo_trades.parquet"
-    recorded = {case.sql: case.answer.get("rows") for case in read(HERE / "sql/file/own_seed_parquet.test")}
+    recorded = {case.sql: case.answer.get("rows") for case in read(TOP / "test/sql/file/own_seed_parquet.test")}
     con = duckdb.connect()
     con.execute("set timezone = 'UTC'")
     seen = 0

@@ -5,9 +5,9 @@
 """
 import base64, pathlib, subprocess, sys, tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-import log_search  # noqa: E402
+from lib import log_search
+from lib.server import TOP
+
 
 PASSWORD, KEY = "correct-horse-7", "5UjEMuA0Pj5pjK8a-fa24dyIf-Es5mYny3oE_Wmus48"
 TOKEN = "qt1" + "aB3_-" * 8 + "xyz"
@@ -50,9 +50,7 @@ echo "http=127.0.0.1:1" > "$2/conf/address"
 exec sleep 60
 """
 SUITE = """
-import sys
-sys.path.insert(0, {here!r})
-from server import Server
+from lib.server import Server
 with Server(binary={binary!r}, env={{"ALMANAC_PG_PASSWORD": {password!r}}}) as s:
     pass
 """
@@ -83,9 +81,9 @@ def main():
         program.chmod(0o755)
         for password, leaks in ((PASSWORD, True), ("", False)):
             # the child of a server that does not know SIGTERM ends by it: the suite sees that as it sees any other end
-            text = SUITE.format(here=str(HERE), binary=str(program), password=password)
+            text = SUITE.format(binary=str(program), password=password)
             text = text.replace("    pass", "    s.stop()")
-            p = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+            p = subprocess.run([sys.executable, "-c", text], cwd=TOP / "test", capture_output=True, text=True, timeout=60)
             that((p.returncode != 0) == leaks and ("FAIL the log has" in p.stdout) == leaks, f"a suite whose server logs it: {p.returncode} {p.stdout} {p.stderr}")
             that(not password or password not in p.stdout + p.stderr, "and does not print it")
     print(f"{passed} passed, {failed} failed")

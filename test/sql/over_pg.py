@@ -4,11 +4,10 @@ Text form: simple queries. Binary form: Parse, Bind, Describe, Execute in pieces
 in binary. The wire does not name all types (IPv4 and GEOHASH come as text), so that the recorded type
 says how a value of JSON would look; that the OID is the one for this type is checked.
 """
-import base64, pathlib, struct, sys
+import base64, struct
 from datetime import datetime, timedelta
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "wire"))
-import pgclient as pg  # noqa: E402
+from lib import pgclient as pg
 
 EPOCH = datetime(2000, 1, 1)
 PIECE = 5

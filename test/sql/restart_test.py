@@ -8,13 +8,14 @@ bit for bit.
 
     restart_test.py [--binary FILE] [--nightly] [FILE.test...]
 """
-import argparse, json, os, pathlib, re, sys, time
+import argparse, json, pathlib, re, sys, time
+
+from lib import cases
+from lib.answers import ask
+from lib.demo import put_demo_files
+from lib.server import Server
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-import cases  # noqa: E402
-from answers import ask  # noqa: E402
-from server import Server, put_demo_files  # noqa: E402
 
 READS = re.compile(r"\s*(--.*\n\s*)*\(*\s*(select|with|declare|show|values|from)\b", re.I)
 WRITES = re.compile(r"^\s*(with|declare)\b.*\b(update\s+\w+\s+set|insert\s+into)\b", re.I | re.S)

@@ -4,9 +4,10 @@ each rule of src/sql/opt/opt.def left out (debug.optimiser.off), and with all of
 
     opt_off_test.py [--binary FILE] [--rules a,b] [FILE...]     no files: QUERIES
 """
-import argparse, os, pathlib, re, subprocess, sys
+import argparse, os, re, subprocess, sys
 
-TOP = pathlib.Path(__file__).resolve().parent.parent
+from lib.server import TOP
+
 
 KEEP = {"nulls", "overflow"}  # makes plans that can run at all; decides what is computed
 QUERIES = ["select/compositions.test", "aggregate/group_by.test", "join/joins.test", "join/asof.test", "sample/latest_on.test",

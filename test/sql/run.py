@@ -15,12 +15,13 @@ The last line reads 'N passed, N failed'.
 """
 import argparse, contextlib, os, pathlib, shlex, shutil, sys
 
+from lib import cases
+from lib.answers import OverHttp, difference
+from lib.demo import put_demo_files
+from lib.server import Server, TOP
+from over_pg import OverPg, as_seen
+
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-import cases  # noqa: E402
-from answers import OverHttp, difference  # noqa: E402
-from over_pg import OverPg, as_seen  # noqa: E402
-from server import Server, TOP, put_demo_files  # noqa: E402
 
 UNMET = HERE / "unmet.txt"
 UNMET_HEAD = "# Cases that are known to fail: FILE:LINE STATEMENT. A case that passes has to be taken off.\n"

@@ -10,9 +10,9 @@ version 11 and dictionary version 2, killed: a table with a dictionary of three 
 """
 import argparse, pathlib, shutil, struct, subprocess, sys, tarfile, tempfile, traceback
 
+from lib.server import TOP, Server
+
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE)]
-from server import Server  # noqa: E402
 
 CHECKS, BINARY = [], None
 
@@ -29,7 +29,7 @@ def expect(good, why):
 
 def program(*args):
     """(exit code, output) of the program."""
-    r = subprocess.run([BINARY or HERE.parent / "build/release/almanac", *map(str, args)], capture_output=True, text=True, timeout=120)
+    r = subprocess.run([BINARY or TOP / "build/release/almanac", *map(str, args)], capture_output=True, text=True, timeout=120)
     return r.returncode, r.stdout + r.stderr
 
 
@@ -41,7 +41,7 @@ class Old:
 
     def __enter__(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="almanac-test-"))
-        with tarfile.open(HERE / "data" / f"database-{self.version}.tar.xz") as t:
+        with tarfile.open(HERE / f"database-{self.version}.tar.xz") as t:
             t.extractall(self.root)
         return self
 

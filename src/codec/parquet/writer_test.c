@@ -1,6 +1,6 @@
 /*
  * writer_test.c - the writer by itself: the same bytes whatever the batches, what it tells of symbols, what it refuses, and that a
- * failure of the sink or of memory at any place is an error and nothing else. What others read of its files: test/parquet_write_test.py.
+ * failure of the sink or of memory at any place is an error and nothing else. What others read of its files: test/parquet/write_test.py.
  */
 #include "codec/parquet/writer.h"
 

@@ -11,13 +11,12 @@ How to add a driver: README.md in this folder.
 """
 import argparse, concurrent.futures, hashlib, json, os, pathlib, re, shutil, subprocess, sys, time, tomllib
 
+from lib.certs import Certs
+from lib.server import TOP, Server
+
 HERE = pathlib.Path(__file__).resolve().parent
-TOP = HERE.parent.parent.parent
 BUILD = TOP / "build" / "drivers"
 PAGE = TOP / "docs" / "drivers.md"
-sys.path.insert(0, str(TOP / "test"))
-from certs import Certs  # noqa: E402
-from server import Server  # noqa: E402
 
 LINE = re.compile(r"^(ok|fail|none) ([a-z_]+)(?:: (.*))?$")
 SECONDS_MAX = {"prepare": 900, "run": 600}

@@ -8,7 +8,7 @@ stands behind it looked at. Each phase of a request has its time: the head, the 
 """
 import threading, time
 
-from checks import Server, check, expect, heads, main, raw
+from lib.checks import Server, check, expect, heads, main, raw
 
 FORM = b"Content-Type: application/x-www-form-urlencoded\r\n"
 NEXT = b"GET /exec?query=select+777 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"  # must not be answered behind a bad one

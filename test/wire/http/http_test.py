@@ -6,10 +6,10 @@ status, chosen headers and exact body it gets; `--record` writes the answers ane
 """
 import argparse, http.client, json, pathlib, re, socket, sys, urllib.parse
 
+from lib.checks import CHECKS, check, expect, run_checks  # noqa: F401
+from lib.server import Server
+
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-from server import Server  # noqa: E402
-from checks import CHECKS, check, expect, run_checks  # noqa: E402,F401
 
 SETUP = ["create table h (ts timestamp, sym symbol, side symbol, price double, qty int, big long, note varchar, ok boolean, f float,"
          " d date, n timestamp_ns, u uuid, ip ipv4, c char, b byte, sh short, s string) timestamp(ts) partition by day",
@@ -57,7 +57,7 @@ def run_case(server, request):
 
 def recorded(server, record):
     passed = failed = 0
-    for path in sorted((HERE / "http").glob("*.case")):
+    for path in sorted(HERE.glob("*.case")):
         out = []
         for name, request, want in read_cases(path):
             got = run_case(server, request)

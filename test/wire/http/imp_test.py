@@ -5,14 +5,13 @@ whole table afterwards. Parquet files are those of pyarrow.
 
     imp_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import base64, bz2, datetime, decimal, gzip, http.client, io, json, lzma, os, pathlib, random, socket, struct, sys, tarfile, time, zipfile
+import base64, bz2, datetime, decimal, gzip, http.client, io, json, lzma, os, random, socket, struct, tarfile, time, zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import http_test  # noqa: E402
-from http_test import Server, check, expect, imp  # noqa: E402
+import http_test
+from http_test import Server, check, expect, imp
 
 http_test.CHECKS.clear()
 TYPES = "ts timestamp, a int, s symbol, v double"

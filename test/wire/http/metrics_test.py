@@ -3,14 +3,13 @@
 
     metrics_test.py [NAME...]
 """
-import http.client, json, pathlib, re, socket, sys, time, urllib.parse, urllib.request
+import http.client, pathlib, re, socket, time, urllib.parse, urllib.request
 
 from prometheus_client.parser import text_string_to_metric_families
-from checks import Server, check, expect, main, raw
 
-TOP = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(TOP / "tools"))
-from gen_docs import rows  # noqa: E402
+from lib.checks import Server, check, expect, main, raw
+from lib.server import TOP
+from lib.tools import gen_docs
 
 
 def scrape(s):
@@ -75,7 +74,7 @@ def the_text_is_of_the_format(s):
 def every_row_of_the_table_is_there_and_documented(s):
     text = scrape(s)
     page = (TOP / "docs" / "reference" / "metrics.md").read_text()
-    names = {(kind, name) for _, (kind, name, labels, value, doc) in rows("src/net/metric.def", "ALM_METRIC")}
+    names = {(kind, name) for _, (kind, name, labels, value, doc) in gen_docs.rows("src/net/metric.def", "ALM_METRIC")}
     expect(len(names) > 70, True, len(names))
     for kind, name in names:
         full = name + ("_total" if kind in ("counter", "counter_seconds", "codes") else "")

@@ -7,13 +7,12 @@ sends what the description allows and what it does not, and holds every answer a
 import json, os, pathlib, re, subprocess, sys, tempfile
 
 from openapi_spec_validator import OpenAPIV31SpecValidator
-from checks import check, expect, heads, main, raw
+
+from lib.checks import check, expect, heads, main, raw
+from lib.server import TOP
+from lib.tools import gen_docs
 
 HERE = pathlib.Path(__file__).resolve().parent
-TOP = HERE.parent.parent
-sys.path.insert(0, str(TOP / "tools"))
-from gen_docs import rows  # noqa: E402
-
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "TRACE", "OPTIONS")
 
 
@@ -39,7 +38,7 @@ def it_is_valid_and_stays_the_same(s):
 @check
 def it_has_each_route_and_no_other(s):
     table = {}
-    for _, (path, methods, handler, login, operation, doc) in rows("src/net/http/route.def", "ALM_ROUTE"):
+    for _, (path, methods, handler, login, operation, doc) in gen_docs.rows("src/net/http/route.def", "ALM_ROUTE"):
         for method in methods.split(","):
             expect((path, method) in table, False, "twice")
             table[path, method] = (doc, login == "true")
@@ -64,11 +63,11 @@ def the_server_takes_what_it_has_and_nothing_else(s):
 
 @check
 def each_operation_is_in_both_tables(s):
-    routes = {r[1][4] for r in rows("src/net/http/route.def", "ALM_ROUTE")}
+    routes = {r[1][4] for r in gen_docs.rows("src/net/http/route.def", "ALM_ROUTE")}
     for name in ("ALM_API_PARAM", "ALM_API_BODY", "ALM_API_ANSWER"):
-        for _, row in rows("src/net/http/openapi.def", name):
+        for _, row in gen_docs.rows("src/net/http/openapi.def", name):
             expect(set(row[0].split()) <= routes, True, row[:3])
-    answered = {op for _, row in rows("src/net/http/openapi.def", "ALM_API_ANSWER") for op in row[0].split()}
+    answered = {op for _, row in gen_docs.rows("src/net/http/openapi.def", "ALM_API_ANSWER") for op in row[0].split()}
     expect(answered, routes)
     ids = [op["operationId"] for item in description(s)["paths"].values() for op in item.values()]
     expect(len(ids), len(set(ids)))

@@ -6,10 +6,10 @@ lines over TCP. A file that is wrong changes nothing; what says that it is reloa
 """
 import atexit, http.client, json, pathlib, re, shutil, signal, socket, ssl, sys, threading, time, urllib.parse
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pgchecks import Server, Skip, check, expect, main  # noqa: E402
-from certs import Certs  # noqa: E402
-from pgclient import Closed, Wire, fields, query, startup  # noqa: E402
+from lib.certs import Certs
+from lib.server import TOP
+from lib.pgchecks import Server, Skip, check, expect, main
+from lib.pgclient import Closed, Wire, fields, query, startup
 
 
 class Loose(Server):
@@ -103,7 +103,7 @@ SPECIAL = {"log.level": "debug", "line.default.partition.by": "HOUR", "line.floa
 @check
 def what_is_marked_is_taken_over(s):
     """Every setting gets another value in the file: those that are reloadable have it then, the others keep theirs."""
-    aliases = re.findall(r'ALM_CONF_ALIAS\("([^"]+)"', (pathlib.Path(__file__).resolve().parents[2] / "src/base/conf_alias.def").read_text())
+    aliases = re.findall(r'ALM_CONF_ALIAS\("([^"]+)"', (TOP / "src/base/conf_alias.def").read_text())
     with Loose(s, env={"ALMANAC_HTTP_NET_CONNECTION_LIMIT": "100"}) as r:
         before, file = r.parameters(), {}
         expect(set(aliases) - set(before), set(), "all names are shown")

@@ -5,7 +5,8 @@
 """
 import base64, concurrent.futures, gzip, hashlib, http.client, json, pathlib, re, resource, subprocess, tempfile, time, urllib.parse
 
-from checks import Server, check, expect, heads, main, raw
+from lib.checks import Server, check, expect, heads, main, raw
+from lib.server import TOP
 
 CORS = {"ALMANAC_HTTP_CORS_ORIGINS": "https://a.example, http://b.example:8080", "ALMANAC_HTTP_CORS_MAX_AGE": "90s",
         "ALMANAC_HTTP_CORS_CREDENTIALS": "true", "ALMANAC_HTTP_CORS_HEADERS": "Content-Type, X-Own",
@@ -355,7 +356,7 @@ def files_of_a_folder_are_part_of_a_program(s):
         for name, content in files.items():
             (top / "in" / name).parent.mkdir(parents=True, exist_ok=True)
             (top / "in" / name).write_bytes(content)
-        tool = pathlib.Path(__file__).resolve().parents[2] / "build" / s.preset / "embed_assets"
+        tool = TOP / "build" / s.preset / "embed_assets"
         subprocess.run([tool, top / "in", top / "out", top / "out.c", "NAME=it"], check=True)
         text = (top / "out.c").read_text()
         rows = re.findall(r'\.path = "([^"]+)", \.etag = "([0-9a-f]{32})", \.hashed = (true|false), \.forms = \{\{asset_(\d)_plain, (\d+)\}, (\{[^}]*\}), (\{[^}]*\})', text)
@@ -663,7 +664,7 @@ def all_may_be_below_a_path(s):
 
 @check
 def every_http_setting_is_shown(s):
-    keys = set(re.findall(r'"(http\.[a-z.-]+)"', (pathlib.Path(__file__).resolve().parents[2] / "src/base/conf.def").read_text()))
+    keys = set(re.findall(r'"(http\.[a-z.-]+)"', (TOP / "src/base/conf.def").read_text()))
     shown = {r[0] for r in s.rows("show parameters", limit="1000")}
     expect((keys - shown, len(keys) > 35), (set(), True))
 

@@ -5,7 +5,7 @@
 """
 import base64, concurrent.futures, json, random, time
 
-from checks import Server, check, expect, main
+from lib.checks import Server, check, expect, main
 
 ENDLESS = "select count() from long_sequence(1000000000000) where x % 7 = 8"
 

@@ -9,10 +9,10 @@ nightly run alone. What is not installed is left out and named.
 """
 import argparse, pathlib, re, shutil, subprocess, sys, time
 
+from lib import log_search
+from lib.server import TOP, Server
+
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-import log_search  # noqa: E402
-from server import TOP, Server  # noqa: E402
 
 BUILD = TOP / "build" / "clients"
 KEY = {"username": "testUser1", "token": "5UjEMuA0Pj5pjK8a-fa24dyIf-Es5mYny3oE_Wmus48",

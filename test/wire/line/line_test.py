@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """The line protocol over HTTP and TCP: types, tables made on the fly, conversions to existing columns, errors by line, all or
 nothing, and the official Python client, whose rows are read back."""
-import argparse, base64, gzip, http.client, json, pathlib, re, shutil, socket, struct, sys, tempfile, threading, time, urllib.parse
+import argparse, base64, gzip, http.client, json, pathlib, re, shutil, socket, struct, sys, tempfile, threading, time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-import log_search  # noqa: E402
-from server import Server  # noqa: E402
+from lib import log_search
+from lib.server import Server
 
 try:
     import questdb.ingress as official

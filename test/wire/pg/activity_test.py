@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """What runs, and for whom: pg_stat_activity, query_activity(), the ends of connections; imports are listed and can be ended."""
-import http.client, json, pathlib, socket, time
+import http.client, json, socket, time
 
-import sys
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pgclient import Wire, execute, bind, msg, parse, query, SYNC  # noqa: E402
-from pgchecks import SLOW, check, expect, main, state  # noqa: E402
+from lib.pgchecks import SLOW, check, expect, main, state
+from lib.pgclient import Wire, execute, bind, msg, parse, query, SYNC
 
 
 def eventually(ask, want, what, seconds=10):

@@ -9,13 +9,12 @@ grows with the catalogue. --record writes the answers anew; read the difference 
 """
 import argparse, json, os, pathlib, re, shutil, subprocess, sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-sys.path.insert(0, str(HERE.parent))
-from server import Server  # noqa: E402
-from pgclient import SYNC, Wire, bind, cells, describe, execute, fields, parse, query  # noqa: E402
+from lib.pgclient import SYNC, Wire, bind, cells, describe, execute, fields, parse, query
+from lib.server import Server
 
-CASES = HERE / "pg" / "catalog.case"
+HERE = pathlib.Path(__file__).resolve().parent
+
+CASES = HERE / "catalog.case"
 SHOWN = 3
 SETUP = ["create table trades (symbol symbol index, price double, n long, v varchar, c char, ts timestamp) "
          "timestamp(ts) partition by day",

@@ -5,9 +5,8 @@
 """
 import io, signal, socket, struct, subprocess, sys, os, shutil, time, pathlib
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pgchecks import Skip, check, expect, fields, kinds, main, psycopg, tags, with_asyncpg  # noqa: E402
-from pgclient import FLUSH, SYNC, TERMINATE, Wire, bind, describe, execute, msg, parse, query  # noqa: E402
+from lib.pgchecks import Skip, check, expect, fields, kinds, main, psycopg, tags, with_asyncpg
+from lib.pgclient import FLUSH, SYNC, TERMINATE, Wire, bind, describe, execute, msg, parse, query
 
 HEAD = b"PGCOPY\n\xff\r\n\0" + b"\0" * 8
 DATA = lambda b: msg(b"d", b)

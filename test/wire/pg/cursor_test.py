@@ -3,11 +3,10 @@
 
     pg_cursor_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import os, pathlib, shutil, struct, subprocess, sys
+import os, shutil, struct, subprocess, sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pgchecks import Skip, check, data_rows, expect, kinds, main, pg, state, tags, text  # noqa: E402
-from pgclient import FLUSH, SYNC, Wire, bind, describe, execute, fields, parse, query  # noqa: E402
+from lib.pgchecks import Skip, check, data_rows, expect, kinds, main, pg, state, tags, text
+from lib.pgclient import FLUSH, SYNC, Wire, bind, describe, execute, fields, parse, query
 
 TEN = "select x, 'r' || x t from long_sequence(10)"
 

@@ -3,11 +3,10 @@
 
     explain_json_test.py [--preset NAME] [CHECK...]
 """
-import json, pathlib, sys
+import json
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pgchecks import check, data_rows, expect, main, pg, with_asyncpg  # noqa: E402
-from pgclient import SYNC, Wire, bind, describe, execute, parse  # noqa: E402
+from lib.pgchecks import check, data_rows, expect, main, pg, with_asyncpg
+from lib.pgclient import SYNC, Wire, bind, describe, execute, parse
 
 TABLES = ["create table if not exists ej_a (ts timestamp, k int, v int) timestamp(ts) partition by day",
           "create table if not exists ej_b (ts timestamp, k int, w int) timestamp(ts) partition by day",

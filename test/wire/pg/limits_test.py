@@ -3,11 +3,10 @@
 
     pg_limits_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import os, pathlib, sys, threading, time
+import os, pathlib, threading, time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pgchecks import SLOW, STREAM, Server, check, data_rows, expect, kinds, main, pg, state  # noqa: E402
-from pgclient import SYNC, Wire, bind, close, describe, execute, fields, msg, parse, query  # noqa: E402
+from lib.pgchecks import SLOW, STREAM, Server, check, data_rows, expect, kinds, main, pg, state
+from lib.pgclient import SYNC, Wire, bind, close, describe, execute, fields, msg, parse, query
 
 
 # ------------------------------------------------------------------ time, cancel, memory

@@ -3,11 +3,10 @@
 
     pg_lists_test.py [--preset NAME] [CHECK...]
 """
-import pathlib, struct, sys
+import struct
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pgchecks import check, data_rows, expect, kinds, main, pg, text, with_asyncpg  # noqa: E402
-from pgclient import SYNC, Wire, bind, describe, execute, parse, query  # noqa: E402
+from lib.pgchecks import check, data_rows, expect, kinds, main, pg, text, with_asyncpg
+from lib.pgclient import SYNC, Wire, bind, describe, execute, parse, query
 
 
 def oids(answer):

@@ -3,11 +3,10 @@
 
     pg_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import os, pathlib, random, select, struct, sys, time
+import os, random, select, struct, time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pgchecks import SLOW, check, data_rows, expect, kinds, main, pg, state, tags, text  # noqa: E402
-from pgclient import FLUSH, SYNC, TERMINATE, Closed, Wire, bind, close, describe, execute, fields, msg, parse, query, startup  # noqa: E402
+from lib.pgchecks import SLOW, check, data_rows, expect, kinds, main, pg, state, tags, text
+from lib.pgclient import FLUSH, SYNC, TERMINATE, Closed, Wire, bind, close, describe, execute, fields, msg, parse, query, startup
 
 
 # ------------------------------------------------------------------ start-up and login

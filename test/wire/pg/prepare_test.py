@@ -3,11 +3,10 @@
 
     pg_prepare_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import pathlib, sys
+import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pgchecks import check, data_rows, expect, kinds, main, pg, tags, text, with_asyncpg  # noqa: E402
-from pgclient import SYNC, Wire, bind, close, describe, execute, fields, parse, query  # noqa: E402
+from lib.pgchecks import check, data_rows, expect, kinds, main, pg, tags, text, with_asyncpg
+from lib.pgclient import SYNC, Wire, bind, close, describe, execute, fields, parse, query
 
 
 def ask(w, sql):

@@ -3,11 +3,10 @@
 
     returning_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import json, pathlib, sys, threading, urllib.request
+import json, sys, threading, urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pgchecks import Server, check, data_rows, expect, kinds, main, pg, state, tags, text  # noqa: E402
-from pgclient import SYNC, Wire, bind, describe, execute, fields, parse, query  # noqa: E402
+from lib.pgchecks import Server, check, data_rows, expect, kinds, main, pg, state, tags, text
+from lib.pgclient import SYNC, Wire, bind, describe, execute, fields, parse, query
 
 LONG = "a text that does not fit in a view of twelve bytes"
 

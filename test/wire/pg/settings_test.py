@@ -4,11 +4,10 @@ accounts and interfaces; connections that are idle.
 
     pg_settings_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import os, pathlib, signal, sys, time
+import os, signal, time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pgchecks import Server, check, data_rows, expect, fields, kinds, main, state, tags  # noqa: E402
-from pgclient import SYNC, Closed, Wire, bind, execute, parse, query  # noqa: E402
+from lib.pgchecks import Server, check, data_rows, expect, fields, kinds, main, state, tags
+from lib.pgclient import SYNC, Closed, Wire, bind, execute, parse, query
 
 
 def show(w, name):

@@ -3,10 +3,9 @@
 
     text_length_test.py [--preset NAME] [CHECK...]
 """
-import http.client, json, pathlib, signal, socket, sys, time, uuid
+import http.client, json, signal, socket, time, uuid
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pgchecks import check, expect, main, pg, psycopg, with_asyncpg  # noqa: E402
+from lib.pgchecks import check, expect, main, pg, psycopg, with_asyncpg
 
 
 def table(s, name):

@@ -4,12 +4,11 @@ drivers/); the handshake by hand with Python's ssl; channel binding of SCRAM; ti
 
     pg_tls_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import asyncio, atexit, base64, hashlib, hmac, os, pathlib, shutil, socket, ssl, struct, subprocess, sys, time
+import asyncio, atexit, base64, hashlib, hmac, os, shutil, socket, ssl, struct, subprocess, time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pgchecks import SLOW, Server, Skip, asyncpg, check, expect, main, psycopg  # noqa: E402
-from certs import Certs  # noqa: E402  (pgchecks knows where it is)
-from pgclient import Closed, Wire, fields, msg, query, startup  # noqa: E402
+from lib.certs import Certs
+from lib.pgchecks import SLOW, Server, Skip, asyncpg, check, expect, main, psycopg
+from lib.pgclient import Closed, Wire, fields, msg, query, startup
 
 SSL_REQUEST = struct.pack("!II", 8, 80877103)
 

@@ -3,11 +3,10 @@
 
     pg_transactions_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import pathlib, random, sys, threading, time
+import random, threading, time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pgchecks import check, expect, fields, kinds, main, pg, psycopg, state, tags  # noqa: E402
-from pgclient import FLUSH, SYNC, Wire, bind, execute, msg, parse, query  # noqa: E402
+from lib.pgchecks import check, expect, fields, kinds, main, pg, psycopg, state, tags
+from lib.pgclient import FLUSH, SYNC, Wire, bind, execute, msg, parse, query
 
 
 # ------------------------------------------------------------------ blocks

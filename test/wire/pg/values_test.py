@@ -3,11 +3,12 @@
 
     pg_values_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import datetime as dt, pathlib, struct, sys, uuid
+import datetime as dt
+import struct
+import uuid
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from pgchecks import Server, asyncpg, check, data_rows, expect, kinds, main, pg, psycopg, state, tags, text, with_asyncpg  # noqa: E402
-from pgclient import SYNC, Wire, bind, cells, close, describe, execute, fields, msg, parse, query  # noqa: E402
+from lib.pgchecks import Server, asyncpg, check, data_rows, expect, kinds, main, pg, psycopg, state, tags, text, with_asyncpg
+from lib.pgclient import SYNC, Wire, bind, cells, close, describe, execute, fields, msg, parse, query
 
 UTC = dt.timezone.utc
 

@@ -6,14 +6,12 @@ checks ask; each as simple query, and prepared with text and with binary results
 
     grafana_test.py [-v]
 """
-import datetime, json, pathlib, re, struct, subprocess, sys
+import datetime, json, re, struct, subprocess, sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-TOP = HERE.parent.parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
-import psycopg  # noqa: E402
-from server import Server  # noqa: E402
-from pgclient import Wire, bind, cells, describe, execute, fields, parse, SYNC  # noqa: E402
+import psycopg
+
+from lib.pgclient import Wire, bind, cells, describe, execute, fields, parse, SYNC
+from lib.server import TOP, Server
 
 FROM = datetime.datetime(2026, 1, 5, tzinfo=datetime.timezone.utc)
 TO = datetime.datetime(2026, 1, 7, 12, tzinfo=datetime.timezone.utc)

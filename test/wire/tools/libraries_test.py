@@ -5,11 +5,9 @@
 
 What is not installed is skipped, with a word. What DatabaseMetaData of pgjdbc finds is a check of drivers/.
 """
-import argparse, pathlib, sys
+import argparse, sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-from server import Server  # noqa: E402
+from lib.server import Server
 
 SETUP = ["create table tr (symbol symbol index, price double, n long, v varchar, c char, d decimal(10,2), a double[], u uuid, "
          "ts timestamp) timestamp(ts) partition by day dedup upsert keys(ts, symbol)",

@@ -4,12 +4,11 @@ Start-up with an SSLRequest; the types of the database in one text of four queri
 commands as Parse, Bind with all results in binary, Describe, Execute, Sync; BEGIN and the reset of a pooled connection
 as a query in front of the next command, in one write; batches with one Sync; binary COPY.
 """
-import datetime as dt, decimal, pathlib, re, socket, ssl, struct, sys, uuid
+import datetime as dt, decimal, pathlib, re, socket, ssl, struct, uuid
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent))
-import pgclient  # noqa: E402
-from pgclient import SYNC, Wire, bind, cells, describe, execute, fields, msg, parse, query  # noqa: E402
-from harness import (CA, COLUMNS, DATABASE, HOST, NULLS, PASSWORD, PORT, TYPES, USER, bounded, check, expect, in_threads, later, main,  # noqa: E402
+from lib import pgclient
+from lib.pgclient import SYNC, Wire, bind, cells, describe, execute, fields, msg, parse, query
+from harness import (CA, COLUMNS, DATABASE, HOST, NULLS, PASSWORD, PORT, TYPES, USER, bounded, check, expect, in_threads, later, main,
                      table, types_ddl)
 
 CASES = pathlib.Path(__file__).resolve().parent.parent.parent / "pg" / "catalog.case"

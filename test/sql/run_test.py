@@ -6,11 +6,9 @@ must fail for the same case alone, and --update must give back SAMPLE, byte for 
 """
 import contextlib, io, pathlib, shlex, subprocess, sys, tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent))
-import cases  # noqa: E402
-from run import main as run_main  # noqa: E402
-from server import Server, TOP  # noqa: E402
+from lib import cases
+from lib.server import Server, TOP
+from run import main as run_main
 
 SAMPLE = r'''-- A comment; with a semicolon;
 drop table if exists sample_t;
