@@ -121,12 +121,12 @@ static alm_status read_rows(alm_ctx *cx, alm_cursor *c, answer *a)
 
 static bool reads_only(alm_stmt_kind kind)
 {
-    return kind == ALM_STMT_SELECT || kind == ALM_STMT_EXPLAIN || kind == ALM_STMT_SHOW;
+    return alm_stmt_does_any(kind, ALM_S_ROWS);
 }
 
 static bool changes_rows(alm_stmt_kind kind)
 {
-    return kind == ALM_STMT_INSERT || kind == ALM_STMT_UPDATE || kind == ALM_STMT_DELETE;
+    return alm_stmt_does_any(kind, ALM_S_CHANGES);
 }
 
 static alm_status execute(alm_ctx *cx, alm_session *s, alm_prepared *p, size_t len, answer *rows)

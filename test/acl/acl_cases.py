@@ -1,6 +1,6 @@
 """Who may what, as tables: each kind of statement and each end point, with the permission that it asks for.
 
-STATEMENTS  kind (a row of alm_stmt_kind in src/sql/parse/ast.h; ALTER and a row of alm_alter_kind; ACL and a row of alm_acl_verb), statement, what the
+STATEMENTS  kind (a row of src/sql/parse/statement.def; ALTER and a row of alm_alter_kind; ACL and a row of alm_acl_verb), statement, what the
             refusal names, grants with which it passes ("WITH GRANT OPTION" among them: all with it; None: with no grant), then if there are any:
             statements before, statements after, and "pg" for those that need a connection. A statement may be a list, over one connection.
 FREE        kind and statements that whoever may connect may run.

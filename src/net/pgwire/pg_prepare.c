@@ -106,9 +106,7 @@ pg_statement *pg_sql_named(pg_conn *c, const pg_statement *s)
 /* Does a client get anywhere by running it so? Blocks, cursors and COPY are told apart by their own words. */
 static bool can_run(const pg_statement *s)
 {
-    const alm_stmt_kind kind = alm_prepared_kind(s->prepared);
-    return kind == ALM_STMT_SELECT || kind == ALM_STMT_INSERT || kind == ALM_STMT_UPDATE ||
-           kind == ALM_STMT_DELETE || kind == ALM_STMT_SHOW || kind == ALM_STMT_EXPLAIN;
+    return alm_stmt_does_any(alm_prepared_kind(s->prepared), ALM_S_ROWS | ALM_S_CHANGES);
 }
 
 /* Value i of the row, as parameter i of the statement. */

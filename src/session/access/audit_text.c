@@ -233,28 +233,6 @@ static void put_text(words *w)
     put(w, ": %.*s", (int)ALM_MIN(strlen(masked), sizeof w->text), masked);
 }
 
-static bool is_ddl(const alm_stmt *stmt)
-{
-    switch ((int)stmt->kind) {
-    case ALM_STMT_CREATE_TABLE:
-    case ALM_STMT_DROP_TABLE:
-    case ALM_STMT_RENAME_TABLE:
-    case ALM_STMT_TRUNCATE:
-    case ALM_STMT_ALTER_TABLE:
-    case ALM_STMT_CREATE_VIEW:
-    case ALM_STMT_ALTER_VIEW:
-    case ALM_STMT_DROP_VIEW:
-    case ALM_STMT_DROP_MATVIEW:
-    case ALM_STMT_ALTER_MATVIEW:
-    case ALM_STMT_CREATE_INDEX:
-    case ALM_STMT_DROP_INDEX:
-    case ALM_STMT_COMMENT:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool is_listed(const char *list, alm_str name)
 {
     while (name.ptr != NULL && *list != 0) {
@@ -311,10 +289,11 @@ static void audit_export(alm_cursor *c, const alm_stmt *stmt)
 void alm_audit_statement(alm_cursor *c, const alm_stmt *stmt)
 {
     const struct alm_conf *conf = c->session->db->conf;
-    if (is_ddl(stmt) && (conf->audit_ddl || changes_listed_name(conf->audit_read_tables, stmt)))
+    if (alm_stmt_does_any(stmt->kind, ALM_S_DDL) &&
+        (conf->audit_ddl || changes_listed_name(conf->audit_read_tables, stmt)))
         audit_ddl(c, stmt);
-    if (conf->audit_export && (stmt->kind == ALM_STMT_COPY_TO || stmt->kind == ALM_STMT_BACKUP ||
-                               (c->session->exports && c->has_rows)))
+    if (conf->audit_export &&
+        (alm_stmt_does_any(stmt->kind, ALM_S_EXPORTS) || (c->session->exports && c->has_rows)))
         audit_export(c, stmt);
 }
 

@@ -21,11 +21,18 @@
 #include "session/session.h"
 #include "time/zone.h"
 
-/* One kind of statement: how it runs, its command tag, does it write; does it read rows, so that in a block it sees those of the block. */
+/* What alm_statement.check has found: the plan of the statement, NULL where it has none or that does not matter; the columns of its result
+ * begin with `first`. */
+typedef struct alm_checked {
+    alm_plan *plan;
+    uint32_t first;
+} alm_checked;
+
+/* One kind of statement (sql/parse/statement.def): names and types without running it; running it. */
 typedef struct alm_statement {
+    alm_status (*check)(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,
+                        alm_checked *out);
     alm_status (*run)(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-    const char *tag;
-    bool writes, reads;
 } alm_statement;
 
 struct alm_db {

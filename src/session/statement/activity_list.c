@@ -150,7 +150,7 @@ alm_status alm_run_cancel(alm_cursor *c, const alm_stmt *stmt, alm_param *params
         return ALM_OK;
     case ALM_CANCEL_DENIED:
         if (c->rights != NULL)
-            return alm_access_denied(c, stmt->what_pos, "SQL ENGINE ADMIN");
+            return alm_access_denied(c, stmt->what_pos, alm_stmt_permission(stmt));
         return alm_fail(&c->cx, ALM_E_DENIED, stmt->what_pos,
                         "Access denied: the query of another user [id=%lld]", (long long)number);
     case ALM_CANCEL_NONE:

@@ -248,3 +248,11 @@ alm_status alm_run_alter(alm_cursor *c, const alm_stmt *stmt, alm_param *params,
         ALM_TRY(alm_cursor_access(c));
     }
 }
+
+alm_status alm_check_alter(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,
+                           alm_checked *out)
+{
+    (void)out;
+    alm_alter_plan *alter = NULL;
+    return alm_plan_alter(&c->cx, env, stmt, &alter);
+}

@@ -15,7 +15,7 @@ alm_status alm_run_checkpoint(alm_cursor *c, const alm_stmt *stmt, alm_param *pa
     alm_storage *st = c->session->db->storage;
     ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &c->tag));
     ALM_TRY(alm_outside_block(c, stmt));
-    ALM_TRY(alm_access_may(cx, "SNAPSHOT", NULL, stmt->pos));
+    ALM_TRY(alm_access_may(cx, alm_stmt_permission(stmt), NULL, stmt->pos));
     if (alm_str_eq(stmt->what, ALM_STR("create")))
         return alm_storage_hold(cx, st);
     return alm_storage_hold_release(cx, st);
@@ -106,12 +106,12 @@ static alm_status make_apart(alm_cursor *c, const alm_stmt *stmt, const char *ro
     return made < 0 ? alm_io_fail(cx, made, root) : ALM_OK;
 }
 
-static alm_status check_table(alm_cursor *c, alm_str name, int32_t pos)
+static alm_status check_table(alm_cursor *c, const alm_stmt *stmt, alm_str name, int32_t pos)
 {
-    ALM_TRY(alm_access_name(&c->cx, "BACKUP TABLE", name, pos));
+    ALM_TRY(alm_access_name(&c->cx, alm_stmt_permission(stmt), name, pos));
     const alm_table *t = alm_snapshot_find(c->snapshot, name);
     if (t != NULL)
-        return alm_access_may(&c->cx, "BACKUP TABLE", t->name, pos);
+        return alm_access_may(&c->cx, alm_stmt_permission(stmt), t->name, pos);
     return alm_no_table(&c->cx, c->snapshot, name, pos);
 }
 
@@ -122,10 +122,10 @@ static alm_status take_tables(alm_cursor *c, const alm_stmt *stmt, alm_backup_sp
         return ALM_OK;
     ALM_TRY(ALM_NEWN(&c->cx, c->cx.arena, stmt->n_more + 1, &names));
     names[0] = stmt->table;
-    ALM_TRY(check_table(c, stmt->table, stmt->table_pos));
+    ALM_TRY(check_table(c, stmt, stmt->table, stmt->table_pos));
     for (uint32_t i = 0; i < stmt->n_more; i++) {
         names[i + 1] = stmt->more_tables[i];
-        ALM_TRY(check_table(c, stmt->more_tables[i], stmt->more_pos[i]));
+        ALM_TRY(check_table(c, stmt, stmt->more_tables[i], stmt->more_pos[i]));
     }
     spec->tables = names;
     spec->n_tables = stmt->n_more + 1;

@@ -71,15 +71,15 @@ static alm_status missing_table(alm_cursor *c, alm_str name, int32_t pos)
     return alm_no_table(&c->cx, c->snapshot, name, pos);
 }
 
-alm_status alm_find_listed(alm_cursor *c, const char *permission, const alm_stmt *stmt,
-                           alm_str name, int32_t pos, const alm_table **out)
+alm_status alm_find_listed(alm_cursor *c, const alm_stmt *stmt, alm_str name, int32_t pos,
+                           const alm_table **out)
 {
     bool listed = true;
     *out = NULL;
     if (stmt->if_exists)
         ALM_TRY(alm_access_lists(&c->cx, name, &listed));
     else
-        ALM_TRY(alm_access_name(&c->cx, permission, name, pos));
+        ALM_TRY(alm_access_name(&c->cx, alm_stmt_permission(stmt), name, pos));
     if (listed)
         *out = alm_snapshot_find(c->snapshot, name);
     return ALM_OK;
@@ -87,9 +87,9 @@ alm_status alm_find_listed(alm_cursor *c, const char *permission, const alm_stmt
 
 /* The tables that DROP or TRUNCATE names and that are there; each of them once. */
 static alm_status named_tables(alm_cursor *c, const alm_stmt *stmt, alm_str **names, uint32_t *n,
-                               const char *permission,
                                alm_status (*refuse)(alm_ctx *cx, const alm_table *t, int32_t pos))
 {
+    const char *permission = alm_stmt_permission(stmt);
     *n = 0;
     ALM_TRY(ALM_NEWN(&c->cx, c->cx.arena, stmt->n_more + 1, names));
     alm_note_absent(c, "table", stmt);
@@ -97,7 +97,7 @@ static alm_status named_tables(alm_cursor *c, const alm_stmt *stmt, alm_str **na
         const alm_str name = i == 0 ? stmt->table : stmt->more_tables[i - 1];
         const int32_t pos = i == 0 ? stmt->table_pos : stmt->more_pos[i - 1];
         const alm_table *table = NULL;
-        ALM_TRY(alm_find_listed(c, permission, stmt, name, pos, &table));
+        ALM_TRY(alm_find_listed(c, stmt, name, pos, &table));
         if (table == NULL && !stmt->if_exists)
             return missing_table(c, name, pos);
         if (table == NULL) {
@@ -193,7 +193,7 @@ static alm_status drop_once(alm_cursor *c, const alm_stmt *stmt)
     alm_str *names = NULL;
     uint32_t n_names = 0;
     alm_storage *st = c->session->db->storage;
-    ALM_TRY(named_tables(c, stmt, &names, &n_names, "DROP TABLE", refuse_other));
+    ALM_TRY(named_tables(c, stmt, &names, &n_names, refuse_other));
     const alm_records_change *records = NULL;
     ALM_TRY(dropped_grants(c, names, n_names, stmt->cascade, &records));
     return n_names > 0 ? alm_tables_drop(&c->cx, st, names, n_names, records) : ALM_OK;
@@ -214,7 +214,7 @@ alm_status alm_run_truncate(alm_cursor *c, const alm_stmt *stmt, alm_param *para
     alm_str *names = NULL;
     uint32_t n_names = 0;
     ALM_TRY(alm_outside_block(c, stmt));
-    ALM_TRY(named_tables(c, stmt, &names, &n_names, "TRUNCATE TABLE", alm_refuse_view));
+    ALM_TRY(named_tables(c, stmt, &names, &n_names, alm_refuse_view));
     return alm_tables_truncate(&c->cx, c->session->db->storage, names, n_names, stmt->keep_symbols);
 }
 
@@ -222,7 +222,7 @@ static alm_status rename_once(alm_cursor *c, const alm_stmt *stmt)
 {
     alm_ctx *cx = &c->cx;
     const alm_table *table = NULL;
-    ALM_TRY(alm_find_listed(c, "RENAME TABLE", stmt, stmt->table, stmt->table_pos, &table));
+    ALM_TRY(alm_find_listed(c, stmt, stmt->table, stmt->table_pos, &table));
     if (table == NULL && stmt->if_exists) {
         alm_note_missing(c, "relation", stmt->table);
         return ALM_OK;
@@ -230,7 +230,7 @@ static alm_status rename_once(alm_cursor *c, const alm_stmt *stmt)
     if (table == NULL)
         return missing_table(c, stmt->table, stmt->table_pos);
     ALM_TRY(alm_refuse_view(cx, table, stmt->table_pos));
-    ALM_TRY(alm_access_may(cx, "RENAME TABLE", table->name, stmt->table_pos));
+    ALM_TRY(alm_access_may(cx, alm_stmt_permission(stmt), table->name, stmt->table_pos));
     ALM_TRY(alm_check_new_relation(cx, alm_session_sources(), stmt->new_name, stmt->new_name_pos));
     const alm_table *other = alm_snapshot_find(c->snapshot, stmt->new_name);
     if (other != NULL && other != table) /* small letters may become capitals */
@@ -252,4 +252,31 @@ alm_status alm_run_rename(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     ALM_TRY(alm_outside_block(c, stmt));
     ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
     return until_settled(c, stmt, rename_once);
+}
+
+/* The tables that DROP, TRUNCATE, RENAME, COMMENT or COPY TO name. */
+alm_status alm_check_tables(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,
+                            alm_checked *out)
+{
+    (void)env;
+    (void)out;
+    if (stmt->if_exists || stmt->all_tables || stmt->table.len == 0)
+        return ALM_OK;
+    for (uint32_t i = 0; i <= stmt->n_more; i++) {
+        const alm_str name = i == 0 ? stmt->table : stmt->more_tables[i - 1];
+        const int32_t pos = i == 0 ? stmt->table_pos : stmt->more_pos[i - 1];
+        ALM_TRY(alm_access_name(&c->cx, alm_stmt_permission(stmt), name, pos));
+        if (alm_snapshot_find(c->snapshot, name) == NULL)
+            return alm_no_table(&c->cx, c->snapshot, name, pos);
+    }
+    return ALM_OK;
+}
+
+alm_status alm_check_create(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,
+                            alm_checked *out)
+{
+    alm_create *create = NULL;
+    ALM_TRY(alm_plan_create(&c->cx, env, stmt, &create));
+    out->plan = create->source;
+    return ALM_OK;
 }

@@ -363,30 +363,13 @@ static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char *
 static alm_status plan_inner(alm_cursor *c, const alm_stmt *inner, alm_param *params, uint32_t n,
                              bool *sealed, alm_plan **out)
 {
-    alm_ctx *cx = &c->cx;
     alm_plan_env env;
-    alm_plan *plan = NULL;
+    alm_checked checked = {0};
     alm_plan_env_init(&env, c, params, n);
     env.sealed = sealed;
-    if (inner->kind == ALM_STMT_SELECT) {
-        ALM_TRY(alm_plan_select(cx, &env, inner->select, &plan));
-    } else if (inner->kind == ALM_STMT_INSERT) {
-        const alm_table *table = NULL;
-        ALM_TRY(alm_plan_insert(cx, &env, inner, &table, &plan));
-    } else if (inner->kind == ALM_STMT_UPDATE) {
-        alm_update_plan *up = NULL;
-        ALM_TRY(alm_plan_update(cx, &env, inner, &up));
-        plan = up->plan;
-    } else if (inner->kind == ALM_STMT_DELETE) {
-        alm_update_plan *up = NULL;
-        ALM_TRY(alm_plan_delete(cx, &env, inner, &up));
-        plan = up->plan;
-    } else if (inner->kind == ALM_STMT_CREATE_TABLE) {
-        alm_create *create = NULL;
-        ALM_TRY(alm_plan_create(cx, &env, inner, &create));
-        plan = create->source;
-    }
-    *out = plan;
+    if (alm_stmt_does_any(inner->kind, ALM_S_EXPLAINED))
+        ALM_TRY(alm_stmt_check(c, &env, inner, &checked));
+    *out = checked.plan;
     return ALM_OK;
 }
 
@@ -446,4 +429,37 @@ alm_status alm_run_explain(alm_cursor *c, const alm_stmt *stmt, alm_param *param
         return alm_cursor_texts(c, "QUERY PLAN", lines, n_lines);
     ALM_TRY(alm_plan_explain_json(cx, plan, figures, nodes, n_lines, &text));
     return give_json(c, text);
+}
+
+alm_status alm_check_insert(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,
+                            alm_checked *out)
+{
+    const alm_table *table = NULL;
+    ALM_TRY(alm_plan_insert(&c->cx, env, stmt, &table, &out->plan));
+    out->first = table->n_cols;
+    return ALM_OK;
+}
+
+static void keep_update(const alm_update_plan *update, alm_checked *out)
+{
+    out->plan = update->plan;
+    out->first = update->n_set + 1;
+}
+
+alm_status alm_check_update(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,
+                            alm_checked *out)
+{
+    alm_update_plan *update = NULL;
+    ALM_TRY(alm_plan_update(&c->cx, env, stmt, &update));
+    keep_update(update, out);
+    return ALM_OK;
+}
+
+alm_status alm_check_delete(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,
+                            alm_checked *out)
+{
+    alm_update_plan *update = NULL;
+    ALM_TRY(alm_plan_delete(&c->cx, env, stmt, &update));
+    keep_update(update, out);
+    return ALM_OK;
 }

@@ -12,31 +12,25 @@
 #include "session/access/standing.h"
 #include "session/statement/statement.h"
 
-static const alm_statement *kind_of(const alm_cursor *c, const alm_stmt *stmt)
-{
-    return &c->session->db->kinds[stmt->kind];
-}
-
 static alm_status check_state(alm_cursor *c, const alm_stmt *stmt)
 {
     alm_session *s = c->session;
-    const alm_statement *kind = kind_of(c, stmt);
-    const bool writes = kind->writes;
+    const alm_stmt_info *info = alm_stmt_info_of(stmt->kind);
+    const bool writes = (info->does & ALM_S_WRITES) != 0, reads = (info->does & ALM_S_READS) != 0;
     ALM_TRY(alm_session_goes_on(&c->cx, s));
-    if (s->reads_only != NULL && (writes || !kind->reads || stmt->kind == ALM_STMT_COPY_TO))
+    if (s->reads_only != NULL && (writes || !reads || (info->does & ALM_S_EXPORTS) != 0))
         return alm_fail(&c->cx, ALM_E_DENIED, stmt->pos, "%s", s->reads_only);
     if (s->read_only && writes)
         return alm_fail(&c->cx, s->interface_read_only ? ALM_E_READONLY : ALM_E_DENIED, stmt->pos,
                         "Write permission denied");
-    if (s->tx_state == 'E' && stmt->kind != ALM_STMT_COMMIT && stmt->kind != ALM_STMT_ROLLBACK &&
-        stmt->kind != ALM_STMT_SAVEPOINT && stmt->kind != ALM_STMT_EMPTY)
+    if (s->tx_state == 'E' && (info->does & ALM_S_FAILED_BLOCK) == 0)
         return alm_fail(&c->cx, ALM_E_ABORTED, stmt->pos,
                         "current transaction is aborted, commands ignored until end of "
                         "transaction block");
     if (writes && alm_session_refuses_writes(s))
         return alm_fail(&c->cx, ALM_E_READONLY, stmt->pos,
-                        "cannot execute %s in a read-only transaction", kind->tag);
-    s->tx_looked |= writes || kind->reads;
+                        "cannot execute %s in a read-only transaction", info->tag);
+    s->tx_looked |= writes || reads;
     return ALM_OK;
 }
 
@@ -75,7 +69,7 @@ static alm_status look(alm_cursor *c, const alm_stmt *stmt)
     alm_session *s = c->session;
     const bool values = stmt->kind == ALM_STMT_INSERT && stmt->select == NULL;
     alm_cursor_ages(c);
-    if (s->txn != NULL && kind_of(c, stmt)->reads && !values) {
+    if (s->txn != NULL && alm_stmt_does_any(stmt->kind, ALM_S_READS) && !values) {
         const int64_t bytes = alm_txn_snapshot_bytes(s->txn);
         ALM_ASSERT(c->snapshot_bytes == 0);
         ALM_TRY(alm_mem_charge(&c->cx, &c->mem, bytes, "transaction"));
@@ -89,23 +83,13 @@ static alm_status look(alm_cursor *c, const alm_stmt *stmt)
 static bool ends_a_full_disk(const alm_stmt *stmt)
 {
     const alm_alter *alter = stmt->kind == ALM_STMT_ALTER_TABLE ? stmt->ext : NULL;
-    switch ((int)stmt->kind) {
-    case ALM_STMT_DROP_TABLE:
-    case ALM_STMT_DROP_VIEW:
-    case ALM_STMT_DROP_MATVIEW:
-    case ALM_STMT_TRUNCATE:
-    case ALM_STMT_ACL:
-        return true;
-    case ALM_STMT_ALTER_TABLE:
-        return alter->kind == ALM_ALTER_DROP_PARTITION || alter->kind == ALM_ALTER_DROP_COLUMN;
-    default:
-        return false;
-    }
+    return alm_stmt_does_any(stmt->kind, ALM_S_FREES) ||
+           (alter != NULL &&
+            (alter->kind == ALM_ALTER_DROP_PARTITION || alter->kind == ALM_ALTER_DROP_COLUMN));
 }
 
 static alm_status run(alm_cursor *c, const alm_stmt *stmt, const alm_vec *values, uint32_t n)
 {
-    const alm_statement *kind = kind_of(c, stmt);
     alm_param *params = NULL;
     ALM_TRY(check_state(c, stmt));
     ALM_TRY(take_params(&c->cx, stmt, values, n, &params));
@@ -113,11 +97,12 @@ static alm_status run(alm_cursor *c, const alm_stmt *stmt, const alm_vec *values
     ALM_TRY(alm_cursor_access(c));
     c->cx.frees = (c->rights == NULL || c->rights->all) && ends_a_full_disk(stmt);
     const bool to_file = c->session->copies || c->session->exports;
-    if (kind->writes || stmt->kind == ALM_STMT_COPY_TO || to_file)
+    if (alm_stmt_does_any(stmt->kind, ALM_S_WRITES | ALM_S_EXPORTS) || to_file)
         (void)alm_rewrite_begin(&c->cx, c->session->db->storage);
-    ALM_TRY(kind->run(c, stmt, params, n));
+    ALM_TRY(c->session->db->kinds[stmt->kind].run(c, stmt, params, n));
     /* A change by itself was looked at before it was logged. */
-    if (c->cx.rewrite != 0 && (c->session->txn != NULL || !kind->writes))
+    if (c->cx.rewrite != 0 &&
+        (c->session->txn != NULL || !alm_stmt_does_any(stmt->kind, ALM_S_WRITES)))
         ALM_TRY(alm_cursor_check_maps(c));
     const struct alm_conf *conf = c->session->db->conf;
     if (conf != NULL && (conf->audit_ddl || conf->audit_export))
@@ -170,7 +155,7 @@ alm_status alm_execute_with(alm_session *s, alm_prepared *p, const alm_vec *valu
     c->options = *options;
     c->affected = -1;
     c->ts_col = -1;
-    c->tag = s->db->kinds[p->stmt->kind].tag;
+    c->tag = alm_stmt_info_of(p->stmt->kind)->tag;
     alm_cursor_begin(c);
     alm_cursor_lookup(c);
     alm_statement_hold(c);
@@ -206,21 +191,4 @@ alm_status alm_execute_with(alm_session *s, alm_prepared *p, const alm_vec *valu
     else
         *out = c;
     return skipped;
-}
-
-alm_status alm_run_empty(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
-{
-    (void)c;
-    (void)stmt;
-    (void)params;
-    (void)n;
-    return ALM_OK;
-}
-
-alm_status alm_run_other(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
-{
-    (void)params;
-    (void)n;
-    return alm_fail(&c->cx, ALM_E_UNSUPPORTED, stmt->pos, "%.*s is not supported",
-                    (int)stmt->text.len, stmt->text.ptr);
 }

@@ -188,3 +188,11 @@ alm_status alm_run_drop_index(alm_cursor *c, const alm_stmt *stmt, alm_param *pa
     }
     return ALM_OK;
 }
+
+alm_status alm_check_index(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,
+                           alm_checked *out)
+{
+    (void)out;
+    alm_index_plan *index = NULL;
+    return alm_plan_index(&c->cx, env, stmt, &index);
+}

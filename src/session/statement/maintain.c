@@ -106,9 +106,9 @@ alm_status alm_run_comment(alm_cursor *c, const alm_stmt *stmt, alm_param *param
     const alm_table *table = NULL;
     uint32_t col_id = 0;
     ALM_TRY(alm_outside_block(c, stmt));
-    ALM_TRY(find_table(c, "SET TABLE PARAM", stmt->table, stmt->table_pos, &table));
+    ALM_TRY(find_table(c, alm_stmt_permission(stmt), stmt->table, stmt->table_pos, &table));
     ALM_ASSERT(table != NULL);
-    ALM_TRY(alm_access_may(&c->cx, "SET TABLE PARAM", table->name, stmt->table_pos));
+    ALM_TRY(alm_access_may(&c->cx, alm_stmt_permission(stmt), table->name, stmt->table_pos));
     ALM_TRY(check_kind(c, stmt, table));
     if (stmt->column.len > 0) {
         const int32_t at = alm_table_col(table, stmt->column);

@@ -560,7 +560,7 @@ alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *param
     (void)n;
     alm_ctx *cx = &c->cx;
     ALM_TRY(alm_outside_block(c, stmt));
-    ALM_TRY(alm_access_name(cx, "REFRESH MATERIALIZED VIEW", stmt->table, stmt->table_pos));
+    ALM_TRY(alm_access_name(cx, alm_stmt_permission(stmt), stmt->table, stmt->table_pos));
     const alm_table *view = alm_snapshot_find(c->snapshot, stmt->table);
     if (view == NULL)
         return alm_fail(cx, ALM_E_TABLE, stmt->table_pos,
@@ -570,7 +570,7 @@ alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *param
         return alm_fail(cx, ALM_E_ARG, stmt->table_pos,
                         "materialized view name expected, got table name");
     const uint64_t view_id = view->id;
-    ALM_TRY(alm_access_may(cx, "REFRESH MATERIALIZED VIEW", view->name, stmt->table_pos));
+    ALM_TRY(alm_access_may(cx, alm_stmt_permission(stmt), view->name, stmt->table_pos));
     const bool tells = alm_access_text(cx, view->name, "") != NULL;
     ALM_TRY(
         alm_cursor_as_definer(c, view->name)); /* the rows are the same, whoever asks for them */

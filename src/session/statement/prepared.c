@@ -296,27 +296,6 @@ static alm_status describe_other(alm_ctx *cx, const alm_stmt *stmt, const alm_pl
     return ALM_OK;
 }
 
-/* INSERT, UPDATE, DELETE; *first: where the columns of RETURNING begin. Plan NULL: another statement. */
-static alm_status describe_change(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
-                                  alm_plan **plan, uint32_t *first)
-{
-    const alm_table *table = NULL;
-    alm_update_plan *update = NULL;
-    if (stmt->kind == ALM_STMT_INSERT) {
-        ALM_TRY(alm_plan_insert(cx, env, stmt, &table, plan));
-        *first = table->n_cols;
-    } else if (stmt->kind == ALM_STMT_UPDATE) {
-        ALM_TRY(alm_plan_update(cx, env, stmt, &update));
-    } else if (stmt->kind == ALM_STMT_DELETE) {
-        ALM_TRY(alm_plan_delete(cx, env, stmt, &update));
-    }
-    if (update != NULL) {
-        *plan = update->plan;
-        *first = update->n_set + 1;
-    }
-    return ALM_OK;
-}
-
 static alm_status describe_plan(alm_cursor *c, alm_prepared *p, alm_param *params, uint32_t n,
                                 const alm_plan_col **cols, uint32_t *n_cols)
 {
@@ -342,30 +321,17 @@ static alm_status describe_plan(alm_cursor *c, alm_prepared *p, alm_param *param
         *n_cols = plan->n_cols;
         return ALM_OK;
     }
-    if (stmt->kind == ALM_STMT_SHOW) {
-        alm_select *sel = NULL;
-        ALM_TRY(alm_show_select(c, stmt, &sel));
-        if (sel != NULL) {
-            ALM_TRY(alm_plan_select(cx, &env, sel, &plan));
-            *cols = plan->cols;
-            *n_cols = plan->n_cols;
-            return ALM_OK;
-        }
+    const bool show = stmt->kind == ALM_STMT_SHOW;
+    alm_checked found = {0};
+    if (show || (alm_stmt_does_any(stmt->kind, ALM_S_TYPED) && (n > 0 || stmt->returning != NULL)))
+        ALM_TRY(alm_stmt_check(c, &env, stmt, &found));
+    if (found.plan != NULL && (show || stmt->returning != NULL)) {
+        *cols = found.plan->cols + found.first;
+        *n_cols = found.plan->n_cols - found.first;
+        return ALM_OK;
     }
     if (stmt->kind == ALM_STMT_ACL && ((const alm_acl_words *)stmt->ext)->verb == ALM_ACL_ADD_TOKEN)
         return alm_token_cols(cx, stmt->ext, cols, n_cols);
-    if (n > 0 && stmt->select != NULL &&
-        (stmt->kind == ALM_STMT_DECLARE_CURSOR || stmt->kind == ALM_STMT_EXECUTE))
-        return alm_plan_select(cx, &env, stmt->select, &plan);
-    if (n > 0 || stmt->returning != NULL) {
-        uint32_t first = 0;
-        ALM_TRY(describe_change(cx, &env, stmt, &plan, &first));
-        if (plan != NULL && stmt->returning != NULL) {
-            *cols = plan->cols + first;
-            *n_cols = plan->n_cols - first;
-            return ALM_OK;
-        }
-    }
     return describe_other(cx, stmt, cols, n_cols);
 }
 

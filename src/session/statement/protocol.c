@@ -50,3 +50,12 @@ alm_status alm_run_execute(alm_cursor *c, const alm_stmt *stmt, alm_param *param
     ALM_TRY(needs_connection(c, stmt));
     return stmt->select != NULL ? alm_run_select(c, stmt->select, params, n) : ALM_OK;
 }
+
+/* DECLARE, EXECUTE: the query, or that of the values. */
+alm_status alm_check_values(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,
+                            alm_checked *out)
+{
+    (void)out;
+    alm_plan *unused = NULL;
+    return stmt->select != NULL ? alm_plan_select(&c->cx, env, stmt->select, &unused) : ALM_OK;
+}

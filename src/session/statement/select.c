@@ -240,3 +240,9 @@ alm_status alm_run_query(alm_cursor *c, const alm_stmt *stmt, alm_param *params,
     (void)stmt;
     return alm_run_prepared(c, params, n);
 }
+
+alm_status alm_check_query(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,
+                           alm_checked *out)
+{
+    return alm_plan_select(&c->cx, env, stmt->select, &out->plan);
+}

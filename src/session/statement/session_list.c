@@ -266,7 +266,7 @@ alm_status alm_run_drop_session(alm_cursor *c, const alm_stmt *stmt, alm_param *
     if (e.done)
         return ALM_OK;
     if (!alm_may_see_others(c->session))
-        return alm_access_denied(c, stmt->what_pos, "SQL ENGINE ADMIN");
+        return alm_access_denied(c, stmt->what_pos, alm_stmt_permission(stmt));
     return alm_fail(&c->cx, ALM_E_SETTING, stmt->what_pos, "session does not exist [id=%.*s]",
                     (int)ALM_MIN(id.len, (size_t)ID_BYTES), id.ptr);
 }

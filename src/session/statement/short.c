@@ -132,7 +132,5 @@ bool alm_prepared_is_short(alm_session *s, const alm_prepared *p)
         return true;
     /* the cursor of a SELECT tells more once it is planned; what writes may wait for the disk; DECLARE and PREPARE plan
      * another statement, however long that takes */
-    return kind == ALM_STMT_SELECT || kind == ALM_STMT_SHOW || kind == ALM_STMT_SET ||
-           kind == ALM_STMT_SET_TRANSACTION || kind == ALM_STMT_EMPTY || kind == ALM_STMT_BEGIN ||
-           kind == ALM_STMT_FETCH;
+    return alm_stmt_does_any(kind, ALM_S_SHORT);
 }

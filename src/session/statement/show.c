@@ -168,3 +168,11 @@ alm_status alm_run_set(alm_cursor *c, const alm_stmt *stmt, alm_param *params, u
                         "SET LOCAL can only be used in transaction blocks");
     return alm_setting_change(cx, c->session, name, value, stmt->local);
 }
+
+alm_status alm_check_show(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,
+                          alm_checked *out)
+{
+    alm_select *select = NULL;
+    ALM_TRY(alm_show_select(c, stmt, &select));
+    return select != NULL ? alm_plan_select(&c->cx, env, select, &out->plan) : ALM_OK;
+}

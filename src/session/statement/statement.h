@@ -24,6 +24,10 @@ void alm_statement_looked(alm_str text);
 /* show.c. The query that answers SHOW what; NULL where it is a setting. Fails if it names an unknown table. */
 alm_status alm_show_select(alm_cursor *c, const alm_stmt *stmt, alm_select **out);
 
+/* check.c. Names, types and permissions of the statement, without running it. */
+ALM_NODISCARD alm_status alm_stmt_check(alm_cursor *c, const alm_plan_env *env,
+                                        const alm_stmt *stmt, alm_checked *out);
+
 /* ---------------------------------------------------------------- running */
 
 /* select.c. Plans the query, or takes the plan that is kept for the statement, and opens it. */
@@ -63,8 +67,8 @@ void alm_note_missing(alm_cursor *c, const char *what, alm_str name);
 /* The same of what IF EXISTS named in schemas that are not there. */
 void alm_note_absent(alm_cursor *c, const char *what, const alm_stmt *stmt);
 /* The table; NULL: it is not there, or IF EXISTS and who asks may not list it. Without IF EXISTS that is ALM_E_DENIED. */
-alm_status alm_find_listed(alm_cursor *c, const char *permission, const alm_stmt *stmt,
-                           alm_str name, int32_t pos, const alm_table **out);
+alm_status alm_find_listed(alm_cursor *c, const alm_stmt *stmt, alm_str name, int32_t pos,
+                           const alm_table **out);
 /* alter.c. ALTER TABLE on what the cursor sees, with records of the catalogue; ALM_E_STALE: look again. */
 ALM_NODISCARD alm_status alm_alter_with(alm_cursor *c, const alm_stmt *stmt,
                                         const alm_records_change *records);
@@ -90,42 +94,13 @@ alm_status alm_sessions_texts(alm_ctx *cx, const char *const **cells, size_t *ro
 /* The connection of the PostgreSQL protocol of that number. False: there is none, or the user may not end it. */
 bool alm_session_terminate(alm_session *me, int64_t pid);
 
-/* ---------------------------------------------------------------- runners */
+/* ---------------------------------------------------------------- each kind */
 
-#define ALM_RUNNER(name)                                                                           \
-    alm_status name(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
-ALM_RUNNER(alm_run_empty);
-ALM_RUNNER(alm_run_other);
-ALM_RUNNER(alm_run_query);
-ALM_RUNNER(alm_run_explain);
-ALM_RUNNER(alm_run_insert);
-ALM_RUNNER(alm_run_update);
-ALM_RUNNER(alm_run_delete);
-ALM_RUNNER(alm_run_create);
-ALM_RUNNER(alm_run_drop);
-ALM_RUNNER(alm_run_truncate);
-ALM_RUNNER(alm_run_rename);
-ALM_RUNNER(alm_run_alter);
-ALM_RUNNER(alm_run_create_view);
-ALM_RUNNER(alm_run_drop_view);
-ALM_RUNNER(alm_run_alter_matview);
-ALM_RUNNER(alm_run_refresh);
-ALM_RUNNER(alm_run_backup);
-ALM_RUNNER(alm_run_checkpoint);
-ALM_RUNNER(alm_run_create_index);
-ALM_RUNNER(alm_run_drop_index);
-ALM_RUNNER(alm_run_maintain);
-ALM_RUNNER(alm_run_comment);
-ALM_RUNNER(alm_run_show);
-ALM_RUNNER(alm_run_set);
-ALM_RUNNER(alm_run_transaction);
-ALM_RUNNER(alm_run_set_transaction);
-ALM_RUNNER(alm_run_declare);
-ALM_RUNNER(alm_run_fetch);
-ALM_RUNNER(alm_run_prepare);
-ALM_RUNNER(alm_run_execute);
-ALM_RUNNER(alm_run_cancel);
-ALM_RUNNER(alm_run_drop_session);
-#undef ALM_RUNNER
+#define ALM_STATEMENT(kind, tag, words, at, parse, does, permission, check, run)                   \
+    alm_status check(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,                 \
+                     alm_checked *out);                                                            \
+    alm_status run(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+#include "sql/parse/statement.def"
+#undef ALM_STATEMENT
 
 #endif

@@ -45,21 +45,8 @@ static alm_status add_changed(validation *v, alm_str name)
 
 static alm_status note_changes(validation *v, const alm_stmt *stmt)
 {
-    switch ((int)stmt->kind) {
-    case ALM_STMT_CREATE_TABLE:
-    case ALM_STMT_CREATE_VIEW:
-    case ALM_STMT_ALTER_VIEW:
-    case ALM_STMT_ALTER_TABLE:
-    case ALM_STMT_ALTER_MATVIEW:
-    case ALM_STMT_RENAME_TABLE:
-    case ALM_STMT_DROP_TABLE:
-    case ALM_STMT_DROP_VIEW:
-    case ALM_STMT_DROP_MATVIEW:
-    case ALM_STMT_COPY_FROM:
-        break;
-    default:
+    if (!alm_stmt_does_any(stmt->kind, ALM_S_NAMES))
         return ALM_OK;
-    }
     ALM_TRY(add_changed(v, stmt->table));
     ALM_TRY(add_changed(v, stmt->new_name));
     for (uint32_t i = 0; i < stmt->n_more; i++)
@@ -68,89 +55,6 @@ static alm_status note_changes(validation *v, const alm_stmt *stmt)
 }
 
 /* --------------------------------------------------------------------- statements */
-
-static const char *permission_of(const alm_stmt *stmt)
-{
-    return stmt->kind == ALM_STMT_DROP_TABLE     ? "DROP TABLE"
-           : stmt->kind == ALM_STMT_TRUNCATE     ? "TRUNCATE TABLE"
-           : stmt->kind == ALM_STMT_RENAME_TABLE ? "RENAME TABLE"
-           : stmt->kind == ALM_STMT_COMMENT      ? "SET TABLE PARAM"
-                                                 : "SELECT";
-}
-
-/* The tables that DROP, TRUNCATE, RENAME, COMMENT or COPY TO name. */
-static alm_status look_for_tables(alm_cursor *c, const alm_stmt *stmt)
-{
-    if (stmt->if_exists || stmt->all_tables || stmt->table.len == 0)
-        return ALM_OK;
-    for (uint32_t i = 0; i <= stmt->n_more; i++) {
-        const alm_str name = i == 0 ? stmt->table : stmt->more_tables[i - 1];
-        const int32_t pos = i == 0 ? stmt->table_pos : stmt->more_pos[i - 1];
-        ALM_TRY(alm_access_name(&c->cx, permission_of(stmt), name, pos));
-        if (alm_snapshot_find(c->snapshot, name) == NULL)
-            return alm_no_table(&c->cx, c->snapshot, name, pos);
-    }
-    return ALM_OK;
-}
-
-/* Names and types, as far as they are resolved before anything runs; *plan: of a statement that gives rows. */
-static alm_status resolve(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,
-                          alm_plan **plan)
-{
-    alm_ctx *cx = &c->cx;
-    alm_plan *unused = NULL;
-    const alm_table *table = NULL;
-    alm_update_plan *update = NULL;
-    alm_alter_plan *alter = NULL;
-    alm_create *create = NULL;
-    alm_view_plan *view = NULL;
-    alm_index_plan *index = NULL;
-    alm_select *select = NULL;
-    switch ((int)stmt->kind) {
-    case ALM_STMT_SELECT:
-        return alm_plan_select(cx, env, stmt->select, plan);
-    case ALM_STMT_SHOW:
-        ALM_TRY(alm_show_select(c, stmt, &select));
-        return select != NULL ? alm_plan_select(cx, env, select, plan) : ALM_OK;
-    case ALM_STMT_EXPLAIN:
-        return stmt->inner->kind == ALM_STMT_EXPLAIN ? ALM_OK
-                                                     : resolve(c, env, stmt->inner, &unused);
-    case ALM_STMT_PREPARE:
-        return resolve(c, env, stmt->inner, &unused);
-    case ALM_STMT_EXECUTE:
-        return stmt->select != NULL ? alm_plan_select(cx, env, stmt->select, &unused) : ALM_OK;
-    case ALM_STMT_DECLARE_CURSOR:
-        return alm_plan_select(cx, env, stmt->select, &unused);
-    case ALM_STMT_COPY_TO:
-        return stmt->select != NULL ? alm_plan_select(cx, env, stmt->select, &unused)
-                                    : look_for_tables(c, stmt);
-    case ALM_STMT_INSERT:
-        return alm_plan_insert(cx, env, stmt, &table, &unused);
-    case ALM_STMT_UPDATE:
-        return alm_plan_update(cx, env, stmt, &update);
-    case ALM_STMT_DELETE:
-        return alm_plan_delete(cx, env, stmt, &update);
-    case ALM_STMT_CREATE_TABLE:
-        return alm_plan_create(cx, env, stmt, &create);
-    case ALM_STMT_CREATE_VIEW:
-    case ALM_STMT_ALTER_VIEW:
-        return alm_plan_create_view(cx, env, stmt, &view);
-    case ALM_STMT_ALTER_TABLE:
-        return alm_plan_alter(cx, env, stmt, &alter);
-    case ALM_STMT_CREATE_INDEX:
-        return alm_plan_index(cx, env, stmt, &index);
-    case ALM_STMT_DROP_TABLE:
-    case ALM_STMT_TRUNCATE:
-    case ALM_STMT_RENAME_TABLE:
-    case ALM_STMT_COMMENT:
-        return look_for_tables(c, stmt);
-    case ALM_STMT_OTHER:
-        return alm_fail(cx, ALM_E_UNSUPPORTED, stmt->pos, "%.*s is not supported",
-                        (int)stmt->text.len, stmt->text.ptr);
-    default:
-        return ALM_OK;
-    }
-}
 
 /* The plan goes with its cursor. */
 static alm_status keep_cols(validation *v, const alm_plan *plan)
@@ -172,13 +76,14 @@ static alm_status bind(validation *v, alm_cursor *c, const alm_stmt *stmt)
 {
     alm_plan_env env;
     alm_param *params = NULL;
-    alm_plan *plan = NULL;
+    alm_checked checked = {0};
     ALM_TRY(ALM_NEWN(&c->cx, &c->arena, stmt->n_params + 1, &params));
     ALM_TRY(alm_snapshot_acquire(&c->cx, v->session->db->storage, &c->snapshot));
     ALM_TRY(alm_cursor_access(c));
     alm_plan_env_init(&env, c, params, stmt->n_params);
-    ALM_TRY(resolve(c, &env, stmt, &plan));
-    if (plan != NULL && v->out->n_statements == 1 && keep_cols(v, plan) != ALM_OK) {
+    ALM_TRY(alm_stmt_check(c, &env, stmt, &checked));
+    const bool rows = checked.plan != NULL && alm_stmt_does_any(stmt->kind, ALM_S_ROWS);
+    if (rows && v->out->n_statements == 1 && keep_cols(v, checked.plan) != ALM_OK) {
         c->cx.err = v->cx.err;
         return v->cx.err.code;
     }
@@ -215,7 +120,7 @@ static bool ends_all(alm_status code)
 
 static alm_status keep_type(validation *v, alm_cursor *c, const alm_stmt *stmt)
 {
-    const char *tag = v->session->db->kinds[stmt->kind].tag;
+    const char *tag = alm_stmt_info_of(stmt->kind)->tag;
     return alm_arena_zstr(&c->cx, v->arena, tag[0] != 0 ? alm_str_of(tag) : stmt->text,
                           &v->out->type);
 }

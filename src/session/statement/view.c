@@ -143,9 +143,8 @@ alm_status alm_run_drop_view(alm_cursor *c, const alm_stmt *stmt, alm_param *par
     alm_note_absent(c, what, stmt);
     if (stmt->table.ptr == NULL)
         return ALM_OK;
-    const char *const permission = mat ? "DROP MATERIALIZED VIEW" : "DROP VIEW";
     const alm_table *table = NULL;
-    ALM_TRY(alm_find_listed(c, permission, stmt, stmt->table, stmt->table_pos, &table));
+    ALM_TRY(alm_find_listed(c, stmt, stmt->table, stmt->table_pos, &table));
     if (table == NULL && stmt->if_exists) {
         alm_note_missing(c, what, stmt->table);
         return ALM_OK;
@@ -156,7 +155,7 @@ alm_status alm_run_drop_view(alm_cursor *c, const alm_stmt *stmt, alm_param *par
     if (table->kind != (mat ? ALM_TABLE_MATVIEW : ALM_TABLE_VIEW))
         return alm_fail(cx, ALM_E_ARG, stmt->table_pos, "%s name expected, got table or %s name",
                         what, mat ? "view" : "materialized view");
-    ALM_TRY(alm_access_may(cx, permission, table->name, stmt->table_pos));
+    ALM_TRY(alm_access_may(cx, alm_stmt_permission(stmt), table->name, stmt->table_pos));
     alm_acl_edit edit;
     const alm_records_change *records = NULL;
     ALM_TRY(alm_acl_edit_begin(c, &edit));
@@ -206,7 +205,7 @@ alm_status alm_run_alter_matview(alm_cursor *c, const alm_stmt *stmt, alm_param 
     alm_ctx *cx = &c->cx;
     const alm_alter *a = stmt->ext;
     ALM_TRY(alm_outside_block(c, stmt));
-    ALM_TRY(alm_access_name(cx, "ALTER MATERIALIZED VIEW", stmt->table, stmt->table_pos));
+    ALM_TRY(alm_access_name(cx, alm_stmt_permission(stmt), stmt->table, stmt->table_pos));
     const alm_table *view = alm_snapshot_find(c->snapshot, stmt->table);
     if (view == NULL)
         return alm_fail(cx, ALM_E_TABLE, stmt->table_pos,
@@ -214,30 +213,13 @@ alm_status alm_run_alter_matview(alm_cursor *c, const alm_stmt *stmt, alm_param 
                         stmt->table.ptr);
     if (view->kind != ALM_TABLE_MATVIEW)
         return alm_fail(cx, ALM_E_ARG, stmt->table_pos, "materialized view name expected");
-    ALM_TRY(alm_access_may(cx, "ALTER MATERIALIZED VIEW", view->name, stmt->table_pos));
+    ALM_TRY(alm_access_may(cx, alm_stmt_permission(stmt), view->name, stmt->table_pos));
     if (a->kind == ALM_ALTER_REFRESH || a->kind == ALM_ALTER_REFRESH_LIMIT)
         return set_refresh(c, stmt, view);
     return alm_run_alter(c, stmt, params, n);
 }
 
 /* --------------------------------------------------------------- settling */
-
-static bool changes_catalogue(alm_stmt_kind kind)
-{
-    switch ((int)kind) {
-    case ALM_STMT_CREATE_TABLE:
-    case ALM_STMT_DROP_TABLE:
-    case ALM_STMT_RENAME_TABLE:
-    case ALM_STMT_ALTER_TABLE:
-    case ALM_STMT_CREATE_VIEW:
-    case ALM_STMT_ALTER_VIEW:
-    case ALM_STMT_DROP_VIEW:
-    case ALM_STMT_DROP_MATVIEW:
-        return true;
-    default:
-        return false;
-    }
-}
 
 static bool same_columns(const alm_table *t, const alm_plan *plan)
 {
@@ -301,7 +283,7 @@ static alm_status settle_view(alm_cursor *c, const alm_table *t)
 alm_status alm_views_settle(alm_cursor *c, alm_stmt_kind kind)
 {
     bool any = false;
-    if (!changes_catalogue(kind))
+    if (!alm_stmt_does_any(kind, ALM_S_SETTLES))
         return ALM_OK;
     for (size_t i = 0; i < alm_snapshot_count(c->snapshot) && !any; i++)
         any = alm_snapshot_at(c->snapshot, i)->kind != ALM_TABLE_BASE;
@@ -315,4 +297,12 @@ alm_status alm_views_settle(alm_cursor *c, alm_stmt_kind kind)
             alm_error_clear(&c->cx); /* the statement is done; the next one looks again */
     }
     return ALM_OK;
+}
+
+alm_status alm_check_view(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,
+                          alm_checked *out)
+{
+    (void)out;
+    alm_view_plan *view = NULL;
+    return alm_plan_create_view(&c->cx, env, stmt, &view);
 }

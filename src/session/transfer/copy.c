@@ -169,12 +169,12 @@ alm_status alm_run_copy_from(alm_cursor *c, const alm_stmt *stmt, alm_param *par
     if (copy->place == ALM_COPY_AT_CANCEL)
         return alm_run_copy_cancel(c, stmt);
     ALM_TRY(refuse_stream(c, stmt));
-    ALM_TRY(alm_access_name(cx, "INSERT", stmt->table, stmt->table_pos));
+    ALM_TRY(alm_access_name(cx, alm_stmt_permission(stmt), stmt->table, stmt->table_pos));
     const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
     if (table == NULL)
         return alm_no_table(cx, c->snapshot, stmt->table, stmt->table_pos);
     ALM_TRY(alm_refuse_view(cx, table, stmt->table_pos));
-    ALM_TRY(alm_access_may(cx, "INSERT", table->name, stmt->table_pos));
+    ALM_TRY(alm_access_may(cx, alm_stmt_permission(stmt), table->name, stmt->table_pos));
     ALM_TRY(alm_copy_options_read(cx, stmt, &options));
     ALM_TRY(alm_cursor_keeps_table(c, &table));
     ALM_TRY(copy_in_new(c, stmt, &options, table));
@@ -317,4 +317,12 @@ void alm_copy_told(const alm_cursor *c, alm_copy_faults *out)
     out->texts = in->load.faults;
     if (out->texts != NULL)
         out->n_texts = (uint32_t)ALM_MIN(in->load.n_faulty, (int64_t)ALM_LOAD_FAULTS_MAX);
+}
+
+alm_status alm_check_copy_to(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,
+                             alm_checked *out)
+{
+    alm_plan *unused = NULL;
+    return stmt->select != NULL ? alm_plan_select(&c->cx, env, stmt->select, &unused)
+                                : alm_check_tables(c, env, stmt, out);
 }

@@ -359,20 +359,17 @@ alm_status alm_parse_acl(alm_parser *p, alm_stmt *s)
 {
     alm_acl_words *w = NULL;
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &w));
-    s->kind = ALM_STMT_ACL;
     s->ext = w;
-    s->what_pos = p->tok.pos;
-    const bool grant = alm_at_kw(p, ALM_KW_GRANT), revoke = alm_at_kw(p, ALM_KW_REVOKE);
-    const bool add = alm_at_kw(p, ALM_KW_ADD), remove = alm_at_word(p, "remove");
-    const bool exit = alm_at_word(p, "exit");
-    s->text = grant    ? ALM_STR("GRANT")
-              : revoke ? ALM_STR("REVOKE")
-              : add    ? ALM_STR("ADD USER")
-              : remove ? ALM_STR("REMOVE USER")
-              : exit   ? ALM_STR("EXIT SERVICE ACCOUNT")
-                       : ALM_STR("ASSUME SERVICE ACCOUNT");
-    alm_parse_next(p);
-    if (grant || revoke)
+    s->what_pos = p->prev.pos;
+    const bool grant = alm_str_eq(s->text, ALM_STR("GRANT")),
+               add = alm_str_eq(s->text, ALM_STR("ADD"));
+    const bool exit = alm_str_eq(s->text, ALM_STR("EXIT"));
+    if (grant || alm_str_eq(s->text, ALM_STR("REVOKE")))
         return parse_grant(p, w, grant);
-    return add || remove ? parse_members(p, w, add) : parse_assume(p, w, exit);
+    if (add || alm_str_eq(s->text, ALM_STR("REMOVE"))) {
+        s->text = add ? ALM_STR("ADD USER") : ALM_STR("REMOVE USER");
+        return parse_members(p, w, add);
+    }
+    s->text = exit ? ALM_STR("EXIT SERVICE ACCOUNT") : ALM_STR("ASSUME SERVICE ACCOUNT");
+    return parse_assume(p, w, exit);
 }

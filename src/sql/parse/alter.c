@@ -287,35 +287,39 @@ static alm_status parse_matview_action(alm_parser *p, alm_stmt *s, alm_alter *a)
     return alm_parse_fail(p, p->tok.pos, "'alter' or 'resume' or 'suspend' expected");
 }
 
-alm_status alm_parse_alter(alm_parser *p, alm_stmt *s)
+/* Name of what is altered; the words of the action go to *out. */
+static alm_status parse_name(alm_parser *p, alm_stmt *s, const char *what, alm_alter **out)
 {
-    alm_alter *a = NULL;
     alm_parse_name name;
-    s->kind = ALM_STMT_OTHER;
-    alm_parse_next(p); /* alter */
-    if (alm_at_entity(p))
-        return alm_parse_entity(p, s, ALM_KW_ALTER);
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &a));
-    s->ext = a;
-    const bool view = alm_take_kw(p, ALM_KW_VIEW);
-    if (view)
-        s->text = ALM_STR("ALTER VIEW");
-    else if (alm_take_kw(p, ALM_KW_TABLE)) {
-        s->kind = ALM_STMT_ALTER_TABLE;
-        s->text = ALM_STR("ALTER TABLE");
-    } else if (alm_take_kw(p, ALM_KW_MATERIALIZED) && alm_take_kw(p, ALM_KW_VIEW)) {
-        s->kind = ALM_STMT_ALTER_MATVIEW;
-        s->text = ALM_STR("ALTER MATERIALIZED VIEW");
-    } else
-        return alm_parse_fail(p, p->tok.pos, "'table' or 'materialized' or 'view' expected");
-    ALM_TRY(alm_parse_table(p, view ? "view name" : "table name", &name));
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, out));
+    s->ext = *out;
+    ALM_TRY(alm_parse_table(p, what, &name));
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;
-    if (!view)
-        return s->kind == ALM_STMT_ALTER_TABLE ? parse_action(p, s, a)
-                                               : parse_matview_action(p, s, a);
-    s->kind = ALM_STMT_ALTER_VIEW;
+    return ALM_OK;
+}
+
+alm_status alm_parse_alter_table(alm_parser *p, alm_stmt *s)
+{
+    alm_alter *a = NULL;
+    ALM_TRY(parse_name(p, s, "table name", &a));
+    return parse_action(p, s, a);
+}
+
+alm_status alm_parse_alter_matview(alm_parser *p, alm_stmt *s)
+{
+    alm_alter *a = NULL;
+    s->text = ALM_STR("ALTER MATERIALIZED VIEW");
+    ALM_TRY(alm_expect_kw(p, ALM_KW_VIEW, "'table' or 'materialized' or 'view' expected"));
+    ALM_TRY(parse_name(p, s, "table name", &a));
+    return parse_matview_action(p, s, a);
+}
+
+alm_status alm_parse_alter_view(alm_parser *p, alm_stmt *s)
+{
+    alm_alter *a = NULL;
+    ALM_TRY(parse_name(p, s, "view name", &a));
     a->kind = ALM_ALTER_QUERY;
     a->pos = p->tok.pos;
     ALM_TRY(alm_expect_kw(p, ALM_KW_AS, "'as' expected"));

@@ -310,49 +310,41 @@ struct alm_select {
 
 /* ---------------------------------------------------------------- statements */
 
-typedef enum alm_stmt_kind {
-    ALM_STMT_EMPTY,
-    ALM_STMT_SELECT,
-    ALM_STMT_EXPLAIN,
-    ALM_STMT_CREATE_TABLE,
-    ALM_STMT_INSERT,
-    ALM_STMT_UPDATE,
-    ALM_STMT_DELETE, /* alias, where as UPDATE */
-    ALM_STMT_DROP_TABLE,
-    ALM_STMT_TRUNCATE,
-    ALM_STMT_RENAME_TABLE,
-    ALM_STMT_ALTER_TABLE, /* ext: alm_alter */
-    ALM_STMT_CREATE_VIEW, /* ext: alm_create_view; clauses of a materialized one as CREATE TABLE */
-    ALM_STMT_ALTER_VIEW,  /* ext: alm_alter, QUERY */
-    ALM_STMT_DROP_VIEW,
-    ALM_STMT_ALTER_MATVIEW, /* ext: alm_alter */
-    ALM_STMT_DROP_MATVIEW,
-    ALM_STMT_REFRESH,      /* what: full, incremental, range; from and to in range_from, range_to */
-    ALM_STMT_BACKUP,       /* all_tables, or table and more_tables; range_to: the directory */
-    ALM_STMT_CHECKPOINT,   /* what: create, release */
-    ALM_STMT_CREATE_INDEX, /* ext: alm_index_words; new_name: its name, or empty */
-    ALM_STMT_DROP_INDEX,   /* names in more_tables, more_pos */
-    /* VACUUM, ANALYZE, REINDEX (columns in insert_cols): checked and done with; SCRUB: table, more_tables */
-    ALM_STMT_MAINTAIN,
-    ALM_STMT_COMMENT, /* what: table, column, view, materialized view; value: the text, or empty */
-    ALM_STMT_SHOW,
-    ALM_STMT_SET,             /* SET, RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN ...: text tells */
-    ALM_STMT_SET_TRANSACTION, /* ext: alm_tx_words */
-    ALM_STMT_BEGIN,           /* ext: alm_tx_words; COMMIT, ROLLBACK too */
-    ALM_STMT_COMMIT,
-    ALM_STMT_ROLLBACK,
-    ALM_STMT_SAVEPOINT,      /* value: its name; text: SAVEPOINT, RELEASE, ROLLBACK */
-    ALM_STMT_COPY_FROM,      /* ext: alm_copy; insert_cols. Its CANCEL too */
-    ALM_STMT_COPY_TO,        /* ext: alm_copy; select */
-    ALM_STMT_DECLARE_CURSOR, /* ext: alm_cursor_words; select */
-    ALM_STMT_FETCH,          /* and MOVE; ext: alm_cursor_words */
-    ALM_STMT_PREPARE,        /* ext: alm_prepare_words; inner: what is prepared */
-    ALM_STMT_EXECUTE,        /* ext: alm_execute_words; select: its values, or NULL */
-    ALM_STMT_CANCEL,         /* CANCEL QUERY n: value */
-    ALM_STMT_DROP_SESSION,   /* value: its id */
-    ALM_STMT_ACL,            /* users, groups, grants; ext: alm_acl_words */
-    ALM_STMT_OTHER /* recognised but not there yet: text names it; ext holds what was parsed */
+typedef enum alm_stmt_kind { /* statement.def says of each what is where in alm_stmt */
+#define ALM_STATEMENT(kind, tag, words, at, parse, does, permission, check, run) ALM_STMT_##kind,
+#include "sql/parse/statement.def"
+#undef ALM_STATEMENT
+                             ALM_STMT_COUNT
 } alm_stmt_kind;
+
+/* What a kind of statement does, for those who treat several kinds alike. */
+typedef enum alm_stmt_does {
+    ALM_S_WRITES = 1 << 0,       /* refused where nothing may be written */
+    ALM_S_READS = 1 << 1,        /* reads rows: in a block it sees what the block has written */
+    ALM_S_ROWS = 1 << 2,         /* its result is the rows of a query */
+    ALM_S_CHANGES = 1 << 3,      /* changes rows of a table, and counts them */
+    ALM_S_EXPORTS = 1 << 4,      /* rows or files leave the database: audit.export */
+    ALM_S_DDL = 1 << 5,          /* changes the catalogue: audit.ddl */
+    ALM_S_NAMES = 1 << 6,        /* makes, changes or drops what later statements may name */
+    ALM_S_SETTLES = 1 << 7,      /* views may be valid, or invalid, after it */
+    ALM_S_FREES = 1 << 8,        /* frees space, so an administrator may run it on a full disk */
+    ALM_S_FAILED_BLOCK = 1 << 9, /* runs in a block that has failed */
+    ALM_S_SHORT = 1 << 10,       /* takes no time before its first rows */
+    ALM_S_EXPLAINED = 1 << 11,   /* EXPLAIN shows its plan */
+    ALM_S_TYPED = 1 << 12        /* its plan has the types of its parameters */
+} alm_stmt_does;
+
+typedef struct alm_stmt_info {
+    const char *tag;        /* "": the words of the statement */
+    const char *permission; /* NULL: see statement.def */
+    uint32_t does;          /* alm_stmt_does */
+} alm_stmt_info;
+
+const alm_stmt_info *alm_stmt_info_of(alm_stmt_kind kind);
+static inline bool alm_stmt_does_any(alm_stmt_kind kind, uint32_t does)
+{
+    return (alm_stmt_info_of(kind)->does & does) != 0;
+}
 
 /* CREATE INDEX: columns and expressions of the index, then those behind INCLUDE. */
 typedef struct alm_index_words {
@@ -486,6 +478,11 @@ typedef struct alm_stmt {
     alm_str range_from, range_to; /* REFRESH ... RANGE: texts; range_to: BACKUP ... TO */
     int32_t range_from_pos, range_to_pos;
 } alm_stmt;
+
+static inline const char *alm_stmt_permission(const alm_stmt *stmt)
+{
+    return alm_stmt_info_of(stmt->kind)->permission;
+}
 
 /* Statements about users, groups, tokens and grants. */
 typedef enum alm_acl_verb {

@@ -475,12 +475,9 @@ static alm_status parse_like(alm_parser *p, alm_stmt *s)
     return alm_expect_op(p, ALM_OP_RPAREN, "')' expected");
 }
 
-static alm_status parse_create_table(alm_parser *p, alm_stmt *s)
+alm_status alm_parse_create_table(alm_parser *p, alm_stmt *s)
 {
     uint32_t cap = 0;
-    s->kind = ALM_STMT_CREATE_TABLE;
-    s->text = ALM_STR("CREATE TABLE");
-    alm_parse_next(p); /* table */
     ALM_TRY(alm_parse_new_name(p, s, "table name or 'if'"));
     if (alm_take_kw(p, ALM_KW_AS)) {
         if (alm_at_op(p, ALM_OP_LPAREN))
@@ -497,48 +494,4 @@ static alm_status parse_create_table(alm_parser *p, alm_stmt *s)
     }
     ALM_TRY(alm_parse_table_clauses(p, s, &cap, false));
     return alm_parse_owned(p, s);
-}
-
-/* ------------------------------------------------------------------ create */
-
-alm_status alm_parse_create(alm_parser *p, alm_stmt *s)
-{
-    alm_parse_next(p); /* create */
-    if (alm_take_kw(p, ALM_KW_OR)) {
-        ALM_TRY(alm_expect_kw(p, ALM_KW_REPLACE, "'replace' expected"));
-        s->or_replace = true;
-        if (!alm_at_kw(p, ALM_KW_VIEW))
-            return alm_parse_fail(p, p->tok.pos, "'view' expected");
-    }
-    if (alm_take_kw(p, ALM_KW_ATOMIC)) {
-        if (!alm_at_kw(p, ALM_KW_TABLE))
-            return alm_parse_fail(p, p->tok.pos, "'table' expected");
-    } else if (alm_take_kw(p, ALM_KW_BATCH)) {
-        ALM_TRY(alm_parse_int(p, "batch size", &s->batch_size));
-        int64_t lag_us = 0; /* rows are sorted whatever it says */
-        if (alm_take_kw(p, ALM_KW_O3MAXLAG))
-            ALM_TRY(alm_parse_lag(p, &lag_us));
-    }
-    if (alm_at_kw(p, ALM_KW_TABLE))
-        return parse_create_table(p, s);
-    if (alm_at_kw(p, ALM_KW_VIEW))
-        return alm_parse_view(p, s, false);
-    if (alm_take_kw(p, ALM_KW_MATERIALIZED)) {
-        if (!alm_at_kw(p, ALM_KW_VIEW))
-            return alm_parse_fail(p, p->tok.pos, "'view' expected");
-        return alm_parse_view(p, s, true);
-    }
-    if (alm_at_entity(p))
-        return alm_parse_entity(p, s, ALM_KW_CREATE);
-    if (alm_at_index(p))
-        return alm_parse_create_index(p, s);
-    if (alm_at_word(p, "schema")) {
-        s->kind = ALM_STMT_OTHER;
-        s->text = ALM_STR("CREATE SCHEMA");
-        alm_parse_skip(p);
-        return ALM_OK;
-    }
-    return alm_parse_fail(p, p->tok.pos,
-                          "'atomic' or 'table' or 'batch' or 'materialized' or 'view' or 'or "
-                          "replace' expected");
 }

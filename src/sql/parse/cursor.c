@@ -77,10 +77,8 @@ alm_status alm_parse_declare_cursor(alm_parser *p, alm_stmt *s)
 {
     alm_cursor_words *words = NULL;
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &words));
-    s->kind = ALM_STMT_DECLARE_CURSOR;
     s->text = ALM_STR("DECLARE CURSOR");
     s->ext = words;
-    alm_parse_next(p);
     ALM_TRY(cursor_name(p, words));
     ALM_TRY(declare_options(p, words));
     words->hold = take_text(p, "with");
@@ -151,11 +149,8 @@ alm_status alm_parse_fetch(alm_parser *p, alm_stmt *s)
 {
     alm_cursor_words *words = NULL;
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &words));
-    words->move = at_text(p, "move");
-    s->kind = ALM_STMT_FETCH;
-    s->text = words->move ? ALM_STR("MOVE") : ALM_STR("FETCH");
+    words->move = alm_str_eq(s->text, ALM_STR("MOVE"));
     s->ext = words;
-    alm_parse_next(p);
     ALM_TRY(fetch_direction(p, words));
     if (!take_text(p, "from"))
         (void)take_text(p, "in");

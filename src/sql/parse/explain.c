@@ -100,9 +100,6 @@ static bool at_options(const alm_parser *p)
 
 alm_status alm_parse_explain(alm_parser *p, alm_stmt *s)
 {
-    s->kind = ALM_STMT_EXPLAIN;
-    s->text = ALM_STR("EXPLAIN");
-    alm_parse_next(p);
     if (at_options(p)) {
         ALM_TRY(parse_options(p, s));
     } else {

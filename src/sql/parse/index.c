@@ -69,19 +69,19 @@ bool alm_at_index(const alm_parser *p)
            (alm_at_kw(p, ALM_KW_UNIQUE) && alm_token_is_kw(alm_parse_peek(p), ALM_KW_INDEX));
 }
 
-/* CREATE is consumed: INDEX [CONCURRENTLY] [[IF NOT EXISTS] name] ON [ONLY] table [USING method] (...) ... */
+/* CREATE INDEX [CONCURRENTLY] [[IF NOT EXISTS] name] ON [ONLY] table [USING method] (...) ... */
 alm_status alm_parse_create_index(alm_parser *p, alm_stmt *s)
 {
     alm_index_words *w = NULL;
     alm_parse_name name;
     uint32_t cap = 0;
-    s->kind = ALM_STMT_CREATE_INDEX;
+    const bool unique = alm_str_eq(s->text, ALM_STR("CREATE UNIQUE"));
     s->text = ALM_STR("CREATE INDEX");
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &w));
     s->ext = w;
-    w->unique_pos = alm_at_kw(p, ALM_KW_UNIQUE) ? p->tok.pos : -1;
-    (void)alm_take_kw(p, ALM_KW_UNIQUE);
-    alm_parse_next(p); /* index */
+    w->unique_pos = unique ? p->prev.pos : -1;
+    if (unique)
+        alm_parse_next(p); /* index */
     (void)alm_take_word(p, "concurrently");
     ALM_TRY(take_if(p, true, &s->if_not_exists));
     if (s->if_not_exists || !alm_at_kw(p, ALM_KW_ON)) {
@@ -102,13 +102,10 @@ alm_status alm_parse_create_index(alm_parser *p, alm_stmt *s)
     return parse_clauses(p, w, &cap);
 }
 
-/* DROP is consumed: INDEX [CONCURRENTLY] [IF EXISTS] name, ... [CASCADE | RESTRICT] */
+/* DROP INDEX [CONCURRENTLY] [IF EXISTS] name, ... [CASCADE | RESTRICT] */
 alm_status alm_parse_drop_index(alm_parser *p, alm_stmt *s)
 {
     uint32_t cap = 0, cap_pos = 0;
-    s->kind = ALM_STMT_DROP_INDEX;
-    s->text = ALM_STR("DROP INDEX");
-    alm_parse_next(p); /* index */
     (void)alm_take_word(p, "concurrently");
     ALM_TRY(take_if(p, false, &s->if_exists));
     do {

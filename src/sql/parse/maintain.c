@@ -24,14 +24,14 @@ static alm_status parse_comment_column(alm_parser *p, alm_stmt *s)
     return alm_parse_own_table(p, schema, part[n - 2]);
 }
 
-/* ON is consumed. */
-static alm_status parse_comment(alm_parser *p, alm_stmt *s)
+/* COMMENT ON what IS text */
+alm_status alm_parse_comment(alm_parser *p, alm_stmt *s)
 {
     static const struct {
         alm_keyword kw;
         const char *what;
     } kinds[] = {{ALM_KW_TABLE, "table"}, {ALM_KW_COLUMN, "column"}, {ALM_KW_VIEW, "view"}};
-    s->kind = ALM_STMT_COMMENT;
+    ALM_TRY(alm_expect_kw(p, ALM_KW_ON, "'on' expected"));
     const bool materialized = alm_take_kw(p, ALM_KW_MATERIALIZED);
     for (size_t i = 0; i < ALM_COUNT(kinds); i++)
         if (alm_at_kw(p, kinds[i].kw) && (!materialized || kinds[i].kw == ALM_KW_VIEW))
@@ -136,10 +136,6 @@ static alm_status parse_scrub(alm_parser *p, alm_stmt *s)
 alm_status alm_parse_maintain(alm_parser *p, alm_stmt *s)
 {
     alm_parse_name name;
-    if (alm_str_eq(s->text, ALM_STR("COMMENT"))) {
-        ALM_TRY(alm_expect_kw(p, ALM_KW_ON, "'on' expected"));
-        return parse_comment(p, s);
-    }
     if (alm_str_eq(s->text, ALM_STR("SCRUB")))
         return parse_scrub(p, s);
     if (!alm_str_eq(s->text, ALM_STR("REINDEX")))

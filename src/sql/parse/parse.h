@@ -272,43 +272,20 @@ ALM_NODISCARD alm_status alm_sql_parse_view(alm_ctx *cx, alm_str text,
 /* ------------------------------------------------------------------ statements */
 
 ALM_NODISCARD alm_status alm_parse_statement(alm_parser *p, alm_stmt *s);
-ALM_NODISCARD alm_status alm_parse_create(alm_parser *p, alm_stmt *s);
-ALM_NODISCARD alm_status alm_parse_insert(alm_parser *p, alm_stmt *s);
-ALM_NODISCARD alm_status alm_parse_explain(alm_parser *p, alm_stmt *s);
-ALM_NODISCARD alm_status alm_parse_update(alm_parser *p, alm_stmt *s);
+/* Of each kind: is it that one, its last word in hand; what follows its words, which are consumed. */
+#define ALM_STATEMENT(kind, tag, words, at, parse, does, permission, check, run)                   \
+    bool at(const alm_parser *p);                                                                  \
+    ALM_NODISCARD alm_status parse(alm_parser *p, alm_stmt *s);
+#include "sql/parse/statement.def"
+#undef ALM_STATEMENT
 /* (a, b, ...) into insert_cols, the bracket in hand. */
 ALM_NODISCARD alm_status alm_parse_insert_cols(alm_parser *p, alm_stmt *s);
-/* Behind COPY. */
-ALM_NODISCARD alm_status alm_parse_copy(alm_parser *p, alm_stmt *s);
-/* Behind DELETE. */
-ALM_NODISCARD alm_status alm_parse_maintain(alm_parser *p, alm_stmt *s);
-ALM_NODISCARD alm_status alm_parse_delete(alm_parser *p, alm_stmt *s);
-ALM_NODISCARD alm_status alm_parse_alter(alm_parser *p, alm_stmt *s);
-ALM_NODISCARD alm_status alm_parse_show(alm_parser *p, alm_stmt *s);
-bool alm_at_describe(const alm_parser *p);
-ALM_NODISCARD alm_status alm_parse_describe(alm_parser *p, alm_stmt *s);
-ALM_NODISCARD alm_status alm_parse_set(alm_parser *p, alm_stmt *s);
 /* acl.c: CREATE, ALTER, DROP of users, groups and service accounts, that word in hand; *found: it is one. */
 bool alm_at_entity(const alm_parser *p);
 ALM_NODISCARD alm_status alm_parse_entity(alm_parser *p, alm_stmt *s, alm_keyword verb);
-/* GRANT, REVOKE, ADD, REMOVE, ASSUME, EXIT: is the word in hand one of those, and not the name of a table? */
-bool alm_at_acl(const alm_parser *p);
-ALM_NODISCARD alm_status alm_parse_acl(alm_parser *p, alm_stmt *s);
-/* Behind RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN (set.c). */
-ALM_NODISCARD alm_status alm_parse_session_word(alm_parser *p, alm_stmt *s, alm_keyword kw);
-/* Behind BEGIN, COMMIT, ROLLBACK, SAVEPOINT and their other names (transaction.c). */
-ALM_NODISCARD alm_status alm_parse_transaction(alm_parser *p, alm_stmt *s, alm_keyword kw);
 /* READ ONLY, ISOLATION LEVEL ... up to the end of the statement. */
 ALM_NODISCARD alm_status alm_parse_tx_modes(alm_parser *p, alm_tx_words *words);
 ALM_NODISCARD alm_status alm_parse_lower(alm_parser *p, alm_str text, alm_str *out);
-/* cursor.c */
-bool alm_at_declare_cursor(const alm_parser *p);
-ALM_NODISCARD alm_status alm_parse_declare_cursor(alm_parser *p, alm_stmt *s);
-bool alm_at_fetch(const alm_parser *p);
-ALM_NODISCARD alm_status alm_parse_fetch(alm_parser *p, alm_stmt *s);
-/* prepare.c; the first word is consumed */
-ALM_NODISCARD alm_status alm_parse_prepare(alm_parser *p, alm_stmt *s);
-ALM_NODISCARD alm_status alm_parse_execute(alm_parser *p, alm_stmt *s);
 /* (SHOW ...) as an item of FROM: a query over the table function that lists the same. */
 ALM_NODISCARD alm_status alm_parse_show_query(alm_parser *p, alm_select **out);
 /* name type [options] of CREATE TABLE and ADD COLUMN. */
@@ -326,17 +303,10 @@ ALM_NODISCARD alm_status alm_parse_new_name(alm_parser *p, alm_stmt *s, const ch
 ALM_NODISCARD alm_status alm_parse_check_name(alm_parser *p, alm_parse_name name);
 /* The new name of RENAME. */
 ALM_NODISCARD alm_status alm_parse_rename_target(alm_parser *p, alm_stmt *s);
-/* index.c: INDEX or UNIQUE INDEX behind CREATE, INDEX behind DROP, in hand */
-bool alm_at_index(const alm_parser *p);
-ALM_NODISCARD alm_status alm_parse_create_index(alm_parser *p, alm_stmt *s);
-ALM_NODISCARD alm_status alm_parse_drop_index(alm_parser *p, alm_stmt *s);
-/* view.c */
-ALM_NODISCARD alm_status alm_parse_view(alm_parser *p, alm_stmt *s, bool materialized);
-/* AS (query) of a view: the query, and its text. */
+/* view.c. AS (query) of a view: the query, and its text. */
 ALM_NODISCARD alm_status alm_parse_view_query(alm_parser *p, alm_select **out, alm_str *sql);
 /* Behind SET of ALTER MATERIALIZED VIEW. */
 ALM_NODISCARD alm_status alm_parse_matview_set(alm_parser *p, alm_stmt *s, alm_alter *a);
-ALM_NODISCARD alm_status alm_parse_refresh(alm_parser *p, alm_stmt *s);
 /* The variables that a query around a view sets in it: alm_sql_parse_view. */
 typedef struct alm_override {
     alm_str name;

@@ -53,9 +53,7 @@ alm_status alm_parse_prepare(alm_parser *p, alm_stmt *s)
     ALM_TRY(alm_parse_enter(p));
     ALM_TRY(alm_parse_statement(p, s->inner));
     p->nest--;
-    const alm_stmt_kind kind = s->inner->kind;
-    if (kind != ALM_STMT_SELECT && kind != ALM_STMT_INSERT && kind != ALM_STMT_UPDATE &&
-        kind != ALM_STMT_DELETE)
+    if (s->inner->kind != ALM_STMT_SELECT && !alm_stmt_does_any(s->inner->kind, ALM_S_CHANGES))
         return alm_parse_fail(p, words->pos, "'select', 'insert', 'update' or 'delete' expected");
     words->text = alm_parse_slice(p, words->pos, p->prev.end);
     p->n_params = n_params; /* those are of the statement that is prepared */

@@ -122,37 +122,6 @@ static alm_status parse_constraints(alm_parser *p, alm_stmt *s)
     return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
 }
 
-/* SET [SESSION | LOCAL] name TO value, SET TIME ZONE value, SET ROLE name, SET TRANSACTION ... */
-alm_status alm_parse_set(alm_parser *p, alm_stmt *s)
-{
-    s->kind = ALM_STMT_SET;
-    s->text = ALM_STR("SET");
-    alm_parse_next(p); /* set */
-    take_scope(p, s);
-    const alm_token next = alm_parse_peek(p);
-    const bool assigned = next.kind == ALM_TOK_OP || alm_token_is_kw(next, ALM_KW_TO);
-    bool found = false;
-    s->what_pos = p->tok.pos;
-    if (!assigned && (alm_at_word(p, "transaction") || alm_at_word(p, "characteristics")))
-        return parse_set_transaction(p, s);
-    if (!assigned && alm_at_word(p, "constraints"))
-        return parse_constraints(p, s);
-    ALM_TRY(take_other_name(p, s, &found));
-    if (found) {
-        (void)(alm_take_kw(p, ALM_KW_TO) || alm_take_op(p, ALM_OP_EQ));
-        return parse_value(p, s);
-    }
-    if (!assigned && (alm_at_word(p, "names") || alm_at_word(p, "role"))) {
-        s->what = alm_at_word(p, "role") ? ALM_STR("role") : ALM_STR("client_encoding");
-        alm_parse_next(p);
-        return parse_value(p, s);
-    }
-    ALM_TRY(setting_name(p, s));
-    if (!alm_take_kw(p, ALM_KW_TO) && !alm_take_op(p, ALM_OP_EQ))
-        return alm_parse_fail(p, p->tok.pos, "'to' or '=' expected");
-    return parse_value(p, s);
-}
-
 /* ------------------------------------------------------------------ behind RESET, DISCARD ... */
 
 /* name, TIME ZONE, SESSION AUTHORIZATION, TRANSACTION ISOLATION LEVEL, ALL */
@@ -215,16 +184,51 @@ static alm_status parse_unlisten(alm_parser *p)
     return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
 }
 
-alm_status alm_parse_session_word(alm_parser *p, alm_stmt *s, alm_keyword kw)
+/* RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN */
+static alm_status parse_word(alm_parser *p, alm_stmt *s)
 {
-    switch ((int)kw) {
-    case ALM_KW_RESET:
+    if (alm_str_eq(s->text, ALM_STR("RESET")))
         return parse_reset(p, s);
-    case ALM_KW_DISCARD:
+    if (alm_str_eq(s->text, ALM_STR("DISCARD")))
         return parse_discard(p, s);
-    case ALM_KW_UNLISTEN:
+    if (alm_str_eq(s->text, ALM_STR("UNLISTEN")))
         return parse_unlisten(p);
-    default:
-        return parse_object(p, s, kw == ALM_KW_DEALLOCATE);
+    return parse_object(p, s, alm_str_eq(s->text, ALM_STR("DEALLOCATE")));
+}
+
+/* ------------------------------------------------------------------ set */
+
+bool alm_at_set(const alm_parser *p)
+{
+    return alm_at_kw(p, ALM_KW_SET) || alm_at_statement(p);
+}
+
+/* SET [SESSION | LOCAL] name TO value, SET TIME ZONE value, SET ROLE name, SET TRANSACTION ... */
+alm_status alm_parse_set(alm_parser *p, alm_stmt *s)
+{
+    if (!alm_str_eq(s->text, ALM_STR("SET")))
+        return parse_word(p, s);
+    take_scope(p, s);
+    const alm_token next = alm_parse_peek(p);
+    const bool assigned = next.kind == ALM_TOK_OP || alm_token_is_kw(next, ALM_KW_TO);
+    bool found = false;
+    s->what_pos = p->tok.pos;
+    if (!assigned && (alm_at_word(p, "transaction") || alm_at_word(p, "characteristics")))
+        return parse_set_transaction(p, s);
+    if (!assigned && alm_at_word(p, "constraints"))
+        return parse_constraints(p, s);
+    ALM_TRY(take_other_name(p, s, &found));
+    if (found) {
+        (void)(alm_take_kw(p, ALM_KW_TO) || alm_take_op(p, ALM_OP_EQ));
+        return parse_value(p, s);
     }
+    if (!assigned && (alm_at_word(p, "names") || alm_at_word(p, "role"))) {
+        s->what = alm_at_word(p, "role") ? ALM_STR("role") : ALM_STR("client_encoding");
+        alm_parse_next(p);
+        return parse_value(p, s);
+    }
+    ALM_TRY(setting_name(p, s));
+    if (!alm_take_kw(p, ALM_KW_TO) && !alm_take_op(p, ALM_OP_EQ))
+        return alm_parse_fail(p, p->tok.pos, "'to' or '=' expected");
+    return parse_value(p, s);
 }

@@ -91,13 +91,42 @@ static alm_status parse_categories(alm_parser *p, alm_stmt *s)
     return ALM_OK;
 }
 
+/* DESCRIBE [TABLE] t and DESC t: SHOW COLUMNS FROM t; anything else is a table or alias of that name. */
+static bool at_describe(const alm_parser *p)
+{
+    alm_parser ahead = *p;
+    if (!alm_at_word(p, "describe") && !alm_at_kw(p, ALM_KW_DESC))
+        return false;
+    alm_parse_next(&ahead);
+    (void)alm_take_kw(&ahead, ALM_KW_TABLE);
+    if (ahead.tok.kind != ALM_TOK_NAME && ahead.tok.kind != ALM_TOK_QUOTED)
+        return false;
+    alm_parse_next(&ahead);
+    while (alm_take_op(&ahead, ALM_OP_DOT))
+        alm_parse_next(&ahead);
+    return alm_at_end(&ahead);
+}
+
+bool alm_at_show(const alm_parser *p)
+{
+    return alm_at_kw(p, ALM_KW_SHOW) || at_describe(p);
+}
+
+static alm_status parse_describe(alm_parser *p, alm_stmt *s)
+{
+    s->text = ALM_STR("SHOW");
+    s->what = ALM_STR("columns");
+    s->what_pos = p->prev.pos;
+    if (alm_at_kw(p, ALM_KW_TABLE))
+        alm_parse_next(p);
+    return parse_show_table(p, s);
+}
+
 alm_status alm_parse_show(alm_parser *p, alm_stmt *s)
 {
     bool found = false;
-    s->kind = ALM_STMT_SHOW;
-    s->text = ALM_STR("SHOW");
-    alm_parse_next(p); /* show */
-    s->what_pos = p->tok.pos;
+    if (!alm_str_eq(s->text, ALM_STR("SHOW")))
+        return parse_describe(p, s);
     if (p->tok.kind != ALM_TOK_NAME && p->tok.kind != ALM_TOK_QUOTED)
         return alm_parse_fail(
             p, p->tok.pos,
@@ -130,34 +159,6 @@ alm_status alm_parse_show(alm_parser *p, alm_stmt *s)
         return parse_show_table(p, s);
     }
     return parse_words(p, s);
-}
-
-/* DESCRIBE [TABLE] t and DESC t: SHOW COLUMNS FROM t; anything else is a table or alias of that name. */
-bool alm_at_describe(const alm_parser *p)
-{
-    alm_parser ahead = *p;
-    if (!alm_at_word(p, "describe") && !alm_at_kw(p, ALM_KW_DESC))
-        return false;
-    alm_parse_next(&ahead);
-    (void)alm_take_kw(&ahead, ALM_KW_TABLE);
-    if (ahead.tok.kind != ALM_TOK_NAME && ahead.tok.kind != ALM_TOK_QUOTED)
-        return false;
-    alm_parse_next(&ahead);
-    while (alm_take_op(&ahead, ALM_OP_DOT))
-        alm_parse_next(&ahead);
-    return alm_at_end(&ahead);
-}
-
-alm_status alm_parse_describe(alm_parser *p, alm_stmt *s)
-{
-    s->kind = ALM_STMT_SHOW;
-    s->text = ALM_STR("SHOW");
-    s->what = ALM_STR("columns");
-    s->what_pos = p->tok.pos;
-    alm_parse_next(p);
-    if (alm_at_kw(p, ALM_KW_TABLE))
-        alm_parse_next(p);
-    return parse_show_table(p, s);
 }
 
 /* ------------------------------------------------------------------ from (show ...) */
@@ -216,8 +217,10 @@ alm_status alm_parse_show_query(alm_parser *p, alm_select **out)
                 {"service accounts of", "service_accounts_of", NULL},
                 {"service account", "service_account_logins", NULL},
                 {"permissions", "permissions_of", NULL}};
-    alm_stmt s = {0};
+    alm_stmt s = {.kind = ALM_STMT_SHOW, .text = ALM_STR("SHOW")};
     const int32_t pos = p->tok.pos;
+    alm_parse_next(p); /* show */
+    s.what_pos = p->tok.pos;
     ALM_TRY(alm_parse_show(p, &s));
     for (size_t i = 0; i < ALM_COUNT(rows); i++) {
         if (!alm_str_eq(s.what, alm_str_of(rows[i].what)))

@@ -100,21 +100,28 @@ static alm_status block_end(alm_parser *p, const alm_stmt *s, alm_tx_words *word
     return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
 }
 
-alm_status alm_parse_transaction(alm_parser *p, alm_stmt *s, alm_keyword kw)
+alm_status alm_parse_savepoint(alm_parser *p, alm_stmt *s)
 {
+    return alm_str_eq(s->text, ALM_STR("RELEASE")) ? to_savepoint(p, s) : savepoint_name(p, s);
+}
+
+/* BEGIN, START, COMMIT, END, ROLLBACK, ABORT */
+alm_status alm_parse_transaction(alm_parser *p, alm_stmt *s)
+{
+    const bool start = alm_str_eq(s->text, ALM_STR("START"));
+    const bool back = alm_str_eq(s->text, ALM_STR("ROLLBACK"));
     alm_tx_words *words = NULL;
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &words));
     s->ext = words;
-    if (s->kind == ALM_STMT_SAVEPOINT)
-        return kw == ALM_KW_RELEASE ? to_savepoint(p, s) : savepoint_name(p, s);
+    s->text = start ? ALM_STR("START TRANSACTION") : alm_str_of(alm_stmt_info_of(s->kind)->tag);
     const bool word = alm_take_word(p, "transaction");
-    if (kw == ALM_KW_START && !word)
+    if (start && !word)
         return alm_parse_fail(p, p->tok.pos, "'transaction' expected");
     if (!word)
         (void)alm_take_word(p, "work");
     if (s->kind == ALM_STMT_BEGIN)
         return alm_parse_tx_modes(p, words);
-    if (kw == ALM_KW_ROLLBACK && alm_take_kw(p, ALM_KW_TO)) {
+    if (back && alm_take_kw(p, ALM_KW_TO)) {
         s->kind = ALM_STMT_SAVEPOINT; /* its tag stays ROLLBACK */
         return to_savepoint(p, s);
     }

@@ -139,16 +139,17 @@ static alm_status parse_view_options(alm_parser *p, alm_create_view *view)
     return alm_take_kw(p, ALM_KW_REFRESH) ? parse_refresh_clause(p, &view->refresh) : ALM_OK;
 }
 
-alm_status alm_parse_view(alm_parser *p, alm_stmt *s, bool materialized)
+alm_status alm_parse_view(alm_parser *p, alm_stmt *s)
 {
+    const bool materialized = alm_str_eq(s->text, ALM_STR("CREATE MATERIALIZED"));
     alm_create_view *view = NULL;
     uint32_t cap = 0;
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &view));
-    s->kind = ALM_STMT_CREATE_VIEW;
     s->text = materialized ? ALM_STR("CREATE MATERIALIZED VIEW") : ALM_STR("CREATE VIEW");
     s->ext = view;
     view->materialized = materialized;
-    alm_parse_next(p); /* view */
+    if (materialized)
+        ALM_TRY(alm_expect_kw(p, ALM_KW_VIEW, "'view' expected"));
     ALM_TRY(alm_parse_new_name(p, s, "view name"));
     if (materialized)
         ALM_TRY(parse_view_options(p, view));
@@ -171,8 +172,6 @@ static alm_status parse_range(alm_parser *p, alm_stmt *s)
 alm_status alm_parse_refresh(alm_parser *p, alm_stmt *s)
 {
     alm_parse_name name;
-    alm_parse_next(p);
-    s->kind = ALM_STMT_REFRESH;
     s->text = ALM_STR("REFRESH MATERIALIZED VIEW");
     ALM_TRY(alm_expect_kw(p, ALM_KW_MATERIALIZED, "'materialized' expected"));
     ALM_TRY(alm_expect_kw(p, ALM_KW_VIEW, "'view' expected"));

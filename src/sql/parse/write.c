@@ -125,9 +125,6 @@ static alm_status parse_insert_options(alm_parser *p, alm_stmt *s)
 static alm_status parse_insert_into(alm_parser *p, alm_stmt *s)
 {
     alm_parse_name name;
-    alm_parse_next(p); /* insert */
-    s->kind = ALM_STMT_INSERT;
-    s->text = ALM_STR("INSERT");
     ALM_TRY(parse_insert_options(p, s));
     ALM_TRY(alm_expect_kw(p, ALM_KW_INTO, "'into' expected"));
     ALM_TRY(alm_parse_table(p, "table name", &name));
@@ -183,7 +180,6 @@ static alm_status parse_assignment(alm_parser *p, alm_stmt *s, alm_name_set *see
 static alm_status parse_update_table(alm_parser *p, alm_stmt *s)
 {
     alm_parse_name name;
-    alm_parse_next(p); /* update */
     ALM_TRY(alm_parse_table(p, "table name or alias", &name));
     s->table = name.text;
     s->table_quoted = name.quoted;
@@ -212,8 +208,6 @@ alm_status alm_parse_update(alm_parser *p, alm_stmt *s)
 {
     uint32_t cap = 0;
     alm_name_set seen = {0};
-    s->kind = ALM_STMT_UPDATE;
-    s->text = ALM_STR("UPDATE");
     ALM_TRY(parse_update_table(p, s));
     do {
         ALM_TRY(ALM_GROW(p, &s->set, s->n_set, &cap));

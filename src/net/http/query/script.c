@@ -25,8 +25,7 @@ static alm_status find_following(alm_query_run *run)
 
 static bool may_have_no_answer(const alm_query_run *run, alm_stmt_kind kind)
 {
-    const bool changes =
-        kind == ALM_STMT_INSERT || kind == ALM_STMT_UPDATE || kind == ALM_STMT_DELETE;
+    const bool changes = alm_stmt_does_any(kind, ALM_S_CHANGES);
     return changes && (run->opt.cols.len > 0 || run->opt.format->ops->typed);
 }
 
@@ -40,7 +39,7 @@ alm_status alm_script_prepare(alm_query_run *run)
     const alm_stmt_kind kind = alm_prepared_kind(run->prepared);
     if (kind == ALM_STMT_EMPTY)
         return alm_fail(&run->cx, ALM_E_SYNTAX, 0, "empty query");
-    const bool reads = kind == ALM_STMT_SELECT || kind == ALM_STMT_SHOW || kind == ALM_STMT_EXPLAIN;
+    const bool reads = alm_stmt_does_any(kind, ALM_S_ROWS);
     if (run->opt.select_only && !reads)
         return alm_fail(&run->cx, ALM_E_ARG, 0, "/exp endpoint only accepts SELECT");
     ALM_TRY(find_following(run));
