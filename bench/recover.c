@@ -235,8 +235,9 @@ static uint64_t digest_table(alm_ctx *cx, alm_snapshot *snap, const alm_table *t
     for (uint32_t c = 0; c < table->n_cols; c++)
         cols[c] = c;
     alm_arena_init(&arena, NULL);
-    must(cx, alm_scan_new(cx, &arena, snap, table, cols, table->n_cols, NULL, 0, true,
-                          ALM_SCAN_BY_TIME, &scan));
+    must(cx,
+         alm_scan_new(cx, &arena, snap, table,
+                      &(alm_scan_spec){.cols = cols, .n_cols = table->n_cols, .all = true}, &scan));
     must(cx, alm_scan_cursor_new(cx, &arena, scan, &cur));
     for (size_t i = 0; i < alm_scan_span_count(scan); i++) {
         const alm_span span = alm_scan_span_at(scan, i);

@@ -479,8 +479,9 @@ static void read_table(alm_ctx *cx, alm_snapshot *snap, const alm_table *table, 
     MUST(ALM_NEWN(cx, cx->arena, table->n_cols + 1, &cols));
     for (uint32_t c = 0; c < table->n_cols; c++)
         cols[c] = c;
-    alm_status e = alm_scan_new(cx, cx->arena, snap, table, cols, table->n_cols, NULL, 0, true,
-                                ALM_SCAN_BY_TIME, &scan);
+    alm_status e =
+        alm_scan_new(cx, cx->arena, snap, table,
+                     &(alm_scan_spec){.cols = cols, .n_cols = table->n_cols, .all = true}, &scan);
     if (e == ALM_OK)
         e = alm_scan_cursor_new(cx, cx->arena, scan, &cur);
     for (size_t i = 0; e == ALM_OK && i < alm_scan_span_count(scan) && i < 64; i++)

@@ -376,8 +376,8 @@ static alm_status feed(world *w, alm_update *up, int table, bool (*takes)(int64_
     alm_scan_cursor *cur;
     alm_snapshot *snap = alm_update_snapshot(up);
     const alm_table *t = alm_snapshot_find(snap, alm_str_of(NAMES[table]));
-    ALM_TRY(
-        alm_scan_new(&w->cx, &w->arena, snap, t, cols, 2, NULL, 0, true, ALM_SCAN_BY_TIME, &scan));
+    ALM_TRY(alm_scan_new(&w->cx, &w->arena, snap, t,
+                         &(alm_scan_spec){.cols = cols, .n_cols = 2, .all = true}, &scan));
     ALM_TRY(alm_scan_cursor_new(&w->cx, &w->arena, scan, &cur));
     for (size_t s = 0; s < alm_scan_span_count(scan); s++) {
         const uint32_t n = (uint32_t)alm_scan_span_at(scan, s).rows;

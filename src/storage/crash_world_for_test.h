@@ -38,8 +38,8 @@ static alm_status read_table(world *w, alm_snapshot *snap, const alm_table *t, i
     alm_scan *scan;
     alm_scan_cursor *cur;
     int64_t last = INT64_MIN;
-    ALM_TRY(alm_scan_new(&w->cx, &w->arena, snap, t, cols, n_cols, NULL, 0, true, ALM_SCAN_BY_TIME,
-                         &scan));
+    ALM_TRY(alm_scan_new(&w->cx, &w->arena, snap, t,
+                         &(alm_scan_spec){.cols = cols, .n_cols = n_cols, .all = true}, &scan));
     ALM_TRY(alm_scan_cursor_new(&w->cx, &w->arena, scan, &cur));
     for (size_t s = 0; s < alm_scan_span_count(scan); s++) {
         const int64_t n = alm_scan_span_at(scan, s).rows;

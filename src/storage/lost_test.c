@@ -131,8 +131,8 @@ static alm_status read_all(fixture *f)
     alm_arena arena;
     alm_arena_init(&arena, NULL);
     alm_scan_cursor *cur = NULL;
-    alm_status st = alm_scan_new(&f->cx, &arena, snap, fix_table(snap), &col, 1, NULL, 0, true,
-                                 ALM_SCAN_BY_TIME, &scan);
+    alm_status st = alm_scan_new(&f->cx, &arena, snap, fix_table(snap),
+                                 &(alm_scan_spec){.cols = &col, .n_cols = 1, .all = true}, &scan);
     if (st == ALM_OK)
         st = alm_scan_cursor_new(&f->cx, &arena, scan, &cur);
     for (size_t i = 0; st == ALM_OK && i < alm_scan_span_count(scan); i++) {

@@ -215,8 +215,13 @@ static alm_status read_hours(world *w, alm_snapshot *snap, const alm_table *t,
     alm_scan_cursor *cur;
     int64_t last = INT64_MIN;
     memset(out, 0, sizeof *out);
-    ALM_TRY(alm_scan_new(&w->cx, &w->arena, snap, t, cols, n_cols, range, range != NULL,
-                         range == NULL, ALM_SCAN_BY_TIME, &scan));
+    ALM_TRY(alm_scan_new(&w->cx, &w->arena, snap, t,
+                         &(alm_scan_spec){.cols = cols,
+                                          .n_cols = n_cols,
+                                          .ranges = range,
+                                          .n_ranges = range != NULL,
+                                          .all = range == NULL},
+                         &scan));
     ALM_TRY(alm_scan_cursor_new(&w->cx, &w->arena, scan, &cur));
     for (size_t s = 0; s < alm_scan_span_count(scan); s++) {
         const int64_t rows = alm_scan_span_at(scan, s).rows;

@@ -127,8 +127,10 @@ static alm_status read_to_write(fixture *f)
     alm_arena arena;
     alm_arena_init(&arena, NULL);
     const uint64_t before = alm_rewrite_begin(&f->cx, f->st);
-    alm_status st = alm_scan_new(&f->cx, &arena, snap, fix_table(snap), cols, COLS, NULL, 0, true,
-                                 ALM_SCAN_ANY_ORDER, &scan);
+    alm_status st = alm_scan_new(
+        &f->cx, &arena, snap, fix_table(snap),
+        &(alm_scan_spec){.cols = cols, .n_cols = COLS, .all = true, .order = ALM_SCAN_ANY_ORDER},
+        &scan);
     if (st == ALM_OK)
         st = alm_scan_cursor_new(&f->cx, &arena, scan, &cur);
     for (size_t i = 0; st == ALM_OK && i < alm_scan_span_count(scan); i++) {
@@ -282,8 +284,11 @@ static void a_scrub_finds_it(void **state)
         alm_arena_init(&arena, NULL);
         const uint32_t cols[COLS] = {0, 1, 2, 3, 4};
         alm_vec vecs[COLS];
-        alm_status st = alm_scan_new(&f->cx, &arena, snap, fix_table(snap), cols, COLS, NULL, 0,
-                                     true, ALM_SCAN_ANY_ORDER, &scan);
+        alm_status st = alm_scan_new(
+            &f->cx, &arena, snap, fix_table(snap),
+            &(alm_scan_spec){
+                .cols = cols, .n_cols = COLS, .all = true, .order = ALM_SCAN_ANY_ORDER},
+            &scan);
         if (st == ALM_OK)
             st = alm_scan_cursor_new(&f->cx, &arena, scan, &cur);
         for (size_t i = 0; st == ALM_OK && i < alm_scan_span_count(scan); i++)
@@ -354,8 +359,9 @@ static alm_status read_anyhow(fixture *f)
     alm_scan_cursor *cur = NULL;
     alm_arena arena;
     alm_arena_init(&arena, NULL);
-    alm_status st = alm_scan_new(&f->cx, &arena, snap, fix_table(snap), cols, COLS, NULL, 0, true,
-                                 ALM_SCAN_BY_TIME, &scan);
+    alm_status st =
+        alm_scan_new(&f->cx, &arena, snap, fix_table(snap),
+                     &(alm_scan_spec){.cols = cols, .n_cols = COLS, .all = true}, &scan);
     if (st == ALM_OK)
         st = alm_scan_cursor_new(&f->cx, &arena, scan, &cur);
     for (size_t i = 0; st == ALM_OK && i < alm_scan_span_count(scan); i++) {

@@ -274,16 +274,23 @@ typedef struct alm_scan_range { /* closed, in the unit of the designated timesta
     int64_t lo, hi;
 } alm_scan_range;
 
+typedef struct alm_scan_spec {
+    const uint32_t *cols; /* column numbers */
+    uint32_t n_cols;
+    const alm_scan_range *ranges; /* sorted, disjoint */
+    uint32_t n_ranges;
+    bool all; /* everything, and no ranges */
+    alm_scan_order order;
+} alm_scan_spec;
+
 /*
- * Plans the scan of `cols` (column numbers) of a table over ranges (sorted, disjoint; n_ranges 0 and
- * all == true: everything). Rows outside the ranges are not in the spans. Tables without a
+ * Plans the scan of columns of a table over ranges. Rows outside the ranges are not in the spans. Tables without a
  * designated timestamp scan in insertion order. In any order nothing is merged: the rows of each part and
  * of what is in memory come by themselves, where DEDUP allows it. Snapshot must outlive the scan. Memory from arena.
  */
 ALM_NODISCARD alm_status alm_scan_new(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap,
-                                      const alm_table *table, const uint32_t *cols, uint32_t n_cols,
-                                      const alm_scan_range *ranges, uint32_t n_ranges, bool all,
-                                      alm_scan_order order, alm_scan **out);
+                                      const alm_table *table, const alm_scan_spec *spec,
+                                      alm_scan **out);
 size_t alm_scan_span_count(const alm_scan *scan);
 alm_span alm_scan_span_at(const alm_scan *scan, size_t i); /* i counts from the oldest */
 int64_t alm_scan_rows(const alm_scan *scan);

@@ -180,8 +180,8 @@ static int64_t read_all(world *w, alm_snapshot *snap, const char *name, int64_t 
     assert_non_null(t);
     alm_scan *scan;
     alm_scan_cursor *cur;
-    OK(w, alm_scan_new(&w->cx, &w->arena, snap, t, cols, N_COLS, NULL, 0, true, ALM_SCAN_BY_TIME,
-                       &scan));
+    OK(w, alm_scan_new(&w->cx, &w->arena, snap, t,
+                       &(alm_scan_spec){.cols = cols, .n_cols = N_COLS, .all = true}, &scan));
     OK(w, alm_scan_cursor_new(&w->cx, &w->arena, scan, &cur));
     const bool wanted[N_COLS] = {true, true, true, true};
     int64_t n = 0, last = INT64_MIN;

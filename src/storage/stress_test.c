@@ -161,8 +161,8 @@ static int64_t scan_count(alm_ctx *cx, alm_snapshot *snap, const alm_table *t)
     alm_scan *scan;
     alm_scan_cursor *cur;
     int64_t n = 0, last = INT64_MIN;
-    if (alm_scan_new(cx, cx->arena, snap, t, cols, 3, NULL, 0, true, ALM_SCAN_BY_TIME, &scan) !=
-            ALM_OK ||
+    if (alm_scan_new(cx, cx->arena, snap, t,
+                     &(alm_scan_spec){.cols = cols, .n_cols = 3, .all = true}, &scan) != ALM_OK ||
         alm_scan_cursor_new(cx, cx->arena, scan, &cur) != ALM_OK)
         return -1;
     for (size_t i = 0; i < alm_scan_span_count(scan); i++) {

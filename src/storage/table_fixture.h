@@ -291,8 +291,9 @@ static ALM_UNUSED void fix_check_rows(fixture *f, alm_snapshot *snap, const fix_
     alm_arena_init(&arena, NULL);
     alm_scan *scan = NULL;
     alm_scan_cursor *cur = NULL;
-    assert_int_equal(alm_scan_new(&f->cx, &arena, snap, fix_table(snap), cols, COLS, NULL, 0, true,
-                                  ALM_SCAN_BY_TIME, &scan),
+    assert_int_equal(alm_scan_new(&f->cx, &arena, snap, fix_table(snap),
+                                  &(alm_scan_spec){.cols = cols, .n_cols = COLS, .all = true},
+                                  &scan),
                      ALM_OK);
     assert_int_equal(alm_scan_cursor_new(&f->cx, &arena, scan, &cur), ALM_OK);
     assert_int_equal(alm_scan_rows(scan), n);

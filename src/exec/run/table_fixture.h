@@ -72,25 +72,25 @@ static inline int64_t fake_row(const fake_table *t, int64_t ts)
 }
 
 alm_status alm_scan_new(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap, const alm_table *table,
-                        const uint32_t *cols, uint32_t n_cols, const alm_scan_range *ranges,
-                        uint32_t n_ranges, bool all, alm_scan_order order, alm_scan **out)
+                        const alm_scan_spec *spec, alm_scan **out)
 {
     (void)snap;
-    (void)order;
     alm_scan *s = NULL;
     const fake_table *t = fake_of(table);
+    const alm_scan_range *ranges = spec->ranges;
+    const uint32_t n_cols = spec->n_cols, n_ranges = spec->n_ranges;
     const size_t spans = (size_t)(t->rows / t->span_rows + 1) + 2 * n_ranges;
     ALM_TRY(ALM_NEW(cx, arena, &s));
     ALM_TRY(ALM_NEWN(cx, arena, n_cols + 1, &s->cols));
     ALM_TRY(ALM_NEWN(cx, arena, spans * (n_ranges + 1), &s->lo));
     ALM_TRY(ALM_NEWN(cx, arena, spans * (n_ranges + 1), &s->hi));
     if (n_cols > 0)
-        memcpy(s->cols, cols, n_cols * sizeof *cols);
+        memcpy(s->cols, spec->cols, n_cols * sizeof *s->cols);
     s->t = t;
     s->n_cols = n_cols;
-    for (uint32_t r = 0; r < (all ? 1 : n_ranges); r++) {
-        const int64_t from = all ? 0 : fake_row(t, ranges[r].lo);
-        const int64_t to = all ? t->rows : fake_row(t, ranges[r].hi + 1);
+    for (uint32_t r = 0; r < (spec->all ? 1 : n_ranges); r++) {
+        const int64_t from = spec->all ? 0 : fake_row(t, ranges[r].lo);
+        const int64_t to = spec->all ? t->rows : fake_row(t, ranges[r].hi + 1);
         for (int64_t at = from; at < to;) {
             const int64_t end = ALM_MIN(to, (at / t->span_rows + 1) * t->span_rows);
             s->lo[s->n_spans] = at;

@@ -140,8 +140,13 @@ alm_status alm_op_scan_prepare(alm_ctx *cx, alm_run *run, const alm_plan *plan, 
     const alm_scan_order order = plan->scan.unordered && !plan->scan.backward && sp->row_col < 0
                                      ? ALM_SCAN_ANY_ORDER
                                      : ALM_SCAN_BY_TIME;
-    ALM_TRY(alm_scan_new(cx, cx->arena, run->env.snapshot, plan->scan.table, cols, sp->n_stored,
-                         range, plan->scan.n_intervals, !plan->scan.has_interval, order,
+    ALM_TRY(alm_scan_new(cx, cx->arena, run->env.snapshot, plan->scan.table,
+                         &(alm_scan_spec){.cols = cols,
+                                          .n_cols = sp->n_stored,
+                                          .ranges = range,
+                                          .n_ranges = plan->scan.n_intervals,
+                                          .all = !plan->scan.has_interval,
+                                          .order = order},
                          &sp->scan));
     if (sp->row_col >= 0)
         ALM_TRY(number_spans(cx, sp));

@@ -203,8 +203,7 @@ alm_status alm_run_update_plan(alm_cursor *c, const alm_plan *plan, const alm_ta
     alm_ctx *cx = &c->cx;
     alm_scan *scan = NULL;
     alm_snapshot *snapshot = alm_update_snapshot(update);
-    ALM_TRY(alm_scan_new(cx, cx->arena, snapshot, table, NULL, 0, NULL, 0, true, ALM_SCAN_BY_TIME,
-                         &scan));
+    ALM_TRY(alm_scan_new(cx, cx->arena, snapshot, table, &(alm_scan_spec){.all = true}, &scan));
     update_sink sink = {.cursor = c, .update = update, .n_set = n_set, .scan = scan};
     return alm_run_plan(c, plan, snapshot, update_batch, &sink);
 }

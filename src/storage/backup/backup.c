@@ -37,9 +37,15 @@ typedef struct backup {
 
 /* ------------------------------------------------------------------------- copying */
 
-/* What copy and sum share: `out` -1 reads only. */
-static alm_status pump(alm_ctx *cx, const alm_io *io, int in, const char *from, int64_t first,
-                       int out, const char *to, int64_t most, int64_t *bytes, uint32_t *crc)
+typedef struct open_file {
+    int handle;
+    const char *path;
+    int64_t first; /* byte */
+} open_file;
+
+/* What copy and sum share: without `out` it reads only. */
+static alm_status pump(alm_ctx *cx, const alm_io *io, const open_file *in, const open_file *out,
+                       int64_t most, int64_t *bytes, uint32_t *crc)
 {
     char *piece = NULL;
     alm_status st = alm_heap_bytes(cx, ALM_BACKUP_PIECE, "a piece of a file", &piece);
@@ -48,14 +54,16 @@ static alm_status pump(alm_ctx *cx, const alm_io *io, int in, const char *from, 
     while (st == ALM_OK) {
         st = alm_check(cx);
         const size_t want = (size_t)ALM_MIN(most - *bytes, (int64_t)ALM_BACKUP_PIECE);
-        const int64_t n = st == ALM_OK ? io->read(io, in, piece, want, first + *bytes) : 0;
+        const int64_t n =
+            st == ALM_OK ? io->read(io, in->handle, piece, want, in->first + *bytes) : 0;
         if (n < 0)
-            st = alm_io_fail(cx, (int)n, from);
+            st = alm_io_fail(cx, (int)n, in->path);
         if (n <= 0)
             break;
         *crc = alm_crc32c(*crc, piece, (size_t)n);
-        if (out >= 0)
-            st = alm_io_write_all(cx, io, out, piece, (size_t)n, *bytes, to);
+        if (out != NULL)
+            st = alm_io_write_all(cx, io, out->handle, piece, (size_t)n, out->first + *bytes,
+                                  out->path);
         *bytes += n;
     }
     free(piece);
@@ -68,7 +76,7 @@ alm_status alm_backup_sum(alm_ctx *cx, const alm_io *io, const char *path, int64
     const int in = io->open(io, path, ALM_IO_READ);
     if (in < 0)
         return alm_io_fail(cx, in, path);
-    const alm_status st = pump(cx, io, in, path, 0, -1, NULL, INT64_MAX, bytes, crc);
+    const alm_status st = pump(cx, io, &(open_file){in, path, 0}, NULL, INT64_MAX, bytes, crc);
     (void)io->close(io, in);
     return st;
 }
@@ -81,7 +89,8 @@ alm_status alm_backup_copy(alm_ctx *cx, const alm_io *io, const char *from, int6
         return alm_io_fail(cx, in, from);
     const int out = alm_io_create(io, to, ALM_IO_WRITE | ALM_IO_TRUNCATE);
     alm_status st = out < 0 ? alm_io_fail(cx, out, to)
-                            : pump(cx, io, in, from, first, out, to, most, bytes, crc);
+                            : pump(cx, io, &(open_file){in, from, first}, &(open_file){out, to, 0},
+                                   most, bytes, crc);
     (void)io->close(io, in);
     if (out < 0)
         return st;

@@ -34,8 +34,8 @@ static void change_some(fixture *f)
     alm_arena_init(&arena, NULL);
     assert_int_equal(alm_update_begin(&f->cx, f->st, NULL, ALM_STR("t"), &col, 1, &up), ALM_OK);
     alm_snapshot *snap = alm_update_snapshot(up);
-    assert_int_equal(alm_scan_new(&f->cx, &arena, snap, fix_table(snap), &col, 1, NULL, 0, true,
-                                  ALM_SCAN_BY_TIME, &scan),
+    assert_int_equal(alm_scan_new(&f->cx, &arena, snap, fix_table(snap),
+                                  &(alm_scan_spec){.cols = &col, .n_cols = 1, .all = true}, &scan),
                      ALM_OK);
     fix_sort(f);
     const int64_t at = 0;
@@ -137,8 +137,8 @@ static alm_status read_rows(fixture *f, alm_snapshot *snap, alm_arena *arena, bo
     const uint32_t cols[COLS] = {0, 1, 2, 3, 4};
     alm_scan *scan = NULL;
     alm_scan_cursor *cur = NULL;
-    ALM_TRY(alm_scan_new(&f->cx, arena, snap, fix_table(snap), cols, COLS, NULL, 0, true,
-                         ALM_SCAN_BY_TIME, &scan));
+    ALM_TRY(alm_scan_new(&f->cx, arena, snap, fix_table(snap),
+                         &(alm_scan_spec){.cols = cols, .n_cols = COLS, .all = true}, &scan));
     ALM_TRY(alm_scan_cursor_new(&f->cx, arena, scan, &cur));
     for (size_t i = 0; i < alm_scan_span_count(scan); i++) {
         const alm_span span = alm_scan_span_at(scan, i);

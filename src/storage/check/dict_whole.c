@@ -30,8 +30,8 @@ typedef struct whole_file {
 static bool is_record(const whole_file *f, uint32_t version, size_t offset, alm_dict_record *head,
                       const char **lens)
 {
-    const bool good = alm_dict_find_record(f->cx, f->path, f->map, f->size, version, offset,
-                                           head->first, head, lens) == ALM_OK;
+    const alm_dict_bytes file = {f->path, f->map, f->size, version};
+    const bool good = alm_dict_find_record(f->cx, &file, offset, head->first, head, lens) == ALM_OK;
     alm_error_clear(f->cx);
     return good;
 }

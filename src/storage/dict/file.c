@@ -42,18 +42,27 @@ static uint32_t record_crc(const alm_dict_record *head, uint32_t version, const 
     return alm_crc32c(crc, payload, bytes);
 }
 
-/* Appends one record of codes [first, first + n) at *offset. */
-static alm_status save_record(alm_ctx *cx, const alm_symbols *sym, const alm_io *io, int handle,
-                              const char *path, uint32_t version, uint32_t first, uint32_t n,
-                              int64_t *offset)
+/* A dictionary on its way into a file. */
+typedef struct dict_out {
+    const alm_symbols *sym;
+    const alm_io *io;
+    int handle;
+    const char *path;
+    uint32_t version;
+    int64_t offset; /* where the next record goes */
+} dict_out;
+
+/* Appends one record of codes [first, first + n). */
+static alm_status save_record(alm_ctx *cx, dict_out *to, uint32_t first, uint32_t n)
 {
+    const alm_symbols *sym = to->sym;
     uint64_t text_bytes = 0;
     for (uint32_t i = 0; i < n; i++)
         text_bytes += alm_symbols_text(sym, first + i).len;
     const size_t bytes = sizeof(alm_dict_record) + (size_t)n * 4 + (size_t)text_bytes;
     char *buf = malloc(bytes);
     if (buf == NULL)
-        return alm_fail(cx, ALM_E_MEMORY, -1, "dictionary file '%s': no memory", path);
+        return alm_fail(cx, ALM_E_MEMORY, -1, "dictionary file '%s': no memory", to->path);
     char *len_at = buf + sizeof(alm_dict_record);
     char *text_at = len_at + (size_t)n * 4;
     for (uint32_t i = 0; i < n; i++) {
@@ -66,12 +75,13 @@ static alm_status save_record(alm_ctx *cx, const alm_symbols *sym, const alm_io 
     }
     alm_dict_record head = {
         .magic = ALM_DICT_RECORD_MAGIC, .first = first, .n = n, .text_bytes = text_bytes};
-    head.crc = record_crc(&head, version, buf + sizeof(head), bytes - sizeof(head));
+    head.crc = record_crc(&head, to->version, buf + sizeof(head), bytes - sizeof(head));
     memcpy(buf, &head, sizeof(head));
-    const alm_status st = alm_io_write_all(cx, io, handle, buf, bytes, *offset, path);
+    const alm_status st =
+        alm_io_write_all(cx, to->io, to->handle, buf, bytes, to->offset, to->path);
     free(buf);
     if (st == ALM_OK)
-        *offset += (int64_t)bytes;
+        to->offset += (int64_t)bytes;
     return st;
 }
 
@@ -85,26 +95,26 @@ static uint32_t record_fill(const alm_symbols *sym, uint32_t first, uint32_t cou
     return code - first;
 }
 
-static alm_status write_header(alm_ctx *cx, const alm_symbols *sym, const alm_io *io, int handle,
-                               const char *path)
+static alm_status write_header(alm_ctx *cx, dict_out *to)
 {
+    const alm_symbols *sym = to->sym;
     file_header head = {.version = ALM_SYMBOLS_VERSION,
                         .col_id = sym->col_id,
                         .table_id = sym->table_id,
                         .database_id = sym->database_id};
     memcpy(head.magic, FILE_MAGIC, sizeof(head.magic));
     head.crc = alm_crc32c(0, &head, offsetof(file_header, crc));
-    return alm_io_write_all(cx, io, handle, &head, sizeof(head), 0, path);
+    to->version = ALM_SYMBOLS_VERSION;
+    to->offset = (int64_t)sizeof(head);
+    return alm_io_write_all(cx, to->io, to->handle, &head, sizeof(head), 0, to->path);
 }
 
-/* Records of codes [from, to). */
-static alm_status write_codes(alm_ctx *cx, const alm_symbols *sym, const alm_io *io, int handle,
-                              const char *path, uint32_t version, uint32_t from, uint32_t to,
-                              int64_t *offset)
+/* Records of codes [from, end). */
+static alm_status write_codes(alm_ctx *cx, dict_out *to, uint32_t from, uint32_t end)
 {
-    for (uint32_t code = from; code < to;) {
-        const uint32_t n = record_fill(sym, code, to);
-        ALM_TRY(save_record(cx, sym, io, handle, path, version, code, n, offset));
+    for (uint32_t code = from; code < end;) {
+        const uint32_t n = record_fill(to->sym, code, end);
+        ALM_TRY(save_record(cx, to, code, n));
         code += n;
     }
     return ALM_OK;
@@ -119,14 +129,14 @@ static alm_status sync_file(alm_ctx *cx, const alm_io *io, int handle, const cha
 alm_status alm_symbols_export(alm_ctx *cx, const alm_symbols *sym, const alm_io *io,
                               const char *path, uint32_t count)
 {
-    int64_t offset = (int64_t)sizeof(file_header);
     ALM_TRY(alm_symbols_usable(cx, sym));
     const int handle = alm_io_create(io, path, ALM_IO_WRITE | ALM_IO_TRUNCATE);
     if (handle < 0)
         return alm_io_fail(cx, handle, path);
-    alm_status st = write_header(cx, sym, io, handle, path);
+    dict_out to = {.sym = sym, .io = io, .handle = handle, .path = path};
+    alm_status st = write_header(cx, &to);
     if (st == ALM_OK)
-        st = write_codes(cx, sym, io, handle, path, ALM_SYMBOLS_VERSION, 1, count, &offset);
+        st = write_codes(cx, &to, 1, count);
     if (st == ALM_OK)
         st = sync_file(cx, io, handle, path);
     const int rc = io->close(io, handle);
@@ -235,27 +245,30 @@ static alm_status write_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, 
     if (handle < 0)
         return alm_io_fail(cx, handle, path);
     alm_status st = ALM_OK;
-    int64_t offset = sym->saved_bytes;
+    dict_out to = {.sym = sym,
+                   .io = io,
+                   .handle = handle,
+                   .path = path,
+                   .version = sym->saved_version,
+                   .offset = sym->saved_bytes};
     if (fresh) {
-        st = write_header(cx, sym, io, handle, path);
-        offset = (int64_t)sizeof(file_header);
+        st = write_header(cx, &to);
         sym->saved_version = ALM_SYMBOLS_VERSION;
     } else {
         st = check_file(cx, sym, io, handle, path);
         const int rc =
-            st == ALM_OK ? io->truncate(io, handle, offset) : 0; /* what a crash left behind */
+            st == ALM_OK ? io->truncate(io, handle, to.offset) : 0; /* what a crash left behind */
         if (rc < 0)
             st = alm_io_fail(cx, rc, path);
     }
     if (st == ALM_OK)
-        st = write_codes(cx, sym, io, handle, path, sym->saved_version, sym->saved_count, count,
-                         &offset);
+        st = write_codes(cx, &to, sym->saved_count, count);
     if (st != ALM_OK) {
         (void)io->close(io, handle);
         return st;
     }
     *out = (alm_symbols_saving){
-        .sym = sym, .handle = handle, .fresh = fresh, .count = count, .bytes = offset};
+        .sym = sym, .handle = handle, .fresh = fresh, .count = count, .bytes = to.offset};
     return ALM_OK;
 }
 
@@ -350,10 +363,11 @@ void alm_symbols_saved(const alm_symbols_saving *saving)
     (void)pthread_mutex_unlock(&sym->lock);
 }
 
-alm_status alm_dict_find_record(alm_ctx *cx, const char *path, const char *map, size_t size,
-                                uint32_t version, size_t offset, uint32_t first,
-                                alm_dict_record *head, const char **lens)
+alm_status alm_dict_find_record(alm_ctx *cx, const alm_dict_bytes *file, size_t offset,
+                                uint32_t first, alm_dict_record *head, const char **lens)
 {
+    const char *path = file->path, *map = file->map;
+    const size_t size = file->size;
     if (size - offset < sizeof(*head))
         return corrupt(cx, path, (int64_t)offset, "record is cut off");
     memcpy(head, map + offset, sizeof(*head));
@@ -364,27 +378,26 @@ alm_status alm_dict_find_record(alm_ctx *cx, const char *path, const char *map, 
         return corrupt(cx, path, (int64_t)offset, "record is cut off");
     *lens = map + offset + sizeof(*head);
     if (head->crc !=
-        record_crc(head, version, *lens, (size_t)head->n * 4 + (size_t)head->text_bytes))
+        record_crc(head, file->version, *lens, (size_t)head->n * 4 + (size_t)head->text_bytes))
         return corrupt(cx, path, (int64_t)offset, "record fails its checksum");
     return ALM_OK;
 }
 
 /* Calls each for every value of the record at *offset, and moves on behind it. */
 typedef alm_status (*each_value)(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_str text);
-static alm_status walk_record(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
-                              size_t size, uint32_t version, uint32_t first, each_value each,
-                              size_t *offset, uint32_t *n)
+static alm_status walk_record(alm_ctx *cx, alm_symbols *sym, const alm_dict_bytes *file,
+                              uint32_t first, each_value each, size_t *offset, uint32_t *n)
 {
     alm_dict_record head;
     const char *lens = NULL;
-    ALM_TRY(alm_dict_find_record(cx, path, map, size, version, *offset, first, &head, &lens));
+    ALM_TRY(alm_dict_find_record(cx, file, *offset, first, &head, &lens));
     const char *text = lens + (size_t)head.n * 4;
     uint64_t left = head.text_bytes;
     for (uint32_t i = 0; i < head.n; i++) {
         uint32_t len;
         memcpy(&len, lens + (size_t)i * 4, 4);
         if (len > left)
-            return corrupt(cx, path, (int64_t)*offset, "lengths exceed the record");
+            return corrupt(cx, file->path, (int64_t)*offset, "lengths exceed the record");
         ALM_TRY(each(cx, sym, head.first + i, (alm_str){text, len}));
         text += len;
         left -= len;
@@ -402,20 +415,19 @@ static alm_status sum_value(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_st
     return ALM_OK;
 }
 
-/* Calls each for the values [1, count) of the file. */
-static alm_status walk_file(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
-                            size_t size, uint32_t count, each_value each, uint32_t *version,
-                            size_t *end)
+/* Calls each for the values [1, count) of the file, whose version is set. */
+static alm_status walk_file(alm_ctx *cx, alm_symbols *sym, alm_dict_bytes *file, uint32_t count,
+                            each_value each, size_t *end)
 {
     uint32_t first = 1, n = 0;
     alm_dict_form form;
-    ALM_TRY(alm_dict_check_header(cx, sym, path, map, size, &form));
-    *version = form.version;
+    ALM_TRY(alm_dict_check_header(cx, sym, file->path, file->map, file->size, &form));
+    file->version = form.version;
     *end = form.bytes;
     for (; first < count; first += n)
-        ALM_TRY(walk_record(cx, sym, path, map, size, form.version, first, each, end, &n));
+        ALM_TRY(walk_record(cx, sym, file, first, each, end, &n));
     return first == count ? ALM_OK
-                          : corrupt(cx, path, (int64_t)*end, "record reaches over the count");
+                          : corrupt(cx, file->path, (int64_t)*end, "record reaches over the count");
 }
 
 /* All of it is checked before any of it is taken in: a file that is refused leaves nothing behind. */
@@ -423,8 +435,8 @@ static alm_status load_map(alm_ctx *cx, alm_symbols *sym, const char *path, cons
                            size_t size, uint32_t count, uint32_t crc)
 {
     size_t offset = 0;
-    uint32_t version = 0;
-    alm_status st = walk_file(cx, sym, path, map, size, count, sum_value, &version, &offset);
+    alm_dict_bytes file = {.path = path, .map = map, .size = size};
+    alm_status st = walk_file(cx, sym, &file, count, sum_value, &offset);
     if (st == ALM_OK && crc != 0 && sym->crc != crc)
         st =
             alm_fail(cx, ALM_E_CORRUPT, -1,
@@ -435,8 +447,8 @@ static alm_status load_map(alm_ctx *cx, alm_symbols *sym, const char *path, cons
         sym->summed = sym->crc = 0;
         return st;
     }
-    ALM_TRY(walk_file(cx, sym, path, map, size, count, alm_symbols_put, &version, &offset));
-    sym->saved_version = version;
+    ALM_TRY(walk_file(cx, sym, &file, count, alm_symbols_put, &offset));
+    sym->saved_version = file.version;
     sym->saved_count = count;
     sym->saved_bytes = (int64_t)offset;
     return ALM_OK;
@@ -493,11 +505,11 @@ static alm_status compare_map(alm_ctx *cx, alm_symbols *sym, const char *path, c
     alm_dict_form form;
     uint32_t first = 1, n = 0;
     ALM_TRY(alm_dict_check_header(cx, sym, path, map, size, &form));
+    const alm_dict_bytes file = {path, map, size, form.version};
     size_t offset = form.bytes;
     for (; offset < size; first += n) {
         ALM_TRY(alm_check(cx));
-        ALM_TRY(
-            walk_record(cx, sym, path, map, size, form.version, first, same_value, &offset, &n));
+        ALM_TRY(walk_record(cx, sym, &file, first, same_value, &offset, &n));
     }
     return first == count ? ALM_OK
                           : corrupt(cx, path, (int64_t)offset, "it has not the values it should");

@@ -86,10 +86,15 @@ typedef struct alm_dict_form {
 ALM_NODISCARD alm_status alm_dict_check_header(alm_ctx *cx, const alm_symbols *sym,
                                                const char *path, const char *map, size_t size,
                                                alm_dict_form *form);
-/* The record of a file of `version` at `offset`, of values from `first` on, whose checksum fits; *lens: its lengths, behind which its text stands. */
-ALM_NODISCARD alm_status alm_dict_find_record(alm_ctx *cx, const char *path, const char *map,
-                                              size_t size, uint32_t version, size_t offset,
-                                              uint32_t first, alm_dict_record *head,
+typedef struct alm_dict_bytes {
+    const char *path;
+    const char *map;
+    size_t size;
+    uint32_t version; /* of the header */
+} alm_dict_bytes;
+/* The record at `offset`, of values from `first` on, whose checksum fits; *lens: its lengths, and after them its text. */
+ALM_NODISCARD alm_status alm_dict_find_record(alm_ctx *cx, const alm_dict_bytes *file,
+                                              size_t offset, uint32_t first, alm_dict_record *head,
                                               const char **lens);
 /* Puts another text in the place of a placeholder. It is not found by alm_symbols_find. Nobody else uses the dictionary. */
 ALM_NODISCARD alm_status alm_symbols_name(alm_ctx *cx, alm_symbols *sym, uint32_t code,

@@ -305,10 +305,21 @@ static alm_status put_mark(alm_ctx *cx, const alm_wal *wal, int64_t at, uint64_t
     return alm_io_write_all(cx, wal->io, wal->handle, &mark, sizeof mark, at, "write the log");
 }
 
-/* Records [0, n_here) go to the current segment, the others to a new one (handle next, or -1). */
-static alm_status write_group(alm_ctx *cx, alm_wal *wal, const alm_wal_record *records, size_t n,
-                              size_t n_here, int next, uint64_t next_salt, int64_t *at, bool sync)
+/* Records that are written at once: [0, n_here) go to the current segment, which ends at `here` then; the others to a new
+ * one of `next_bytes` (0: none is begun). */
+typedef struct wal_group {
+    const alm_wal_record *records;
+    size_t n, n_here;
+    int64_t here, next_bytes;
+    bool sync;
+} wal_group;
+
+/* next: handle of the new segment, or -1. */
+static alm_status write_group(alm_ctx *cx, alm_wal *wal, const wal_group *group, int next,
+                              uint64_t next_salt, int64_t *at)
 {
+    const alm_wal_record *records = group->records;
+    const size_t n = group->n, n_here = group->n_here;
     int64_t here = wal->at;
     ALM_TRY(put_records(cx, wal, wal->handle, wal->salt, records, n_here, wal->last_lsn, &here));
     *at = here;
@@ -320,7 +331,7 @@ static alm_status write_group(alm_ctx *cx, alm_wal *wal, const alm_wal_record *r
         if (n > n_here)
             ALM_TRY(put_records(cx, wal, next, next_salt, records + n_here, n - n_here, prev, at));
     }
-    return sync ? sync_handle(cx, wal, next >= 0 ? next : wal->handle) : ALM_OK;
+    return group->sync ? sync_handle(cx, wal, next >= 0 ? next : wal->handle) : ALM_OK;
 }
 
 /* The current segment is closed, and the next one takes its place. The caller holds the lock. */
@@ -335,26 +346,25 @@ static void go_on_in(alm_wal *wal, const alm_wal_segment *next_seg, int next, ui
     wal->room = next_seg->bytes;
 }
 
-/* Records [0, n_here), go to the current segment, which ends at `here` then; the others to a new one of `bytes` (0: none is begun). */
-static alm_status append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *records, size_t n,
-                         size_t n_here, int64_t here, int64_t bytes, bool sync, bool *fatal)
+static alm_status append(alm_ctx *cx, alm_wal *wal, const wal_group *group, bool *fatal)
 {
-    const uint64_t prev = n_here > 0 ? records[n_here - 1].lsn : wal->last_lsn;
+    const size_t n = group->n;
+    const uint64_t prev = group->n_here > 0 ? group->records[group->n_here - 1].lsn : wal->last_lsn;
     alm_wal_segment next_seg = {0};
     int next = -1;
     uint64_t next_salt = 0;
-    ALM_ASSERT(wal->handle >= 0 && (bytes > 0 || n_here == n));
-    if (bytes > 0) {
+    ALM_ASSERT(wal->handle >= 0 && (group->next_bytes > 0 || group->n_here == n));
+    if (group->next_bytes > 0) {
         (void)pthread_mutex_lock(&wal->lock);
         alm_status st = segments_room(cx, wal);
         if (st == ALM_OK)
-            st = segment_new(cx, wal, bytes, prev, &next_seg, &next, &next_salt);
+            st = segment_new(cx, wal, group->next_bytes, prev, &next_seg, &next, &next_salt);
         (void)pthread_mutex_unlock(&wal->lock);
         if (st != ALM_OK) /* nothing of the group is written: no room, no descriptors ... */
             return st;
     }
     int64_t at = wal->at;
-    const alm_status st = write_group(cx, wal, records, n, n_here, next, next_salt, &at, sync);
+    const alm_status st = write_group(cx, wal, group, next, next_salt, &at);
     if (st != ALM_OK) {
         wal->stage_bytes = 0;
         *fatal = !is_space(st) || !undo_group(wal, next);
@@ -367,12 +377,12 @@ static alm_status append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *record
     (void)pthread_mutex_lock(&wal->lock);
     if (next >= 0)
         go_on_in(wal, &next_seg, next, next_salt);
-    wal->bytes_written += here - wal->at + (next >= 0 ? at : 0);
+    wal->bytes_written += group->here - wal->at + (next >= 0 ? at : 0);
     wal->at = at;
     if (n > 0)
-        wal->last_lsn = records[n - 1].lsn;
+        wal->last_lsn = group->records[n - 1].lsn;
     wal->segments[wal->n_segments - 1].last_lsn = wal->last_lsn;
-    if (sync || n == 0)
+    if (group->sync || n == 0)
         wal->synced_lsn = wal->last_lsn;
     (void)pthread_mutex_unlock(&wal->lock);
     return ALM_OK;
@@ -388,27 +398,27 @@ alm_status alm_wal_append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *recor
     const bool roll =
         (atomic_exchange(&wal->roll, false) && wal->at > ALM_WAL_HEADER) || wal->outdated;
     const int64_t room = roll ? 0 : wal->room - ALM_REC_HEADER; /* for the mark */
-    int64_t here = wal->at, rest = 0;
-    size_t n_here = 0;
+    wal_group group = {.records = records, .n = n, .here = wal->at, .sync = sync};
+    int64_t rest = 0;
     for (size_t i = 0; i < n; i++) {
         const int64_t bytes = (int64_t)record_bytes(&records[i]);
-        if (rest == 0 && here + bytes <= room) {
-            here += bytes;
-            n_here++;
+        if (rest == 0 && group.here + bytes <= room) {
+            group.here += bytes;
+            group.n_here++;
         } else {
             rest += bytes;
         }
     }
-    const int64_t next =
-        n_here == n ? 0 : ALM_MAX(wal->segment_bytes, rest + ALM_WAL_HEADER + ALM_REC_HEADER);
-    return append(cx, wal, records, n, n_here, here, next, sync, fatal);
+    if (group.n_here < n)
+        group.next_bytes = ALM_MAX(wal->segment_bytes, rest + ALM_WAL_HEADER + ALM_REC_HEADER);
+    return append(cx, wal, &group, fatal);
 }
 
 alm_status alm_wal_begin_segment(alm_ctx *cx, alm_wal *wal, int64_t bytes, bool *fatal)
 {
     *fatal = false;
-    return wal->at == ALM_WAL_HEADER ? ALM_OK
-                                     : append(cx, wal, NULL, 0, 0, wal->at, bytes, false, fatal);
+    const wal_group none = {.here = wal->at, .next_bytes = bytes};
+    return wal->at == ALM_WAL_HEADER ? ALM_OK : append(cx, wal, &none, fatal);
 }
 
 alm_status alm_wal_sync_all(alm_ctx *cx, alm_wal *wal, uint64_t *synced_lsn)

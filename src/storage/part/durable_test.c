@@ -44,8 +44,8 @@ static alm_status update_all(fixture *f, double x)
     int64_t rows = 0;
     assert_int_equal(alm_update_begin(&f->cx, f->st, NULL, ALM_STR("t"), &col, 1, &up), ALM_OK);
     alm_snapshot *snap = alm_update_snapshot(up);
-    assert_int_equal(alm_scan_new(&f->cx, &f->arena, snap, fix_table(snap), &col, 1, NULL, 0, true,
-                                  ALM_SCAN_BY_TIME, &scan),
+    assert_int_equal(alm_scan_new(&f->cx, &f->arena, snap, fix_table(snap),
+                                  &(alm_scan_spec){.cols = &col, .n_cols = 1, .all = true}, &scan),
                      ALM_OK);
     for (size_t i = 0; i < alm_scan_span_count(scan); i++) {
         const alm_vec value = {.type = ALM_TY(DOUBLE), .width = 8, .is_const = true, .data = &x};

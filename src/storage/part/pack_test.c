@@ -268,8 +268,9 @@ static alm_status count_rows(fixture *f, int64_t lo, int64_t hi, int64_t *rows)
     alm_arena arena;
     alm_arena_init(&arena, NULL);
     alm_snapshot *snap = fix_snapshot(f);
-    alm_status st = alm_scan_new(&f->cx, &arena, snap, fix_table(snap), &col, 1, &range, 1, false,
-                                 ALM_SCAN_BY_TIME, &scan);
+    alm_status st = alm_scan_new(
+        &f->cx, &arena, snap, fix_table(snap),
+        &(alm_scan_spec){.cols = &col, .n_cols = 1, .ranges = &range, .n_ranges = 1}, &scan);
     *rows = 0;
     if (st == ALM_OK)
         st = alm_scan_cursor_new(&f->cx, &arena, scan, &cur);

@@ -125,12 +125,17 @@ static alm_status redo_create(alm_ctx *cx, alm_build *b, alm_reader *r)
     return e;
 }
 
-/* Reads n parts of the version by id, or new ones from the record. */
+/* Parts of a record: those that go, by id, and new ones. */
+typedef struct redo_change {
+    alm_part_ref **remove, **add;
+    uint32_t n_remove, n_add, n_read; /* n_read: of add, to be released */
+} redo_change;
+
 static alm_status read_parts(alm_ctx *cx, alm_build *b, alm_reader *r, const alm_version *v,
-                             alm_part_ref **remove, uint32_t n_remove, alm_part_ref **add,
-                             uint32_t n_add, uint32_t *n_read)
+                             redo_change *parts)
 {
-    for (uint32_t i = 0; i < n_remove; i++) {
+    alm_part_ref **remove = parts->remove;
+    for (uint32_t i = 0; i < parts->n_remove; i++) {
         const uint64_t id = alm_get_u64(r);
         for (uint32_t j = 0; j < v->parts->n && remove[i] == NULL; j++)
             if (v->parts->parts[j]->id == id)
@@ -138,9 +143,9 @@ static alm_status read_parts(alm_ctx *cx, alm_build *b, alm_reader *r, const alm
         if (r->bad || remove[i] == NULL)
             return alm_redo_bad(cx, b->lsn, "removal of a part that does not exist");
     }
-    for (uint32_t i = 0; i < n_add; i++) {
-        ALM_TRY(alm_get_part(cx, b->st, v->table.id, r, &add[i]));
-        *n_read = i + 1;
+    for (uint32_t i = 0; i < parts->n_add; i++) {
+        ALM_TRY(alm_get_part(cx, b->st, v->table.id, r, &parts->add[i]));
+        parts->n_read = i + 1;
     }
     return ALM_OK;
 }
@@ -154,21 +159,21 @@ static alm_status redo_parts(alm_ctx *cx, alm_build *b, alm_reader *r)
     if (r->bad || v == NULL || (uint64_t)n_remove * 8 > left || (uint64_t)n_add * 8 > left)
         return alm_redo_bad(cx, b->lsn, "parts of a table that does not exist");
     alm_part_ref **parts = NULL;
-    uint32_t n_read = 0;
     ALM_TRY(alm_heap_bytes(cx, ((size_t)n_remove + n_add) * sizeof *parts, "parts", &parts));
-    alm_part_ref **add = parts + n_remove;
-    alm_status e = read_parts(cx, b, r, v, parts, n_remove, add, n_add, &n_read);
+    redo_change read = {
+        .remove = parts, .add = parts + n_remove, .n_remove = n_remove, .n_add = n_add};
+    alm_status e = read_parts(cx, b, r, v, &read);
     if (e == ALM_OK) {
         const alm_parts_change change = {.table_id = table_id,
-                                         .add = add,
+                                         .add = read.add,
                                          .n_add = n_add,
                                          .remove = parts,
                                          .n_remove = n_remove,
                                          .flush = flushed != 0};
         e = alm_change_parts(cx, b, &change, NULL, flushed, true, NULL);
     }
-    for (uint32_t i = 0; i < n_read; i++)
-        alm_part_ref_release(add[i]);
+    for (uint32_t i = 0; i < read.n_read; i++)
+        alm_part_ref_release(read.add[i]);
     free((void *)parts);
     return e;
 }

@@ -568,15 +568,17 @@ static alm_status plan_unordered(planner *p)
 }
 
 alm_status alm_scan_new_version(alm_ctx *cx, alm_arena *arena, const alm_version *v,
-                                const uint32_t *cols, uint32_t n_cols, const alm_scan_range *ranges,
-                                uint32_t n_ranges, bool all, alm_scan_order order, alm_scan **out)
+                                const alm_scan_spec *spec, alm_scan **out)
 {
+    const alm_scan_range whole = {INT64_MIN, INT64_MAX};
+    const alm_scan_range *ranges = spec->all ? &whole : spec->ranges;
+    const uint32_t n_ranges = spec->all ? 1 : spec->n_ranges, n_cols = spec->n_cols;
     alm_scan *scan = NULL;
     uint32_t *copy = NULL;
     ALM_TRY(ALM_NEW(cx, arena, &scan));
     ALM_TRY(ALM_NEWN(cx, arena, n_cols + 1, &copy));
     if (n_cols > 0)
-        memcpy(copy, cols, n_cols * sizeof(*cols));
+        memcpy(copy, spec->cols, n_cols * sizeof(*copy));
     scan->version = v;
     scan->cols = copy;
     scan->n_cols = n_cols;
@@ -585,17 +587,12 @@ alm_status alm_scan_new_version(alm_ctx *cx, alm_arena *arena, const alm_version
                  .arena = arena,
                  .v = v,
                  .scan = scan,
-                 .any_order = order == ALM_SCAN_ANY_ORDER && !v->table.dedup};
-    const alm_scan_range whole = {INT64_MIN, INT64_MAX};
+                 .any_order = spec->order == ALM_SCAN_ANY_ORDER && !v->table.dedup};
     if (v->table.ts_col < 0) {
-        if (all || n_ranges > 0)
+        if (n_ranges > 0)
             ALM_TRY(plan_unordered(&p));
         *out = scan;
         return ALM_OK;
-    }
-    if (all) {
-        ranges = &whole;
-        n_ranges = 1;
     }
     for (uint32_t r = 0; r < n_ranges; r++) {
         if (ranges[r].lo > ranges[r].hi)
@@ -609,13 +606,11 @@ alm_status alm_scan_new_version(alm_ctx *cx, alm_arena *arena, const alm_version
 }
 
 alm_status alm_scan_new(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap, const alm_table *table,
-                        const uint32_t *cols, uint32_t n_cols, const alm_scan_range *ranges,
-                        uint32_t n_ranges, bool all, alm_scan_order order, alm_scan **out)
+                        const alm_scan_spec *spec, alm_scan **out)
 {
     (void)snap; /* keeps the version alive; the caller holds it */
     ALM_TRY(alm_table_is_open(cx, table, -1));
-    return alm_scan_new_version(cx, arena, alm_version_of(table), cols, n_cols, ranges, n_ranges,
-                                all, order, out);
+    return alm_scan_new_version(cx, arena, alm_version_of(table), spec, out);
 }
 
 size_t alm_scan_span_count(const alm_scan *scan)

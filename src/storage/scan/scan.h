@@ -46,9 +46,7 @@ struct alm_scan {
 
 /* alm_scan_new of a version that need not be in a snapshot; it must outlive the scan. */
 ALM_NODISCARD alm_status alm_scan_new_version(alm_ctx *cx, alm_arena *arena, const alm_version *v,
-                                              const uint32_t *cols, uint32_t n_cols,
-                                              const alm_scan_range *ranges, uint32_t n_ranges,
-                                              bool all, alm_scan_order order, alm_scan **out);
+                                              const alm_scan_spec *spec, alm_scan **out);
 
 /* Timestamps of a piece, as an array over all rows of its part or chunk; rows [lo, hi) verified. */
 ALM_NODISCARD alm_status alm_scan_piece_times(alm_ctx *cx, const alm_version *v,

@@ -346,9 +346,13 @@ static void check_scan(table *t, const alm_scan_range *ranges, uint32_t n_ranges
     alm_arena_init(&arena, NULL);
     alm_scan *scan = NULL;
     alm_scan_cursor *cur = NULL;
-    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v, cols, COLS, ranges, n_ranges, all,
-                                          ALM_SCAN_BY_TIME, &scan),
-                     ALM_OK);
+    assert_int_equal(
+        alm_scan_new_version(
+            &t->cx, &arena, &t->v,
+            &(alm_scan_spec){
+                .cols = cols, .n_cols = COLS, .ranges = ranges, .n_ranges = n_ranges, .all = all},
+            &scan),
+        ALM_OK);
     assert_int_equal(alm_scan_cursor_new(&t->cx, &arena, scan, &cur), ALM_OK);
     const row **want = calloc((size_t)t->n_rows + 1, sizeof(*want));
     int64_t n = 0, at = 0;
@@ -390,8 +394,14 @@ static void check_any_order(table *t, const alm_scan_range *ranges, uint32_t n_r
             want[t->rows[i].id] = &t->rows[i];
             left++;
         }
-    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v, cols, COLS, ranges, n_ranges, all,
-                                          ALM_SCAN_ANY_ORDER, &scan),
+    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v,
+                                          &(alm_scan_spec){.cols = cols,
+                                                           .n_cols = COLS,
+                                                           .ranges = ranges,
+                                                           .n_ranges = n_ranges,
+                                                           .all = all,
+                                                           .order = ALM_SCAN_ANY_ORDER},
+                                          &scan),
                      ALM_OK);
     assert_int_equal(alm_scan_cursor_new(&t->cx, &arena, scan, &cur), ALM_OK);
     assert_int_equal(alm_scan_rows(scan), left);
@@ -500,8 +510,9 @@ static void parts_in_order_are_direct(void **state)
     alm_arena_init(&arena, NULL);
     alm_scan *scan = NULL;
     const uint32_t col = 0;
-    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v, &col, 1, NULL, 0, true,
-                                          ALM_SCAN_BY_TIME, &scan),
+    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v,
+                                          &(alm_scan_spec){.cols = &col, .n_cols = 1, .all = true},
+                                          &scan),
                      ALM_OK);
     assert_int_equal(alm_scan_span_count(scan), 10);
     for (size_t i = 0; i < 10; i++)
@@ -525,8 +536,9 @@ static void only_the_overlap_is_merged(void **state)
     alm_arena_init(&arena, NULL);
     alm_scan *scan = NULL;
     const uint32_t col = 0;
-    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v, &col, 1, NULL, 0, true,
-                                          ALM_SCAN_BY_TIME, &scan),
+    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v,
+                                          &(alm_scan_spec){.cols = &col, .n_cols = 1, .all = true},
+                                          &scan),
                      ALM_OK);
     const size_t n = alm_scan_span_count(scan);
     assert_true(n >= 3);
@@ -562,8 +574,9 @@ static void large_overlaps_are_cut(void **state)
     alm_arena_init(&arena, NULL);
     alm_scan *scan = NULL;
     const uint32_t col = 0;
-    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v, &col, 1, NULL, 0, true,
-                                          ALM_SCAN_BY_TIME, &scan),
+    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v,
+                                          &(alm_scan_spec){.cols = &col, .n_cols = 1, .all = true},
+                                          &scan),
                      ALM_OK);
     for (size_t i = 0; i < alm_scan_span_count(scan); i++) {
         const alm_span s = alm_scan_span_at(scan, i);
@@ -584,8 +597,9 @@ static void statistics_and_last_rows(void **state)
     oracle_settle(t);
     const uint32_t cols[3] = {COL_SYM, COL_ID, COL_LATE};
     alm_scan *scan = NULL;
-    assert_int_equal(alm_scan_new_version(&t->cx, &t->arena, &t->v, cols, 3, NULL, 0, true,
-                                          ALM_SCAN_BY_TIME, &scan),
+    assert_int_equal(alm_scan_new_version(&t->cx, &t->arena, &t->v,
+                                          &(alm_scan_spec){.cols = cols, .n_cols = 3, .all = true},
+                                          &scan),
                      ALM_OK);
     int64_t left = 0, sum = 0;
     alm_col_stats stats;
@@ -612,9 +626,11 @@ static void statistics_and_last_rows(void **state)
     }
     assert_null(alm_scan_last_rows(scan, 0, 1, &n));
     const alm_scan_range half = {0, 500000}; /* a clipped part has no last rows of its own */
-    assert_int_equal(alm_scan_new_version(&t->cx, &t->arena, &t->v, cols, 3, &half, 1, false,
-                                          ALM_SCAN_BY_TIME, &scan),
-                     ALM_OK);
+    assert_int_equal(
+        alm_scan_new_version(
+            &t->cx, &t->arena, &t->v,
+            &(alm_scan_spec){.cols = cols, .n_cols = 3, .ranges = &half, .n_ranges = 1}, &scan),
+        ALM_OK);
     assert_null(alm_scan_last_rows(scan, 0, 0, &n));
     table_free(t);
 }
@@ -634,8 +650,9 @@ static void without_timestamp_in_insertion_order(void **state)
     const uint32_t cols[1] = {COL_ID};
     alm_scan *scan = NULL;
     alm_scan_cursor *cur = NULL;
-    assert_int_equal(alm_scan_new_version(&t->cx, &t->arena, &t->v, cols, 1, NULL, 0, true,
-                                          ALM_SCAN_BY_TIME, &scan),
+    assert_int_equal(alm_scan_new_version(&t->cx, &t->arena, &t->v,
+                                          &(alm_scan_spec){.cols = cols, .n_cols = 1, .all = true},
+                                          &scan),
                      ALM_OK);
     assert_int_equal(alm_scan_cursor_new(&t->cx, &t->arena, scan, &cur), ALM_OK);
     int64_t at = 0;

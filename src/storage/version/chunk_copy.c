@@ -127,8 +127,9 @@ static void copy_column(void *to, const void *const *from, const uint64_t *order
 /* One column that some sources lack. */
 static alm_status copy_with_gaps(alm_ctx *cx, alm_chunk *to, uint32_t c, uint32_t at,
                                  const void *const *from, const uint64_t *order, uint32_t first,
-                                 uint32_t n, size_t width)
+                                 uint32_t n)
 {
+    const size_t width = alm_type_width(to->schema->cols[c].type);
     ALM_TRY(alm_chunk_null(cx, to, c, at, n));
     char *out = (char *)to->cols[c] + at * width;
     for (uint32_t i = 0; i < n; i++) {
@@ -180,7 +181,7 @@ alm_status alm_sources_copy(alm_ctx *cx, const alm_sources *s, alm_chunk *to, ui
         const void *const *from = s->cols + (size_t)c * s->n;
         char *out = (char *)to->cols[c] + at * width;
         if (s->gaps[c])
-            ALM_TRY(copy_with_gaps(cx, to, c, at, from, order, first, n, width));
+            ALM_TRY(copy_with_gaps(cx, to, c, at, from, order, first, n));
         else
             copy_column(out, from, order, first, n, width);
         if (alm_type_holds_views(type))
@@ -257,7 +258,7 @@ alm_status alm_sources_scatter(alm_ctx *cx, const alm_sources *s, alm_scatter *s
         const size_t width = alm_type_width(type);
         const void *const *from = s->cols + (size_t)c * s->n;
         if (s->gaps[c]) {
-            ALM_TRY(copy_with_gaps(cx, to, c, 0, from, order, 0, n, width));
+            ALM_TRY(copy_with_gaps(cx, to, c, 0, from, order, 0, n));
         } else {
             collect(sc->values, from, sc->rows, n, width);
             place(to->cols[c], sc->values, sc->at, n, width);

@@ -319,7 +319,7 @@ void alm_pending_free(struct alm_pending *pending);
  *
  * dict/dict.h and part/part.h as they stand (dictionaries belong to alm_tab and go with it), and
  *
- * - scan.c: alm_scan_new_version(cx, arena, v, cols, n_cols, ranges, n_ranges, all, order, &scan) is
+ * - scan.c: alm_scan_new_version(cx, arena, v, spec, &scan) is
  *   alm_scan_new of a bare alm_version: the flush scans a version that has the frozen lanes only.
  *
  * - write/compact.h: alm_compact_table(cx, st, table_id, &did): one step of merging where parts overlap

@@ -142,7 +142,7 @@ static alm_status edit(world *w, bool remove)
                    : alm_update_begin(&w->cx, w->st, NULL, ALM_STR("t"), &col, 1, &up));
     alm_snapshot *snap = alm_update_snapshot(up);
     alm_status st = alm_scan_new(&w->cx, &w->arena, snap, alm_snapshot_find(snap, ALM_STR("t")),
-                                 &col, 1, NULL, 0, true, ALM_SCAN_BY_TIME, &scan);
+                                 &(alm_scan_spec){.cols = &col, .n_cols = 1, .all = true}, &scan);
     for (size_t i = 0; st == ALM_OK && i < alm_scan_span_count(scan); i++) {
         const int64_t at = (int64_t)random_below(w, (uint64_t)alm_scan_span_at(scan, i).rows);
         int64_t id = w->next_id++;
@@ -166,8 +166,10 @@ static alm_status read_rows(world *w, alm_snapshot *snap, const char *name,
     alm_scan *scan = NULL;
     alm_scan_cursor *cur = NULL;
     *n_out = 0;
-    ALM_TRY(alm_scan_new(&w->cx, &w->arena, snap, alm_snapshot_find(snap, alm_str_of(name)), cols,
-                         2, ranges, n, all, ALM_SCAN_BY_TIME, &scan));
+    ALM_TRY(alm_scan_new(
+        &w->cx, &w->arena, snap, alm_snapshot_find(snap, alm_str_of(name)),
+        &(alm_scan_spec){.cols = cols, .n_cols = 2, .ranges = ranges, .n_ranges = n, .all = all},
+        &scan));
     ALM_TRY(alm_scan_cursor_new(&w->cx, &w->arena, scan, &cur));
     for (size_t i = 0; i < alm_scan_span_count(scan); i++) {
         alm_vec vecs[2];

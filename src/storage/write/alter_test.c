@@ -124,9 +124,9 @@ static void column_is(fixture *f, const char *name, const char *want)
     const bool wanted = true;
     alm_scan *scan = NULL;
     alm_scan_cursor *cur = NULL;
-    assert_int_equal(
-        alm_scan_new(&f->cx, &f->arena, f->snap, t, &c, 1, NULL, 0, true, ALM_SCAN_BY_TIME, &scan),
-        ALM_OK);
+    assert_int_equal(alm_scan_new(&f->cx, &f->arena, f->snap, t,
+                                  &(alm_scan_spec){.cols = &c, .n_cols = 1, .all = true}, &scan),
+                     ALM_OK);
     assert_int_equal(alm_scan_cursor_new(&f->cx, &f->arena, scan, &cur), ALM_OK);
     for (size_t s = 0; s < alm_scan_span_count(scan); s++) {
         const uint32_t n = (uint32_t)alm_scan_span_at(scan, s).rows;

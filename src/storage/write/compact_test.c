@@ -53,8 +53,8 @@ static void update_some(fixture *f)
     alm_arena arena;
     alm_arena_init(&arena, NULL);
     alm_scan *scan = NULL;
-    assert_int_equal(alm_scan_new(&f->cx, &arena, snap, fix_table(snap), &col, 1, NULL, 0, true,
-                                  ALM_SCAN_BY_TIME, &scan),
+    assert_int_equal(alm_scan_new(&f->cx, &arena, snap, fix_table(snap),
+                                  &(alm_scan_spec){.cols = &col, .n_cols = 1, .all = true}, &scan),
                      ALM_OK);
     fix_sort(f);
     int64_t at = 0, rows = 0;

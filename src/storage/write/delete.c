@@ -48,8 +48,8 @@ alm_status alm_delete_part(alm_ctx *cx, alm_update *up, update_part *part, alm_p
     if (part->n >= rows) /* no row is given twice */
         return ALM_OK;
     if (part->marked) /* a savepoint has it as it was */
-        ALM_TRY(alm_undo_of_delete(cx, up->txn->account, &up->scratch, up->v, ref, part->rows,
-                                   part->n, &part->undo));
+        ALM_TRY(alm_undo_of_delete(cx, up->txn->account, &up->scratch,
+                                   &(alm_undo_rows){up->v, ref, part->rows, part->n}, &part->undo));
     ALM_TRY(ALM_NEWN(cx, &up->scratch, rows, &goes));
     ALM_TRY(alm_arena_bytes(cx, &up->scratch, rows * sizeof(*order), &order));
     for (size_t i = 0; i < part->n; i++)

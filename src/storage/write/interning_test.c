@@ -341,8 +341,8 @@ static int64_t check_words(fixture *f)
     alm_scan *scan = NULL;
     alm_scan_cursor *cur = NULL;
     alm_snapshot *snap = fix_snapshot(f);
-    assert_int_equal(alm_scan_new(&f->cx, &arena, snap, fix_table(snap), cols, 2, NULL, 0, true,
-                                  ALM_SCAN_BY_TIME, &scan),
+    assert_int_equal(alm_scan_new(&f->cx, &arena, snap, fix_table(snap),
+                                  &(alm_scan_spec){.cols = cols, .n_cols = 2, .all = true}, &scan),
                      ALM_OK);
     assert_int_equal(alm_scan_cursor_new(&f->cx, &arena, scan, &cur), ALM_OK);
     for (size_t i = 0; i < alm_scan_span_count(scan); i++) {

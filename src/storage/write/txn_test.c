@@ -64,8 +64,8 @@ static void choose(fixture *f, alm_update *up, int64_t every, bool remove)
     alm_arena_init(&arena, NULL);
     alm_snapshot *snap = alm_update_snapshot(up);
     const uint32_t col = COL_X;
-    assert_int_equal(alm_scan_new(&f->cx, &arena, snap, fix_table(snap), &col, 1, NULL, 0, true,
-                                  ALM_SCAN_BY_TIME, &scan),
+    assert_int_equal(alm_scan_new(&f->cx, &arena, snap, fix_table(snap),
+                                  &(alm_scan_spec){.cols = &col, .n_cols = 1, .all = true}, &scan),
                      ALM_OK);
     assert_int_equal(alm_scan_rows(scan), f->n);
     int64_t at = 0, kept = 0;
@@ -409,8 +409,8 @@ static void set_values(fixture *f, alm_txn *txn, const uint32_t *cols, uint32_t 
     fix_sort(f);
     assert_int_equal(alm_update_begin(&f->cx, f->st, txn, ALM_STR("t"), cols, n_cols, &up), ALM_OK);
     alm_snapshot *snap = alm_update_snapshot(up);
-    assert_int_equal(alm_scan_new(&f->cx, &f->arena, snap, fix_table(snap), cols, 1, NULL, 0, true,
-                                  ALM_SCAN_BY_TIME, &scan),
+    assert_int_equal(alm_scan_new(&f->cx, &f->arena, snap, fix_table(snap),
+                                  &(alm_scan_spec){.cols = cols, .n_cols = 1, .all = true}, &scan),
                      ALM_OK);
     for (size_t i = 0; i < alm_scan_span_count(scan); i++) {
         const int64_t n = alm_scan_span_at(scan, i).rows;

@@ -224,33 +224,33 @@ static alm_status changed_column(alm_ctx *cx, undo_maker *m, const alm_version *
     return put_column(cx, m, v->table.cols[col].id, &old, others, n_others);
 }
 
-alm_status alm_undo_of_update(alm_ctx *cx, alm_mem *mem, alm_arena *arena, const alm_version *v,
-                              const alm_part_ref *ref, const alm_overlay_change *change,
-                              const uint32_t *rows, size_t n, alm_undo **out)
+alm_status alm_undo_of_update(alm_ctx *cx, alm_mem *mem, alm_arena *arena, const alm_undo_rows *of,
+                              const alm_overlay_change *change, alm_undo **out)
 {
     undo_maker m = {.arena = arena};
     uint32_t *sorted = NULL, n_sorted = 0;
     alm_buf_init(&m.bytes, NULL);
-    alm_status e = in_order(cx, arena, rows, n, ref->rows, &sorted, &n_sorted);
+    alm_status e = in_order(cx, arena, of->rows, of->n, of->ref->rows, &sorted, &n_sorted);
     if (e == ALM_OK)
         e = ALM_NEWN(cx, arena, change->n + 1, &m.cols);
     for (uint32_t c = 0; c < change->n && e == ALM_OK; c++)
-        e = changed_column(cx, &m, v, ref, change->cols[c], &change->values[c], sorted, n_sorted);
+        e = changed_column(cx, &m, of->v, of->ref, change->cols[c], &change->values[c], sorted,
+                           n_sorted);
     if (e == ALM_OK)
         e = finish(cx, &m, mem, 0, out);
     maker_deinit(&m);
     return e;
 }
 
-alm_status alm_undo_of_delete(alm_ctx *cx, alm_mem *mem, alm_arena *arena, const alm_version *v,
-                              const alm_part_ref *ref, const uint32_t *rows, size_t n,
+alm_status alm_undo_of_delete(alm_ctx *cx, alm_mem *mem, alm_arena *arena, const alm_undo_rows *of,
                               alm_undo **out)
 {
+    const alm_version *v = of->v;
     undo_maker m = {.arena = arena};
-    const alm_scan_piece piece = {.part = ref, .hi = ref->rows};
+    const alm_scan_piece piece = {.part = of->ref, .hi = of->ref->rows};
     uint32_t *sorted = NULL, n_sorted = 0;
     alm_buf_init(&m.bytes, NULL);
-    alm_status e = in_order(cx, arena, rows, n, ref->rows, &sorted, &n_sorted);
+    alm_status e = in_order(cx, arena, of->rows, of->n, of->ref->rows, &sorted, &n_sorted);
     if (e == ALM_OK)
         e = ALM_NEWN(cx, arena, v->table.n_cols, &m.cols);
     for (uint32_t c = 0; c < v->table.n_cols && e == ALM_OK; c++) {

@@ -21,15 +21,21 @@ struct alm_undo {
     uint32_t n_cols; /* with values */
 };
 
-/* rows[0..n) of the part, in any order and some more than once, get the values of `change`. */
+/* rows[0..n) of a part, in any order and some more than once. */
+typedef struct alm_undo_rows {
+    const alm_version *v;
+    const alm_part_ref *ref;
+    const uint32_t *rows;
+    size_t n;
+} alm_undo_rows;
+
+/* They get the values of `change`. */
 ALM_NODISCARD alm_status alm_undo_of_update(alm_ctx *cx, alm_mem *mem, alm_arena *arena,
-                                            const alm_version *v, const alm_part_ref *ref,
-                                            const alm_overlay_change *change, const uint32_t *rows,
-                                            size_t n, alm_undo **out);
+                                            const alm_undo_rows *of,
+                                            const alm_overlay_change *change, alm_undo **out);
 /* They go. */
 ALM_NODISCARD alm_status alm_undo_of_delete(alm_ctx *cx, alm_mem *mem, alm_arena *arena,
-                                            const alm_version *v, const alm_part_ref *ref,
-                                            const uint32_t *rows, size_t n, alm_undo **out);
+                                            const alm_undo_rows *of, alm_undo **out);
 void alm_undo_free(alm_undo *undo); /* not the older ones; NULL is fine */
 
 bool alm_undo_has(const alm_undo *undo, uint32_t col_id);

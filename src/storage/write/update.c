@@ -159,8 +159,7 @@ static alm_status prepare_scan(alm_ctx *cx, alm_update *up)
     if (v->n_lanes > 0)
         return alm_fail(cx, ALM_E_INTERNAL, -1, "rows of table '%s' are not in parts",
                         v->table.name);
-    ALM_TRY(alm_scan_new_version(cx, &up->arena, v, NULL, 0, NULL, 0, true, ALM_SCAN_BY_TIME,
-                                 &up->scan));
+    ALM_TRY(alm_scan_new_version(cx, &up->arena, v, &(alm_scan_spec){.all = true}, &up->scan));
     up->parts = calloc(v->parts->n + 1u, sizeof(*up->parts));
     if (up->parts == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "update: no memory");
@@ -498,8 +497,8 @@ static alm_status note_update(alm_ctx *cx, alm_update *up, update_part *part,
     if (!part->marked)
         return ALM_OK;
     ALM_ASSERT(up->kind == ALM_UPDATE_VALUES);
-    return alm_undo_of_update(cx, up->txn->account, &up->scratch, up->v, part->ref, change,
-                              part->rows, part->n, &part->undo);
+    const alm_undo_rows of = {up->v, part->ref, part->rows, part->n};
+    return alm_undo_of_update(cx, up->txn->account, &up->scratch, &of, change, &part->undo);
 }
 
 static alm_status rewrite_part(alm_ctx *cx, alm_update *up, update_part *part, alm_part_ref **out)

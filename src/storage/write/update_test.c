@@ -34,8 +34,8 @@ static int64_t change_rows(fixture *f, alm_update *up, uint64_t every, fix_row *
     const uint32_t col = COL_X;
     patch p = {0};
     int64_t at = 0, changed = 0;
-    assert_int_equal(alm_scan_new(&f->cx, &arena, snap, fix_table(snap), &col, 1, NULL, 0, true,
-                                  ALM_SCAN_BY_TIME, &scan),
+    assert_int_equal(alm_scan_new(&f->cx, &arena, snap, fix_table(snap),
+                                  &(alm_scan_spec){.cols = &col, .n_cols = 1, .all = true}, &scan),
                      ALM_OK);
     for (size_t i = 0; i < alm_scan_span_count(scan); i++) {
         const int64_t n = alm_scan_span_at(scan, i).rows;
