@@ -8,6 +8,7 @@
 
 #include "base/utf8.h"
 #include "cli/link.h"
+#include "type/pg_oid.h"
 
 enum { PASSWORD_MAX = 1024, COPY_BYTES = 1 << 16 };
 
@@ -22,14 +23,14 @@ typedef struct wire {
 alm_cell_kind alm_link_kind(uint32_t oid)
 {
     switch (oid) {
-    case 16:
+    case ALM_PG_OID_BOOL:
         return ALM_CELL_BOOL;
-    case 20: /* int8, int2, int4, float4, float8, numeric */
-    case 21:
-    case 23:
-    case 700:
-    case 701:
-    case 1700:
+    case ALM_PG_OID_INT8:
+    case ALM_PG_OID_INT2:
+    case ALM_PG_OID_INT4:
+    case ALM_PG_OID_FLOAT4:
+    case ALM_PG_OID_FLOAT8:
+    case ALM_PG_OID_NUMERIC:
         return ALM_CELL_NUMBER;
     default:
         return ALM_CELL_TEXT;

@@ -5,14 +5,15 @@
 
 #include "base/nearest.h"
 #include "type/ops.h"
+#include "type/pg_oid.h"
 
 static const alm_type_ops OPS_NONE;
 
 static const alm_type_info INFO[ALM_TYPE_COUNT] = {
     [ALM_T_NONE] = {.name = "NONE", .arrow = "n", .ops = &OPS_NONE},
     /* NULL travels as a STRING view, and is described to clients as one. */
-    [ALM_T_NULL] = {"NULL", 16, ALM_NULL_VIEW, ALM_FORM_VIEW, 1043, -1, "n", ALM_TC_NONE, true,
-                    &alm_type_ops_NULL},
+    [ALM_T_NULL] = {"NULL", 16, ALM_NULL_VIEW, ALM_FORM_VIEW, ALM_PG_OID_VARCHAR, -1, "n",
+                    ALM_TC_NONE, true, &alm_type_ops_NULL},
 #define ALM_TYPE(id, name, width, null, form, oid, pg_len, arrow, cls, quoted)                     \
     [ALM_T_##id] = {name,   width, ALM_NULL_##null, ALM_FORM_##form, oid,                          \
                     pg_len, arrow, ALM_TC_##cls,    quoted,          &alm_type_ops_##id},
@@ -34,8 +35,10 @@ enum { WIDTH_1, WIDTH_2, WIDTH_4, WIDTH_8, WIDTH_16, WIDTH_32, WIDTHS };
         [WIDTH_16] = PARAMETRIC(id, 16, MIN128, oid, cls, quoted),                                 \
         [WIDTH_32] = PARAMETRIC(id, 32, MIN256, oid, cls, quoted),                                 \
     }
-static const alm_type_info GEOHASH_INFO[WIDTHS] = WIDTH_ROWS(GEOHASH, 1043, OTHER, true);
-static const alm_type_info DECIMAL_INFO[WIDTHS] = WIDTH_ROWS(DECIMAL, 1700, DECIMAL, false);
+static const alm_type_info GEOHASH_INFO[WIDTHS] =
+    WIDTH_ROWS(GEOHASH, ALM_PG_OID_VARCHAR, OTHER, true);
+static const alm_type_info DECIMAL_INFO[WIDTHS] =
+    WIDTH_ROWS(DECIMAL, ALM_PG_OID_NUMERIC, DECIMAL, false);
 
 /* A bit of each width is left for the null. */
 static uint32_t geohash_width(uint32_t bits)

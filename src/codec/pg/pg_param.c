@@ -8,57 +8,51 @@
 #include "time/timestamp.h"
 #include "type/array.h"
 #include "type/decimal.h"
+#include "type/pg_oid.h"
 #include "type/text.h"
 #include "type/text_list.h"
-
-enum {
-    OID_OID = 26,
-    OID_INET = 869,
-    OID_DATE = 1082,
-    OID_JSONB = 3802
-}; /* whose binary form is their own */
 
 static const struct {
     uint32_t oid;
     alm_type type;
-} param_types[] = {{16, {.id = ALM_T_BOOLEAN}},
-                   {20, {.id = ALM_T_LONG}},
-                   {21, {.id = ALM_T_SHORT}},
-                   {23, {.id = ALM_T_INT}},
-                   {700, {.id = ALM_T_FLOAT}},
-                   {701, {.id = ALM_T_DOUBLE}},
-                   {18, {.id = ALM_T_VARCHAR}},
-                   {19, {.id = ALM_T_VARCHAR}},
-                   {25, {.id = ALM_T_VARCHAR}},
-                   {705, {.id = ALM_T_NONE}},
-                   {1042, {.id = ALM_T_VARCHAR}},
-                   {1043, {.id = ALM_T_VARCHAR}},
-                   {114, {.id = ALM_T_VARCHAR}},
-                   {OID_JSONB, {.id = ALM_T_VARCHAR}},
-                   {1082, {.id = ALM_T_TIMESTAMP}},
-                   {1114, {.id = ALM_T_TIMESTAMP}},
-                   {1184, {.id = ALM_T_TIMESTAMP}},
-                   {1700, {.id = ALM_T_DECIMAL, .p = 76, .s = 38}},
-                   {1021, {.id = ALM_T_ARRAY, .dims = 1}},
-                   {1022, {.id = ALM_T_ARRAY, .dims = 1}},
-                   {1000, {.id = ALM_T_STRING, .p = ALM_LIST_BOOL}},
-                   {1005, {.id = ALM_T_STRING, .p = ALM_LIST_INT2}},
-                   {1007, {.id = ALM_T_STRING, .p = ALM_LIST_INT4}},
-                   {1016, {.id = ALM_T_STRING, .p = ALM_LIST_INT8}},
-                   {1009, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
-                   {1014, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
-                   {1015, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
-                   {1028, {.id = ALM_T_STRING, .p = ALM_LIST_OID}},
-                   {1115, {.id = ALM_T_STRING, .p = ALM_LIST_TIME}},
-                   {1182, {.id = ALM_T_STRING, .p = ALM_LIST_TIME}},
-                   {1185, {.id = ALM_T_STRING, .p = ALM_LIST_TIME}},
-                   {1231, {.id = ALM_T_STRING, .p = ALM_LIST_NUMERIC}},
-                   {2951, {.id = ALM_T_STRING, .p = ALM_LIST_UUID}},
-                   {17, {.id = ALM_T_BINARY}},
-                   {2950, {.id = ALM_T_UUID}},
-                   {OID_OID, {.id = ALM_T_LONG}},
-                   {OID_INET, {.id = ALM_T_IPV4}},
-                   {0, {.id = ALM_T_NONE}}};
+} param_types[] = {{ALM_PG_OID_BOOL, {.id = ALM_T_BOOLEAN}},
+                   {ALM_PG_OID_INT8, {.id = ALM_T_LONG}},
+                   {ALM_PG_OID_INT2, {.id = ALM_T_SHORT}},
+                   {ALM_PG_OID_INT4, {.id = ALM_T_INT}},
+                   {ALM_PG_OID_FLOAT4, {.id = ALM_T_FLOAT}},
+                   {ALM_PG_OID_FLOAT8, {.id = ALM_T_DOUBLE}},
+                   {ALM_PG_OID_CHAR, {.id = ALM_T_VARCHAR}},
+                   {ALM_PG_OID_NAME, {.id = ALM_T_VARCHAR}},
+                   {ALM_PG_OID_TEXT, {.id = ALM_T_VARCHAR}},
+                   {ALM_PG_OID_UNKNOWN, {.id = ALM_T_NONE}},
+                   {ALM_PG_OID_BPCHAR, {.id = ALM_T_VARCHAR}},
+                   {ALM_PG_OID_VARCHAR, {.id = ALM_T_VARCHAR}},
+                   {ALM_PG_OID_JSON, {.id = ALM_T_VARCHAR}},
+                   {ALM_PG_OID_JSONB, {.id = ALM_T_VARCHAR}},
+                   {ALM_PG_OID_DATE, {.id = ALM_T_TIMESTAMP}},
+                   {ALM_PG_OID_TIMESTAMP, {.id = ALM_T_TIMESTAMP}},
+                   {ALM_PG_OID_TIMESTAMPTZ, {.id = ALM_T_TIMESTAMP}},
+                   {ALM_PG_OID_NUMERIC, {.id = ALM_T_DECIMAL, .p = 76, .s = 38}},
+                   {ALM_PG_OID_FLOAT4_ARRAY, {.id = ALM_T_ARRAY, .dims = 1}},
+                   {ALM_PG_OID_FLOAT8_ARRAY, {.id = ALM_T_ARRAY, .dims = 1}},
+                   {ALM_PG_OID_BOOL_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_BOOL}},
+                   {ALM_PG_OID_INT2_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_INT2}},
+                   {ALM_PG_OID_INT4_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_INT4}},
+                   {ALM_PG_OID_INT8_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_INT8}},
+                   {ALM_PG_OID_TEXT_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
+                   {ALM_PG_OID_BPCHAR_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
+                   {ALM_PG_OID_VARCHAR_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
+                   {ALM_PG_OID_OID_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_OID}},
+                   {ALM_PG_OID_TIMESTAMP_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_TIME}},
+                   {ALM_PG_OID_DATE_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_TIME}},
+                   {ALM_PG_OID_TIMESTAMPTZ_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_TIME}},
+                   {ALM_PG_OID_NUMERIC_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_NUMERIC}},
+                   {ALM_PG_OID_UUID_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_UUID}},
+                   {ALM_PG_OID_BYTEA, {.id = ALM_T_BINARY}},
+                   {ALM_PG_OID_UUID, {.id = ALM_T_UUID}},
+                   {ALM_PG_OID_OID, {.id = ALM_T_LONG}},
+                   {ALM_PG_OID_INET, {.id = ALM_T_IPV4}},
+                   {ALM_PG_OID_NONE, {.id = ALM_T_NONE}}};
 
 alm_status alm_pg_param_type(alm_ctx *cx, uint32_t oid, alm_type *out)
 {
@@ -144,7 +138,7 @@ static bool wrapped_text(uint32_t oid, alm_str *in, char scratch[ALM_VALUE_TEXT_
 {
     enum { JSONB_VERSION = 1, INET_HEAD = 4, FAMILY_4 = 2, BITS_4 = 32, IPV4_BYTES = 4 };
     const char *at = in->ptr;
-    if (oid == OID_JSONB) {
+    if (oid == ALM_PG_OID_JSONB) {
         if (in->len == 0 || at[0] != JSONB_VERSION)
             return false;
         *in = (alm_str){at + 1, in->len - 1};
@@ -173,7 +167,7 @@ static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_ty
 {
     char text[512];
     size_t n = 0;
-    if (oid == 1700 || type.id == ALM_T_DECIMAL) {
+    if (oid == ALM_PG_OID_NUMERIC || type.id == ALM_T_DECIMAL) {
         ALM_TRY(numeric_to_text(cx, index, in, text, &n));
         if (type.id == ALM_T_DECIMAL && alm_str_eq((alm_str){text, n}, ALM_STR("NaN"))) {
             alm_value_set_null(type, out);
@@ -181,7 +175,7 @@ static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_ty
         }
         return alm_value_parse(cx, -1, type, (alm_str){text, n}, out);
     }
-    if (oid == OID_DATE) {
+    if (oid == ALM_PG_OID_DATE) {
         if (in.len != 4)
             return bad_length(cx, index, 4, in.len);
         const int64_t days = (int32_t)alm_pg_get32(in.ptr);
@@ -192,7 +186,7 @@ static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_ty
                             index + 1);
         return time_param(cx, index, type, us, out);
     }
-    if (oid == OID_OID && type.id == ALM_T_LONG) {
+    if (oid == ALM_PG_OID_OID && type.id == ALM_T_LONG) {
         if (in.len != sizeof(uint32_t))
             return bad_length(cx, index, sizeof(uint32_t), in.len);
         *(int64_t *)out = alm_pg_get32(in.ptr);
@@ -270,14 +264,14 @@ static double float_of(const char *bytes, size_t n)
 static alm_status binary_array_param(alm_ctx *cx, alm_arena *arena, uint32_t index, alm_str in,
                                      alm_type *type, alm_view *out)
 {
-    enum { FLOAT4 = 700, FLOAT8 = 701, HEAD = 12, PER_DIM = 8 };
+    enum { HEAD = 12, PER_DIM = 8 };
     uint32_t len[ALM_ARRAY_DIMS_MAX] = {0};
     const uint32_t dims = in.len >= HEAD ? alm_pg_get32(in.ptr) : UINT32_MAX;
     const uint32_t of = in.len >= HEAD ? alm_pg_get32(in.ptr + 8) : 0;
     if (dims > ALM_ARRAY_DIMS_MAX || in.len < HEAD + PER_DIM * (size_t)dims ||
-        (of != FLOAT8 && of != FLOAT4))
+        (of != ALM_PG_OID_FLOAT8 && of != ALM_PG_OID_FLOAT4))
         return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u is not an array of float8", index + 1);
-    const uint32_t width = of == FLOAT8 ? 8 : 4;
+    const uint32_t width = of == ALM_PG_OID_FLOAT8 ? 8 : 4;
     bool empty = false; /* some drivers send one dimension of no elements */
     for (uint32_t d = 0; d < dims; d++) {
         len[d] = alm_pg_get32(in.ptr + HEAD + PER_DIM * (size_t)d);
@@ -314,14 +308,13 @@ enum { ELEMENT_TEXT = 512 };
 static bool typed_element_text(alm_ctx *cx, uint32_t oid, alm_str in, char to[ELEMENT_TEXT],
                                alm_str *out)
 {
-    enum { FLOAT4 = 700, FLOAT8 = 701, DATE = 1082, TIME = 1114, TIMETZ = 1184, NUMERIC = 1700 };
-    alm_type type = oid == FLOAT4   ? ALM_TY(FLOAT)
-                    : oid == FLOAT8 ? ALM_TY(DOUBLE)
-                    : oid == 2950   ? ALM_TY(UUID)
-                                    : ALM_TY(TIMESTAMP);
+    alm_type type = oid == ALM_PG_OID_FLOAT4   ? ALM_TY(FLOAT)
+                    : oid == ALM_PG_OID_FLOAT8 ? ALM_TY(DOUBLE)
+                    : oid == ALM_PG_OID_UUID   ? ALM_TY(UUID)
+                                               : ALM_TY(TIMESTAMP);
     char value[16], scratch[ALM_VALUE_TEXT_MAX];
     const alm_vec v = {.type = type, .data = value, .is_const = true};
-    if (oid == NUMERIC) {
+    if (oid == ALM_PG_OID_NUMERIC) {
         alm_i256 number;
         uint32_t precision = 0, places = 0;
         out->ptr = to;
@@ -331,7 +324,8 @@ static bool typed_element_text(alm_ctx *cx, uint32_t oid, alm_str in, char to[EL
             out->len = alm_decimal_format(number, places, to);
         return true;
     }
-    if (type.id == ALM_T_TIMESTAMP && oid != DATE && oid != TIME && oid != TIMETZ)
+    if (type.id == ALM_T_TIMESTAMP && oid != ALM_PG_OID_DATE && oid != ALM_PG_OID_TIMESTAMP &&
+        oid != ALM_PG_OID_TIMESTAMPTZ)
         return false;
     if (binary_param(cx, 0, oid, type, in, value) != ALM_OK ||
         !alm_value_text(&v, 0, ALM_TEXT_PG, scratch, out))
@@ -344,20 +338,19 @@ static bool typed_element_text(alm_ctx *cx, uint32_t oid, alm_str in, char to[EL
 /* One element of a list in binary, as its text in `to`; false: not of this type. */
 static bool element_text(alm_ctx *cx, uint32_t oid, alm_str in, char to[ELEMENT_TEXT], alm_str *out)
 {
-    enum { BOOL = 16, INT8 = 20, INT2 = 21, INT4 = 23, TEXT = 25, OID = 26, VARCHAR = 1043 };
     int n = 0;
     *out = in;
-    if (oid == TEXT || oid == VARCHAR || oid == 1042)
+    if (oid == ALM_PG_OID_TEXT || oid == ALM_PG_OID_VARCHAR || oid == ALM_PG_OID_BPCHAR)
         return alm_utf8_is_valid(in);
-    if (oid == BOOL && in.len == 1)
+    if (oid == ALM_PG_OID_BOOL && in.len == 1)
         n = snprintf(to, 24, "%c", in.ptr[0] != 0 ? 't' : 'f');
-    else if (oid == INT2 && in.len == 2)
+    else if (oid == ALM_PG_OID_INT2 && in.len == 2)
         n = snprintf(to, 24, "%d", (int16_t)alm_pg_get16(in.ptr));
-    else if (oid == INT4 && in.len == 4)
+    else if (oid == ALM_PG_OID_INT4 && in.len == 4)
         n = snprintf(to, 24, "%d", (int32_t)alm_pg_get32(in.ptr));
-    else if (oid == OID && in.len == 4)
+    else if (oid == ALM_PG_OID_OID && in.len == 4)
         n = snprintf(to, 24, "%u", alm_pg_get32(in.ptr));
-    else if (oid == INT8 && in.len == 8)
+    else if (oid == ALM_PG_OID_INT8 && in.len == 8)
         n = snprintf(to, 24, "%lld", (long long)alm_pg_get64(in.ptr));
     else
         return typed_element_text(cx, oid, in, to, out);
@@ -523,7 +516,7 @@ static bool has_more_digits(alm_type type, alm_str text)
 
 static int8_t binary_infinity(uint32_t oid, alm_str bytes)
 {
-    if (oid == OID_DATE && bytes.len == sizeof(int32_t)) {
+    if (oid == ALM_PG_OID_DATE && bytes.len == sizeof(int32_t)) {
         const int32_t days = (int32_t)alm_pg_get32(bytes.ptr);
         return days == INT32_MAX ? 1 : days == INT32_MIN ? -1 : 0;
     }
@@ -586,9 +579,10 @@ alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t 
             bytes.len--;
     }
     char uuid[ALM_UUID_TEXT], address[ALM_VALUE_TEXT_MAX];
-    if (binary && (oid == OID_JSONB || oid == OID_INET) && !wrapped_text(oid, &bytes, address))
+    if (binary && (oid == ALM_PG_OID_JSONB || oid == ALM_PG_OID_INET) &&
+        !wrapped_text(oid, &bytes, address))
         return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u is no %s", index + 1,
-                        oid == OID_INET ? "address of IPv4" : "jsonb of version 1");
+                        oid == ALM_PG_OID_INET ? "address of IPv4" : "jsonb of version 1");
     if (!alm_utf8_is_valid(bytes))
         return alm_fail(cx, ALM_E_UTF8, -1, "parameter %u is not UTF-8", index + 1);
     if (type.id == ALM_T_UUID)

@@ -5,8 +5,9 @@
  * row is a text here and does not keep the types of what was in it, so fields are texts.
  */
 #include "codec/pg/pg_value.h"
+#include "type/pg_oid.h"
 
-enum { OID_TEXT = 25, HEAD = 8, PER_FIELD = 8 };
+enum { HEAD = 8, PER_FIELD = 8 };
 
 /* The field at `at`, its quotes and escapes resolved, behind its type and its length. Gives what is
  * behind it: a comma, or the end of the row. */
@@ -27,7 +28,7 @@ static const char *put_field(const char *at, const char *end, alm_buf *out)
         *to++ = *at;
     }
     const size_t len = (size_t)(to - head) - PER_FIELD;
-    alm_pg_put32(head, OID_TEXT);
+    alm_pg_put32(head, ALM_PG_OID_TEXT);
     alm_pg_put32(head + 4, null ? UINT32_MAX : (uint32_t)len);
     out->len += PER_FIELD + len;
     return at;

@@ -9,6 +9,7 @@
 #include "type/array.h"
 #include "type/decimal.h"
 #include "type/ops.h"
+#include "type/pg_oid.h"
 #include "type/text.h"
 #include "type/text_list.h"
 
@@ -56,34 +57,37 @@ static const struct {
     uint32_t of;
     alm_type type;
 } lists[] = {
-    [ALM_LIST_TEXT] = {1009, 25, {.id = ALM_T_VARCHAR}},
-    [ALM_LIST_BOOL] = {1000, 16, {.id = ALM_T_BOOLEAN}},
-    [ALM_LIST_OID] = {1028, 26, {.id = ALM_T_LONG}},
-    [ALM_LIST_INT2] = {1005, 21, {.id = ALM_T_SHORT}},
-    [ALM_LIST_INT4] = {1007, 23, {.id = ALM_T_INT}},
-    [ALM_LIST_INT8] = {1016, 20, {.id = ALM_T_LONG}},
-    [ALM_LIST_UUID] = {2951, 2950, {.id = ALM_T_UUID}},
-    [ALM_LIST_TIME] = {1115, 1114, {.id = ALM_T_TIMESTAMP}},
-    [ALM_LIST_NUMERIC] = {1231, 1700, {.id = ALM_T_DECIMAL, .p = 76, .s = 38}},
-    [ALM_LIST_ROW] = {2287, 2249, {.id = ALM_T_STRING, .p = ALM_LIST_NONE_BUT_ROW}},
+    [ALM_LIST_TEXT] = {ALM_PG_OID_TEXT_ARRAY, ALM_PG_OID_TEXT, {.id = ALM_T_VARCHAR}},
+    [ALM_LIST_BOOL] = {ALM_PG_OID_BOOL_ARRAY, ALM_PG_OID_BOOL, {.id = ALM_T_BOOLEAN}},
+    [ALM_LIST_OID] = {ALM_PG_OID_OID_ARRAY, ALM_PG_OID_OID, {.id = ALM_T_LONG}},
+    [ALM_LIST_INT2] = {ALM_PG_OID_INT2_ARRAY, ALM_PG_OID_INT2, {.id = ALM_T_SHORT}},
+    [ALM_LIST_INT4] = {ALM_PG_OID_INT4_ARRAY, ALM_PG_OID_INT4, {.id = ALM_T_INT}},
+    [ALM_LIST_INT8] = {ALM_PG_OID_INT8_ARRAY, ALM_PG_OID_INT8, {.id = ALM_T_LONG}},
+    [ALM_LIST_UUID] = {ALM_PG_OID_UUID_ARRAY, ALM_PG_OID_UUID, {.id = ALM_T_UUID}},
+    [ALM_LIST_TIME] = {ALM_PG_OID_TIMESTAMP_ARRAY, ALM_PG_OID_TIMESTAMP, {.id = ALM_T_TIMESTAMP}},
+    [ALM_LIST_NUMERIC] = {ALM_PG_OID_NUMERIC_ARRAY,
+                          ALM_PG_OID_NUMERIC,
+                          {.id = ALM_T_DECIMAL, .p = 76, .s = 38}},
+    [ALM_LIST_ROW] = {ALM_PG_OID_RECORD_ARRAY,
+                      ALM_PG_OID_RECORD,
+                      {.id = ALM_T_STRING, .p = ALM_LIST_NONE_BUT_ROW}},
 };
 
 int32_t alm_pg_oid(const struct alm_conf *conf, alm_type type)
 {
-    enum { TIMESTAMPTZ = 1184, BPCHAR = 1042, RECORD = 2249, OID = 26, JSON = 114 };
     if (alm_type_is_oid(type))
-        return OID;
+        return ALM_PG_OID_OID;
     if (type.id == ALM_T_STRING && type.p == ALM_LIST_NONE_BUT_CHAR)
-        return BPCHAR;
+        return ALM_PG_OID_BPCHAR;
     if (alm_type_is_row(type))
-        return RECORD;
+        return ALM_PG_OID_RECORD;
     if (type.id == ALM_T_STRING && type.p == ALM_LIST_NONE_BUT_JSON)
-        return JSON;
+        return ALM_PG_OID_JSON;
     if (conf != NULL && conf->pg_timestamp_zone && alm_type_info_of(type)->cls == ALM_TC_TIME)
-        return TIMESTAMPTZ;
+        return ALM_PG_OID_TIMESTAMPTZ;
     if (alm_pg_is_list(type))
         return lists[type.p].oid;
-    return type.id == ALM_T_NULL ? 1043 : alm_type_info_of(type)->pg_oid;
+    return type.id == ALM_T_NULL ? ALM_PG_OID_VARCHAR : alm_type_info_of(type)->pg_oid;
 }
 
 int16_t alm_pg_size(alm_type type)
@@ -209,7 +213,7 @@ static alm_status put_bytes(alm_ctx *cx, alm_buf *out, const char *bytes, size_t
  * An empty array has no dimensions. */
 static alm_status put_array(alm_ctx *cx, const alm_vec *v, size_t row, bool binary, alm_buf *out)
 {
-    enum { FLOAT8 = 701, HEAD = 12, PER_DIM = 8, PER_VALUE = 12 };
+    enum { HEAD = 12, PER_DIM = 8, PER_VALUE = 12 };
     const alm_array a = alm_array_of(v, row);
     const size_t start = out->len;
     ALM_TRY(alm_buf_reserve(cx, out, 4));
@@ -224,7 +228,7 @@ static alm_status put_array(alm_ctx *cx, const alm_vec *v, size_t row, bool bina
     char *to = out->ptr + out->len, *has_null = to + 4;
     alm_pg_put32(to, dims);
     alm_pg_put32(has_null, 0);
-    alm_pg_put32(to + 8, FLOAT8);
+    alm_pg_put32(to + 8, ALM_PG_OID_FLOAT8);
     to += HEAD;
     for (uint32_t d = 0; d < dims; d++, to += PER_DIM) {
         alm_pg_put32(to, a.len[d]);

@@ -13,11 +13,13 @@
 #define ALM_EXEC_SOURCE_CATALOG_H
 
 #include "exec/source/list.h"
+#include "type/pg_oid.h"
 
 /* Fixed object numbers. */
 enum {
     ALM_OID_CATALOG = 11,
     ALM_OID_PUBLIC = 2200,
+    ALM_OID_GENERATED = 10000, /* relations below it are tables of PostgreSQL, others are views */
     ALM_OID_INFORMATION = 13000,
     ALM_OID_DATABASE = 16383,
     ALM_OID_OWNER = 10,
@@ -73,7 +75,7 @@ ALM_NODISCARD alm_status alm_relation_columns(alm_ctx *cx, const alm_relation *r
                                               alm_plan_col *cols, uint32_t *n);
 int32_t alm_relation_schema_oid(const alm_relation *rel);
 
-/* func/scalar/pg_type.def as values. */
+/* type/pg_type.def as values. */
 typedef struct alm_pg_type_row {
     int32_t oid, array_oid;
     const char *name;

@@ -10,8 +10,6 @@
 #include "exec/source/catalog.h"
 #include "func/value/signature.h"
 
-enum { OID_ANY = 2276, OID_TEXT = 25, OID_LONG = 20, OID_DOUBLE = 701, OID_TIMESTAMP = 1114 };
-
 typedef struct routine {
     const alm_fn *fn;
     int32_t oid, result;
@@ -24,21 +22,21 @@ static int32_t oid_of(const alm_sig_param *param)
 {
     switch (param->family) {
     case ALM_FAM_TYPE:
-        return param->type.id == ALM_T_NULL ? OID_TEXT : alm_pg_plain_type(param->type);
+        return param->type.id == ALM_T_NULL ? ALM_PG_OID_TEXT : alm_pg_plain_type(param->type);
     case ALM_FAM_NUMERIC:
-        return OID_DOUBLE;
+        return ALM_PG_OID_FLOAT8;
     case ALM_FAM_INTEGRAL:
-        return OID_LONG;
+        return ALM_PG_OID_INT8;
     case ALM_FAM_TEXT:
-        return OID_TEXT;
+        return ALM_PG_OID_TEXT;
     case ALM_FAM_TIME:
-        return OID_TIMESTAMP;
+        return ALM_PG_OID_TIMESTAMP;
     case ALM_FAM_ANY:
     case ALM_FAM_SAME:
     case ALM_FAM_BOUND:
-        return OID_ANY;
+        return ALM_PG_OID_ANY;
     }
-    return OID_ANY;
+    return ALM_PG_OID_ANY;
 }
 
 static bool same_arguments(const routine *a, const routine *b)
@@ -180,7 +178,7 @@ ALM_CAT_FILL(is_parameters)
 
 static const char *type_words(int32_t oid)
 {
-    const char *words = oid == OID_ANY ? "\"any\"" : alm_cat_display_type(oid);
+    const char *words = oid == ALM_PG_OID_ANY ? "\"any\"" : alm_cat_display_type(oid);
     return words != NULL ? words : alm_cat_type_words(oid);
 }
 
@@ -227,7 +225,7 @@ static bool is_type(alm_str word, int32_t oid)
     const alm_pg_type_row *type = alm_pg_type_find(oid);
     alm_type ours = ALM_TY(NONE);
     const alm_str any = ALM_STR("any");
-    if (oid == OID_ANY)
+    if (oid == ALM_PG_OID_ANY)
         return alm_str_ieq(word, any) || alm_str_ieq(word, ALM_STR("\"any\""));
     if (alm_str_ieq(word, alm_str_of(type_words(oid))) ||
         (type != NULL && alm_str_ieq(word, alm_str_of(type->name))))

@@ -103,7 +103,7 @@ ALM_CAT_FILL(classes)
         const class_row relation = {.oid = rel->oid,
                                     .name = rel->name,
                                     .schema = alm_relation_schema_oid(rel),
-                                    .kind = rel->oid < 10000 ? 'r' : 'v',
+                                    .kind = rel->oid < ALM_OID_GENERATED ? 'r' : 'v',
                                     .n_cols = n,
                                     .rows = -1};
         ALM_TRY(put_class(cx, cat, &relation));
@@ -149,10 +149,11 @@ static alm_status attribute_row(alm_ctx *cx, alm_cat *cat, int32_t oid, uint32_t
     alm_cat_int(cat, alm_pg_column_type(cx, type));
     alm_cat_int(cat, row != NULL ? row->length : -1);
     /* precision and scale, as numeric(p,s) has them; CHAR is char(1); varchar(n) */
-    alm_cat_int(cat, col->length > 0                        ? (int32_t)col->length + 4
-                     : alm_pg_column_type(cx, type) == 1700 ? (((int32_t)type.p << 16) | type.s) + 4
-                     : type.id == ALM_T_CHAR                ? 5
-                                                            : -1);
+    alm_cat_int(cat, col->length > 0 ? (int32_t)col->length + 4
+                     : alm_pg_column_type(cx, type) == ALM_PG_OID_NUMERIC
+                         ? (((int32_t)type.p << 16) | type.s) + 4
+                     : type.id == ALM_T_CHAR ? 5
+                                             : -1);
     alm_cat_int(cat, row != NULL ? row->collation : 0);
     alm_cat_int(cat, row != NULL ? row->storage : 'x');
     alm_cat_int(cat, row != NULL ? row->align : 'd');
@@ -263,7 +264,7 @@ ALM_CAT_FILL(table_list)
     }
     for (size_t i = 0; i < alm_relation_count(); i++) {
         const alm_relation *rel = alm_relation_at(i);
-        if (rel->oid >= 10000)
+        if (rel->oid >= ALM_OID_GENERATED)
             continue;
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_text(cat, rel->schema);
@@ -292,7 +293,7 @@ ALM_CAT_FILL(view_list)
     }
     for (size_t i = 0; i < alm_relation_count(); i++) {
         const alm_relation *rel = alm_relation_at(i);
-        if (rel->oid < 10000)
+        if (rel->oid < ALM_OID_GENERATED)
             continue;
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_text(cat, rel->schema);
@@ -401,22 +402,22 @@ static const struct word {
     const char *name, *reference; /* what the reference says, where it differs */
     int16_t precision, radix, time;
 } words[] = {
-    {16, "boolean", NULL, 0, 0, 0},
-    {17, "bytea", NULL, 0, 0, 0},
-    {20, "bigint", NULL, 64, 2, 0},
-    {21, "smallint", NULL, 16, 2, 0},
-    {23, "integer", NULL, 32, 2, 0},
-    {25, "text", NULL, 0, 0, 0},
-    {2276, "any", NULL, 0, 0, 0},
-    {700, "real", NULL, 24, 2, 0},
-    {701, "double precision", NULL, 53, 2, 0},
-    {1022, "ARRAY", "unknown", 0, 0, 0},
-    {1042, "character", NULL, 0, 0, 0},
-    {1043, "character varying", NULL, 0, 0, 0},
-    {1114, "timestamp without time zone", NULL, 0, 0, 6},
-    {1184, "timestamp with time zone", NULL, 0, 0, 6},
-    {1700, "numeric", "unknown", 0, 10, 0},
-    {2950, "uuid", "character varying", 0, 0, 0},
+    {ALM_PG_OID_BOOL, "boolean", NULL, 0, 0, 0},
+    {ALM_PG_OID_BYTEA, "bytea", NULL, 0, 0, 0},
+    {ALM_PG_OID_INT8, "bigint", NULL, 64, 2, 0},
+    {ALM_PG_OID_INT2, "smallint", NULL, 16, 2, 0},
+    {ALM_PG_OID_INT4, "integer", NULL, 32, 2, 0},
+    {ALM_PG_OID_TEXT, "text", NULL, 0, 0, 0},
+    {ALM_PG_OID_ANY, "any", NULL, 0, 0, 0},
+    {ALM_PG_OID_FLOAT4, "real", NULL, 24, 2, 0},
+    {ALM_PG_OID_FLOAT8, "double precision", NULL, 53, 2, 0},
+    {ALM_PG_OID_FLOAT8_ARRAY, "ARRAY", "unknown", 0, 0, 0},
+    {ALM_PG_OID_BPCHAR, "character", NULL, 0, 0, 0},
+    {ALM_PG_OID_VARCHAR, "character varying", NULL, 0, 0, 0},
+    {ALM_PG_OID_TIMESTAMP, "timestamp without time zone", NULL, 0, 0, 6},
+    {ALM_PG_OID_TIMESTAMPTZ, "timestamp with time zone", NULL, 0, 0, 6},
+    {ALM_PG_OID_NUMERIC, "numeric", "unknown", 0, 10, 0},
+    {ALM_PG_OID_UUID, "uuid", "character varying", 0, 0, 0},
 };
 
 static const struct word *word_of(int32_t oid)
@@ -445,7 +446,7 @@ static alm_status column_row(alm_ctx *cx, alm_cat *cat, const char *schema, cons
     const int32_t oid = alm_pg_column_type(cx, type);
     const struct word *w = word_of(oid);
     const alm_pg_type_row *row = alm_pg_type_find(oid);
-    const bool decimal = oid == 1700;
+    const bool decimal = oid == ALM_PG_OID_NUMERIC;
     const char *id = NULL;
     ALM_TRY(alm_arena_printf(cx, cx->arena, &id, "%u", number));
     ALM_TRY(alm_cat_row(cx, cat));
@@ -463,9 +464,11 @@ static alm_status column_row(alm_ctx *cx, alm_cat *cat, const char *schema, cons
     if (decimal)
         alm_cat_int(cat, type.s);
     else /* whole numbers have a scale, of 0 */
-        alm_cat_int(cat, oid == 20 || oid == 21 || oid == 23 ? 0 : ALM_INT_NULL);
+        alm_cat_int(cat, oid == ALM_PG_OID_INT8 || oid == ALM_PG_OID_INT2 || oid == ALM_PG_OID_INT4
+                             ? 0
+                             : ALM_INT_NULL);
     int_or_null(cat, type.id == ALM_T_DATE ? 3 : w != NULL ? w->time : 0);
-    alm_cat_text(cat, row != NULL ? row->name : oid == 1022 ? "_float8" : NULL);
+    alm_cat_text(cat, row != NULL ? row->name : oid == ALM_PG_OID_FLOAT8_ARRAY ? "_float8" : NULL);
     alm_cat_text(cat, id);
     alm_cat_bool(cat, updatable);
     return ALM_OK;

@@ -113,7 +113,7 @@ ALM_CAT_FILL(is_character_sets)
 /* ------------------------------------------------------------------------------------ types */
 
 static const alm_pg_type_row types[] = {
-#define ALM_PG_TYPE(oid_, array_, name_, display_, length_, by_value_, kind_, category_,           \
+#define ALM_PG_TYPE(id_, oid_, array_, name_, display_, length_, by_value_, kind_, category_,      \
                     preferred_, align_, storage_, collation_, prefix_, in_, out_, recv_, send_)    \
     {.oid = oid_,                                                                                  \
      .array_oid = array_,                                                                          \
@@ -131,7 +131,7 @@ static const alm_pg_type_row types[] = {
      .out = out_,                                                                                  \
      .recv = recv_,                                                                                \
      .send = send_},
-#include "func/scalar/pg_type.def"
+#include "type/pg_type.def"
 #undef ALM_PG_TYPE
 };
 
@@ -141,10 +141,10 @@ const char *alm_cat_display_type(int32_t oid)
         int32_t oid;
         const char *display;
     } names[] = {
-#define ALM_PG_TYPE(oid_, array_, name_, display_, length_, by_value_, kind_, category_,           \
+#define ALM_PG_TYPE(id_, oid_, array_, name_, display_, length_, by_value_, kind_, category_,      \
                     preferred_, align_, storage_, collation_, prefix_, in_, out_, recv_, send_)    \
     {oid_, display_},
-#include "func/scalar/pg_type.def"
+#include "type/pg_type.def"
 #undef ALM_PG_TYPE
     };
     for (size_t i = 0; i < ALM_COUNT(names); i++)
@@ -163,15 +163,14 @@ const alm_pg_type_row *alm_pg_type_find(int32_t oid)
 
 int32_t alm_pg_plain_type(alm_type type)
 {
-    return type.dims > 0 ? 1022 : alm_type_info_of(type)->pg_oid;
+    return type.dims > 0 ? ALM_PG_OID_FLOAT8_ARRAY : alm_type_info_of(type)->pg_oid;
 }
 
 int32_t alm_pg_column_type(const alm_ctx *cx, alm_type type)
 {
-    enum { TIMESTAMPTZ = 1184 };
     if (cx->conf != NULL && cx->conf->pg_timestamp_zone &&
         alm_type_info_of(type)->cls == ALM_TC_TIME)
-        return TIMESTAMPTZ;
+        return ALM_PG_OID_TIMESTAMPTZ;
     return alm_pg_plain_type(type);
 }
 
@@ -183,7 +182,8 @@ static alm_status type_row(alm_ctx *cx, alm_cat *cat, const alm_pg_type_row *t, 
     if (array)
         ALM_TRY(alm_arena_printf(cx, cx->arena, &name, "_%s", t->name));
     /* the function keeps to the reference, which has arrays of the oldest types alone */
-    const bool no_array = cat->function && (t->oid == 1700 || t->oid == 2950);
+    const bool no_array =
+        cat->function && (t->oid == ALM_PG_OID_NUMERIC || t->oid == ALM_PG_OID_UUID);
     const bool big = t->align == 'd';
     ALM_TRY(alm_cat_row(cx, cat));
     alm_cat_int(cat, array ? t->array_oid : t->oid);

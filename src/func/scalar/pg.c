@@ -16,6 +16,7 @@
 #include "func/value/quote.h"
 #include "func/value/tables.h"
 #include "func/value/text_out.h"
+#include "type/pg_oid.h"
 
 static inline alm_str text_at(const alm_vec *v, size_t i)
 {
@@ -93,8 +94,8 @@ static const struct pg_type {
     int32_t oid, array;
     const char *name, *display;
 } types[] = {
-#define ALM_PG_TYPE(oid_, array_, name_, display_, ...) {oid_, array_, name_, display_},
-#include "func/scalar/pg_type.def"
+#define ALM_PG_TYPE(id_, oid_, array_, name_, display_, ...) {oid_, array_, name_, display_},
+#include "type/pg_type.def"
 #undef ALM_PG_TYPE
 };
 
@@ -110,10 +111,10 @@ static alm_status type_text(alm_text_out *w, int32_t oid, int32_t mod, alm_view 
         *out = oid == 0 ? view_of("-") : view_of("???");
         return ALM_OK;
     }
-    if (mod >= 4 && t->oid == 1700)
+    if (mod >= 4 && t->oid == ALM_PG_OID_NUMERIC)
         (void)snprintf(mods, sizeof mods, "(%d,%d)", ((mod - 4) >> 16) & 0xffff,
                        (mod - 4) & 0xffff);
-    else if (mod >= 4 && (t->oid == 1042 || t->oid == 1043))
+    else if (mod >= 4 && (t->oid == ALM_PG_OID_BPCHAR || t->oid == ALM_PG_OID_VARCHAR))
         (void)snprintf(mods, sizeof mods, "(%d)", mod - 4);
     char *ptr = NULL;
     const size_t room = strlen(t->display) + sizeof mods + 3;
@@ -163,9 +164,9 @@ static int32_t type_oid(alm_str name)
             alm_str_ieq(name, alm_str_of(types[i].display)))
             return array ? types[i].array : types[i].oid;
     if (alm_str_ieq(name, ALM_STR("int")))
-        return array ? 1007 : 23;
+        return array ? ALM_PG_OID_INT4_ARRAY : ALM_PG_OID_INT4;
     if (alm_str_ieq(name, ALM_STR("decimal")))
-        return array ? 1231 : 1700;
+        return array ? ALM_PG_OID_NUMERIC_ARRAY : ALM_PG_OID_NUMERIC;
     return 0;
 }
 

@@ -15,10 +15,10 @@ static const struct pg_proc {
     const char *prefix, *display;
     int32_t oid[4];
 } procs[] = {
-#define ALM_PG_TYPE(oid_, array_, name_, display_, length_, by_value_, kind_, category_,           \
+#define ALM_PG_TYPE(id_, oid_, array_, name_, display_, length_, by_value_, kind_, category_,      \
                     preferred_, align_, storage_, collation_, prefix_, in_, out_, recv_, send_)    \
     {prefix_, display_, {in_, out_, recv_, send_}},
-#include "func/scalar/pg_type.def"
+#include "type/pg_type.def"
 #undef ALM_PG_TYPE
     {"array_", "anyarray", {750, 751, 2400, 2401}},
 };

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "net/pgwire/pg_state.h"
 #include "session/core/requests.h"
+#include "type/pg_oid.h"
 
 void pg_fail_err(pg_conn *c, const alm_error *err, alm_str sql)
 {
@@ -611,7 +612,7 @@ static void describe_statement(pg_conn *c, pg_statement *s)
     pg_put16(c, (int32_t)s->n_params);
     for (uint32_t i = 0; i < s->n_params; i++)
         pg_put32(c, s->oids[i] != 0                ? (int32_t)s->oids[i]
-                    : s->types[i].id == ALM_T_NONE ? 25
+                    : s->types[i].id == ALM_T_NONE ? ALM_PG_OID_TEXT
                                                    : alm_pg_oid(c->cx.conf, s->types[i]));
     pg_end(c, at);
     uint32_t n = 0;
