@@ -174,7 +174,7 @@ void alm_session_ends(alm_session *s, const alm_ends *ends)
 }
 void alm_session_read_only(alm_session *s, bool on)
 {
-    s->read_only = on;
+    s->read_only = on ? ALM_READ_ONLY_USER : ALM_READ_WRITE;
 }
 void alm_session_reads_only(alm_session *s, const char *why)
 {
@@ -182,7 +182,7 @@ void alm_session_reads_only(alm_session *s, const char *why)
 }
 void alm_session_read_only_interface(alm_session *s)
 {
-    s->read_only = s->interface_read_only = true;
+    s->read_only = ALM_READ_ONLY_INTERFACE;
 }
 const char *alm_session_user(const alm_session *s)
 {
@@ -271,4 +271,17 @@ bool alm_text_goes_on(alm_str text, size_t at)
     while (at < text.len && text.ptr[at] != 0 && strchr(" \t\r\n\f\v;", text.ptr[at]) != NULL)
         at++;
     return at < text.len;
+}
+
+alm_status alm_session_may_write(alm_ctx *cx, const alm_session *s, int32_t pos)
+{
+    if (s->read_only == ALM_READ_WRITE)
+        return ALM_OK;
+    return alm_fail(cx, s->read_only == ALM_READ_ONLY_INTERFACE ? ALM_E_READONLY : ALM_E_DENIED,
+                    pos, "Write permission denied");
+}
+
+alm_status alm_session_may_act(alm_ctx *cx, const alm_session *s, int32_t pos)
+{
+    return s->reads_only == NULL ? ALM_OK : alm_fail(cx, ALM_E_DENIED, pos, "%s", s->reads_only);
 }

@@ -126,6 +126,13 @@ typedef struct alm_activity {
     uint64_t settings_version; /* that `application` is of */
 } alm_activity;
 
+/* Why a session may not write, whatever its transactions say. */
+typedef enum alm_read_only {
+    ALM_READ_WRITE,
+    ALM_READ_ONLY_USER,     /* its user may not: ALM_E_DENIED */
+    ALM_READ_ONLY_INTERFACE /* nobody may by this interface: ALM_E_READONLY (pg.security.readonly) */
+} alm_read_only;
+
 struct alm_session {
     alm_db *db;
     alm_session *prev, *next;
@@ -166,11 +173,11 @@ struct alm_session {
     int64_t timeout_ms;             /* 0: configured default */
     int64_t timeout_max_ms;         /* instead of query.timeout; 0: that itself */
     int64_t idle_ms, idle_block_ms; /* 0: no limit */
-    bool read_only, no_blocks, streams;
-    const char *reads_only;           /* why nothing but reading is run; NULL: it is */
+    bool no_blocks, streams;
+    alm_read_only read_only;
+    const char *reads_only;           /* why this request may only read; NULL: it may do more */
     bool exports;                     /* rows of this request are a file for the client: /exp */
     bool copies;                      /* rows are a file of the server: the SELECT of a COPY TO */
-    bool interface_read_only;         /* nobody may write here: pg.security.readonly */
     bool default_read_only;           /* default_transaction_read_only */
     bool tx_read_only;                /* the transaction that is open */
     bool tx_looked;                   /* it has run a statement that reads or writes */
@@ -364,6 +371,10 @@ bool alm_seen_holds(const alm_db *db, const alm_seen *seen);
 void alm_access_changed(alm_db *db);
 /* ALM_E_LOGIN_OVER: somebody has ended the session. */
 ALM_NODISCARD alm_status alm_session_goes_on(alm_ctx *cx, const alm_session *s);
+/* ALM_E_DENIED, ALM_E_READONLY: it may not write (alm_read_only). */
+ALM_NODISCARD alm_status alm_session_may_write(alm_ctx *cx, const alm_session *s, int32_t pos);
+/* ALM_E_DENIED: this request may only read (alm_session_reads_only). */
+ALM_NODISCARD alm_status alm_session_may_act(alm_ctx *cx, const alm_session *s, int32_t pos);
 /* alm_session_halt: the reason as an error. */
 ALM_NODISCARD alm_status alm_session_is_halted(alm_ctx *cx, const alm_session *s);
 /* principal.c. Statements from here on run for the account, which is retained; NULL: for who logged in. */

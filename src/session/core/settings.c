@@ -81,18 +81,18 @@ static const char *on_off(bool on)
 
 bool alm_session_refuses_writes(const alm_session *s)
 {
-    return s->interface_read_only ||
+    return s->read_only == ALM_READ_ONLY_INTERFACE ||
            (alm_in_transaction(s) || s->tx_state == 'E' ? s->tx_read_only : s->default_read_only);
 }
 
 static const char *value_of(const alm_session *s, int i)
 {
     if (i == S_default_transaction_read_only)
-        return on_off(s->default_read_only || s->interface_read_only);
+        return on_off(s->default_read_only || s->read_only == ALM_READ_ONLY_INTERFACE);
     if (i == S_transaction_read_only)
         return on_off(alm_session_refuses_writes(s));
     if (i == S_is_superuser)
-        return on_off(!s->read_only || s->interface_read_only);
+        return on_off(s->read_only != ALM_READ_ONLY_USER);
     if (s->settings.now[i] != NULL)
         return s->settings.now[i];
     if (s->settings.start[i] != NULL)

@@ -32,7 +32,8 @@ static alm_status line(alm_ctx *cx, alm_session *s, const char **cell)
 {
     const alm_session *me = cx->session;
     const uint64_t statement = atomic_load(&s->statement);
-    const bool open = me == NULL || !me->read_only || strcmp(me->identity, s->identity) == 0;
+    const bool open =
+        me == NULL || me->read_only == ALM_READ_WRITE || strcmp(me->identity, s->identity) == 0;
     ALM_TRY(number(cx, (int64_t)statement, &cell[0]));
     ALM_TRY(number(cx, s->pid, &cell[1]));
     ALM_TRY(number(cx, s->activity.begin_us, &cell[2]));
@@ -122,7 +123,8 @@ alm_cancelled alm_activity_cancel(const alm_session *me, int64_t number, bool of
             continue;
         done = ALM_CANCEL_DENIED;
         if (me->reads_only != NULL ||
-            ((me->read_only || !alm_may_see_others(me)) && !alm_session_is_of(s, me->identity)))
+            ((me->read_only != ALM_READ_WRITE || !alm_may_see_others(me)) &&
+             !alm_session_is_of(s, me->identity)))
             continue;
         alm_session_cancel(s, running);
         done = ALM_CANCEL_DONE;

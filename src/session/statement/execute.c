@@ -18,11 +18,10 @@ static alm_status check_state(alm_cursor *c, const alm_stmt *stmt)
     const alm_stmt_info *info = alm_stmt_info_of(stmt->kind);
     const bool writes = (info->does & ALM_S_WRITES) != 0, reads = (info->does & ALM_S_READS) != 0;
     ALM_TRY(alm_session_goes_on(&c->cx, s));
-    if (s->reads_only != NULL && (writes || !reads || (info->does & ALM_S_EXPORTS) != 0))
-        return alm_fail(&c->cx, ALM_E_DENIED, stmt->pos, "%s", s->reads_only);
-    if (s->read_only && writes)
-        return alm_fail(&c->cx, s->interface_read_only ? ALM_E_READONLY : ALM_E_DENIED, stmt->pos,
-                        "Write permission denied");
+    if (writes || !reads || (info->does & ALM_S_EXPORTS) != 0)
+        ALM_TRY(alm_session_may_act(&c->cx, s, stmt->pos));
+    if (writes)
+        ALM_TRY(alm_session_may_write(&c->cx, s, stmt->pos));
     if (s->tx_state == 'E' && (info->does & ALM_S_FAILED_BLOCK) == 0)
         return alm_fail(&c->cx, ALM_E_ABORTED, stmt->pos,
                         "current transaction is aborted, commands ignored until end of "

@@ -21,8 +21,7 @@ static alm_status set(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name, al
 {
     const alm_cursor *c = arg;
     const char *key = NULL, *text = NULL;
-    if (c->session->reads_only != NULL)
-        return alm_fail(cx, ALM_E_DENIED, -1, "%s", c->session->reads_only);
+    ALM_TRY(alm_session_may_act(cx, c->session, -1));
     ALM_TRY(alm_arena_zstr(cx, arena, name, &key));
     ALM_TRY(alm_arena_zstr(cx, arena, value, &text));
     return alm_setting_change(cx, c->session, key, text, local);
@@ -153,11 +152,8 @@ static void note(const alm_cursor *c, const char *what)
 static alm_status reload(alm_ctx *cx, void *arg, bool certificates, int32_t pos, bool *changed)
 {
     const alm_cursor *c = arg;
-    if (c->session->reads_only != NULL)
-        return alm_fail(cx, ALM_E_DENIED, pos, "%s", c->session->reads_only);
-    if (c->session->read_only)
-        return alm_fail(cx, c->session->interface_read_only ? ALM_E_READONLY : ALM_E_DENIED, pos,
-                        "Write permission denied");
+    ALM_TRY(alm_session_may_act(cx, c->session, pos));
+    ALM_TRY(alm_session_may_write(cx, c->session, pos));
     ALM_TRY(alm_access_may(cx, "SYSTEM ADMIN", NULL, pos));
     ALM_TRY(alm_db_reload(cx, c->session->db,
                           certificates ? ALM_RELOAD_CERTIFICATES : ALM_RELOAD_ALL, changed));
@@ -168,8 +164,7 @@ static alm_status reload(alm_ctx *cx, void *arg, bool certificates, int32_t pos,
 static alm_status forget_users(alm_ctx *cx, void *arg, int32_t pos)
 {
     const alm_cursor *c = arg;
-    if (c->session->reads_only != NULL)
-        return alm_fail(cx, ALM_E_DENIED, pos, "%s", c->session->reads_only);
+    ALM_TRY(alm_session_may_act(cx, c->session, pos));
     ALM_TRY(alm_access_may(cx, "SYSTEM ADMIN", NULL, pos));
     if (c->session->db->access.oidc != NULL)
         alm_oidc_forget(c->session->db->access.oidc);

@@ -161,7 +161,7 @@ typedef struct ended { /* whose session it was */
 static bool may_end(const alm_session *me, const char *user, const char *identity, ended *out)
 {
     out->own = strcmp(me->identity, identity) == 0;
-    if (!may_see(me, identity) || (me->read_only && !out->own))
+    if (!may_see(me, identity) || (me->read_only != ALM_READ_WRITE && !out->own))
         return false;
     (void)snprintf(out->user, sizeof out->user, "%s", user);
     return true;

@@ -282,9 +282,7 @@ static alm_status refuse(alm_cursor *c, const alm_stmt *stmt, const alm_copy_opt
     if (!o->parquet)
         return alm_fail(cx, ALM_E_UNSUPPORTED, copy->file_pos,
                         "COPY TO a file of the server writes FORMAT PARQUET only");
-    if (s->read_only)
-        return alm_fail(cx, s->interface_read_only ? ALM_E_READONLY : ALM_E_DENIED, stmt->pos,
-                        "Write permission denied");
+    ALM_TRY(alm_session_may_write(cx, s, stmt->pos));
     if (s->tx_state == 'T')
         return alm_fail(cx, ALM_E_UNSUPPORTED, stmt->pos,
                         "COPY of a file cannot take part in a transaction block");

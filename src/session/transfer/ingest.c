@@ -44,8 +44,7 @@ static alm_status begin_new(alm_ingest *in, const alm_table_spec *spec, bool ove
 static alm_status find_table(alm_ingest *in, alm_str name, bool overwrite)
 {
     alm_ctx *cx = &in->c.cx;
-    if (in->c.session->read_only)
-        return alm_fail(cx, ALM_E_DENIED, -1, "Write permission denied");
+    ALM_TRY(alm_session_may_write(cx, in->c.session, -1));
     ALM_TRY(alm_snapshot_acquire(cx, in->c.session->db->storage, &in->c.snapshot));
     in->table = alm_snapshot_find(in->c.snapshot, name);
     ALM_TRY(alm_cursor_access(&in->c));

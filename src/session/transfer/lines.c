@@ -833,8 +833,8 @@ alm_status alm_lines_begin(alm_session *s, const alm_lines_options *options, alm
         l->c.mem.parent = &user->requests;
     if (st == ALM_OK && user == NULL)
         st = alm_fail(&l->c.cx, ALM_E_MEMORY, -1, "out of memory");
-    if (st == ALM_OK && s->read_only)
-        st = alm_fail(&l->c.cx, ALM_E_DENIED, -1, "Write permission denied");
+    if (st == ALM_OK)
+        st = alm_session_may_write(&l->c.cx, s, -1);
     if (st == ALM_OK)
         st = look(l);
     if (st == ALM_OK)
