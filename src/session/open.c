@@ -169,7 +169,7 @@ void alm_db_free(alm_db *db, int64_t grace_ms)
     while (sessions_left(db, false) > 0 && alm_monotonic_ns() < until)
         (void)usleep(2000);
     while (sessions_left(db, true) > 0 || alm_copy_jobs_run(db->copy_jobs) ||
-           alm_exports_run(db->exports))
+           alm_jobs_run(db->exports))
         (void)usleep(1000); /* each loop over data checks the flag once per batch */
     if (db->workers != NULL)
         alm_workers_free(db->workers);

@@ -74,7 +74,7 @@ struct alm_db {
     int64_t started_us;              /* wall clock */
     const alm_cookies *cookies;      /* who keeps sessions of HTTP; NULL: nobody */
     struct alm_copy_jobs *copy_jobs; /* imports by COPY FROM a file */
-    struct alm_exports *exports;     /* exports by COPY TO a file */
+    struct alm_jobs *exports;        /* exports by COPY TO a file */
     struct {
         pthread_mutex_t lock; /* one at a time */
         alm_reload_fn run;

@@ -4,13 +4,9 @@
  *
  * Files       Relative names below cairo.sql.copy.root. The system is asked to open them so that no
  *             link leads out of the folder.
- * Threads     One for each import. An import has a session of its own, which is in the list of
- *             sessions, so that a stop ends it like every statement.
- * Limits      copy.jobs.max imports at once.
+ * Threads     One for each import (job.h).
  */
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/log.h"
 #include "session/access/access.h"
@@ -29,20 +25,20 @@ static void count(alm_copy_job *job, const alm_import *im)
     int64_t errors = 0;
     for (uint32_t i = 0; im->load.errors != NULL && i < im->load.n_cols; i++)
         errors += im->load.errors[i];
-    (void)pthread_mutex_lock(&job->db->copy_jobs->lock);
+    (void)pthread_mutex_lock(&job->base.jobs->lock);
     job->handled = im->load.handled;
     job->imported = im->load.handled - im->load.rejected;
     job->errors = errors + im->load.rejected;
-    (void)pthread_mutex_unlock(&job->db->copy_jobs->lock);
+    (void)pthread_mutex_unlock(&job->base.jobs->lock);
 }
 
 static alm_status take_file(alm_ctx *cx, alm_copy_job *job, alm_import *im)
 {
-    const alm_io *io = job->db->io;
+    const alm_io *io = job->base.db->io;
     char *piece = NULL;
     ALM_TRY(alm_arena_bytes(cx, cx->arena, PIECE_BYTES, &piece));
     for (int64_t at = 0;;) {
-        if (atomic_load(&job->session->cancel) || atomic_load(&job->db->stopping))
+        if (atomic_load(&job->base.session->cancel) || atomic_load(&job->base.db->stopping))
             return alm_fail(cx, ALM_E_CANCEL, -1, "cancelled by user");
         const int64_t n = io->read(io, job->handle, piece, PIECE_BYTES, at);
         if (n < 0)
@@ -62,56 +58,19 @@ static alm_status take_file(alm_ctx *cx, alm_copy_job *job, alm_import *im)
 static alm_status take_parquet(alm_ctx *cx, alm_copy_job *job)
 {
     int64_t rows = 0;
-    ALM_TRY(alm_copy_parquet_run(cx, job->session, job->statement, &rows));
-    (void)pthread_mutex_lock(&job->db->copy_jobs->lock);
+    ALM_TRY(alm_copy_parquet_run(cx, job->base.session, job->statement, &rows));
+    (void)pthread_mutex_lock(&job->base.jobs->lock);
     job->handled = job->imported = rows;
-    (void)pthread_mutex_unlock(&job->db->copy_jobs->lock);
+    (void)pthread_mutex_unlock(&job->base.jobs->lock);
     return ALM_OK;
 }
 
-/* With the lock, of a job that has ended. */
-static void keep_little(alm_copy_job *job)
+static alm_status run_import(alm_job *base, alm_error *err)
 {
-    const char **const texts[] = {&job->table, &job->file, &job->owner};
-    if (!alm_copy_keep_texts(&job->texts, texts, ALM_COUNT(texts)))
-        return;
-    job->conf = (alm_import_conf){0};
-    job->format = (alm_copy_format){0};
-    job->statement = NULL;
-}
-
-static void job_done(alm_copy_job *job, alm_status st, const alm_error *err)
-{
-    alm_copy_jobs *jobs = job->db->copy_jobs;
-    alm_session *session = job->session;
-    const alm_io *io = job->db->io;
-    const int handle = job->handle; /* the list may forget a job that has ended */
-    (void)pthread_mutex_lock(&jobs->lock);
-    job->session = NULL;
-    job->end_us = io->wall_ns(io) / 1000;
-    job->state = st == ALM_OK         ? ALM_COPY_FINISHED
-                 : st == ALM_E_CANCEL ? ALM_COPY_CANCELLED
-                                      : ALM_COPY_FAILED;
-    if (st != ALM_OK) {
-        (void)snprintf(job->message, sizeof(job->message), "%s", err->msg);
-        job->imported = 0;
-    }
-    keep_little(job);
-    (void)pthread_mutex_unlock(&jobs->lock);
-    (void)io->close(io, handle);
-    alm_session_free(session);
-    alm_copy_jobs_keep(jobs);
-    (void)pthread_mutex_lock(&jobs->lock);
-    jobs->running--; /* the job, and the process, may go now */
-    (void)pthread_mutex_unlock(&jobs->lock);
-}
-
-static void *job_main(void *arg)
-{
-    alm_copy_job *job = arg;
-    alm_db *db = job->db;
+    alm_copy_job *job = (alm_copy_job *)base;
+    alm_db *db = base->db;
     alm_mem mem = {.limit_bytes = job->memory_max,
-                   .parent = alm_session_memory(job->session),
+                   .parent = alm_session_memory(base->session),
                    .name = "COPY",
                    .setting = "query.memory.max"};
     alm_arena arena;
@@ -122,19 +81,39 @@ static void *job_main(void *arg)
                   .conf = db->conf,
                   .io = db->io,
                   .zones = db->zones,
-                  .user = job->session->user};
-    alm_import_init(&cx, &im, job->session, &job->conf);
+                  .user = base->session->user};
+    alm_import_init(&cx, &im, base->session, &job->conf);
     const alm_status st =
         job->statement != NULL ? take_parquet(&cx, job) : take_file(&cx, job, &im);
     alm_import_deinit(&im);
-    alm_log_info("copy", "%s: '%s' into '%s' %s, %lld rows%s%s", job->id, job->file, job->table,
+    alm_log_info("copy", "%s: '%s' into '%s' %s, %lld rows%s%s", base->id, job->file, job->table,
                  st == ALM_OK ? "finished" : "failed",
                  (long long)(st == ALM_OK ? job->imported : 0), st == ALM_OK ? "" : ": ",
                  st == ALM_OK ? "" : cx.err.msg);
-    job_done(job, st, &cx.err);
+    *err = cx.err;
     alm_arena_deinit(&arena);
-    return NULL;
+    (void)db->io->close(db->io, job->handle);
+    return st;
 }
+
+static void import_ended(alm_job *base, alm_status st)
+{
+    alm_copy_job *job = (alm_copy_job *)base;
+    const char **const texts[] = {&job->table, &job->file, &base->owner};
+    if (st != ALM_OK)
+        job->imported = 0;
+    if (!alm_job_keep_texts(base, texts, ALM_COUNT(texts)))
+        return;
+    job->conf = (alm_import_conf){0};
+    job->format = (alm_copy_format){0};
+    job->statement = NULL;
+}
+
+const alm_job_kind alm_import_jobs = {.name = "imports",
+                                      .kept_max = ALM_COPY_KEPT_MAX,
+                                      .run = run_import,
+                                      .ended = import_ended,
+                                      .changed = alm_copy_jobs_keep};
 
 /* ------------------------------------------------------------------- starting */
 
@@ -182,7 +161,7 @@ static alm_status open_file(alm_cursor *c, const alm_copy *copy, int *handle)
 
 static alm_status keep_text(alm_ctx *cx, alm_copy_job *job, alm_str text, alm_str *out)
 {
-    return text.len == 0 ? ALM_OK : alm_arena_copy(cx, &job->texts, text, out);
+    return text.len == 0 ? ALM_OK : alm_arena_copy(cx, &job->base.texts, text, out);
 }
 
 static alm_status job_fill(alm_ctx *cx, alm_copy_job *job, const alm_stmt *stmt,
@@ -195,38 +174,12 @@ static alm_status job_fill(alm_ctx *cx, alm_copy_job *job, const alm_stmt *stmt,
                           .delimiter = o->delimiter_given ? o->format.delimiter : (char)0,
                           .rule = o->rule,
                           .skip_max = o->reject_limit};
-    ALM_TRY(alm_arena_zstr(cx, &job->texts, stmt->table, &job->table));
-    ALM_TRY(alm_arena_zstr(cx, &job->texts, copy->file, &job->file));
+    ALM_TRY(alm_arena_zstr(cx, &job->base.texts, stmt->table, &job->table));
+    ALM_TRY(alm_arena_zstr(cx, &job->base.texts, copy->file, &job->file));
     job->conf.table = alm_str_of(job->table);
     ALM_TRY(keep_text(cx, job, o->timestamp, &job->conf.timestamp));
     ALM_TRY(keep_text(cx, job, o->partition_by, &job->conf.partition_by));
     return keep_text(cx, job, o->pattern, &job->conf.pattern);
-}
-
-/* Puts the job into the list and starts it; the job is the list's then. */
-static alm_status job_start(alm_ctx *cx, alm_copy_job *job)
-{
-    alm_copy_jobs *jobs = job->db->copy_jobs;
-    const int64_t max = job->db->conf->copy_jobs_max;
-    pthread_t thread;
-    alm_status st = ALM_OK;
-    (void)pthread_mutex_lock(&jobs->lock);
-    if (jobs->running >= max)
-        st = alm_fail(cx, ALM_E_BUSY, -1, "%d imports run already: the limit is copy.jobs.max",
-                      jobs->running);
-    else if (pthread_create(&thread, NULL, job_main, job) != 0)
-        st = alm_fail(cx, ALM_E_BUSY, -1, "cannot start a thread for COPY");
-    if (st == ALM_OK) {
-        (void)pthread_detach(thread);
-        jobs->running++;
-        job->next = jobs->newest;
-        jobs->newest = job;
-        alm_copy_jobs_forget(jobs);
-    }
-    (void)pthread_mutex_unlock(&jobs->lock);
-    if (st == ALM_OK)
-        alm_copy_jobs_keep(jobs);
-    return st;
 }
 
 /* Nothing was said that a file could not say itself. */
@@ -241,7 +194,7 @@ static alm_status keep_flags(alm_ctx *cx, alm_copy_job *job, uint32_t n, const b
     bool *kept = NULL;
     if (*flags == NULL)
         return ALM_OK;
-    ALM_TRY(ALM_NEWN(cx, &job->texts, n, &kept));
+    ALM_TRY(ALM_NEWN(cx, &job->base.texts, n, &kept));
     (void)memcpy(kept, *flags, n);
     *flags = kept;
     return ALM_OK;
@@ -258,9 +211,10 @@ static alm_status job_form(alm_cursor *c, alm_copy_job *job, const alm_stmt *stm
     if (table == NULL)
         return alm_no_table(cx, c->snapshot, stmt->table, stmt->table_pos);
     ALM_TRY(alm_copy_columns(cx, stmt, table, &cols, &n));
-    ALM_TRY(ALM_NEWN(cx, &job->texts, n, &names));
+    ALM_TRY(ALM_NEWN(cx, &job->base.texts, n, &names));
     for (uint32_t i = 0; i < n; i++)
-        ALM_TRY(alm_arena_zstr(cx, &job->texts, alm_str_of(table->cols[cols[i]].name), &names[i]));
+        ALM_TRY(
+            alm_arena_zstr(cx, &job->base.texts, alm_str_of(table->cols[cols[i]].name), &names[i]));
     job->format = o->format;
     ALM_TRY(keep_text(cx, job, o->format.null, &job->format.null));
     ALM_TRY(alm_copy_options_columns(cx, stmt, (const char *const *)names, n, &job->format));
@@ -274,40 +228,35 @@ static alm_status job_form(alm_cursor *c, alm_copy_job *job, const alm_stmt *stm
     return ALM_OK;
 }
 
-static alm_status job_make(alm_cursor *c, const alm_stmt *stmt, const alm_copy_options *options,
-                           int handle, alm_copy_job **out)
+static alm_status job_prepare(alm_cursor *c, alm_copy_job *job, const alm_stmt *stmt,
+                              const alm_copy_options *options)
 {
-    alm_ctx *cx = &c->cx;
-    alm_db *db = c->session->db;
-    uint64_t id = 0;
-    alm_copy_job *job = calloc(1, sizeof(*job));
-    if (job == NULL)
-        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    *job = (alm_copy_job){.db = db, .handle = handle, .start_us = cx->now_ns / 1000};
-    alm_arena_init(&job->texts, NULL);
-    (void)db->io->random(db->io, &id, sizeof(id));
-    (void)snprintf(job->id, sizeof(job->id), "%016llx", (unsigned long long)id);
-    alm_status st = alm_arena_zstr(cx, &job->texts, alm_str_of(c->session->identity), &job->owner);
-    if (st == ALM_OK)
-        st = job_fill(cx, job, stmt, options);
-    if (st == ALM_OK && !options->parquet && !is_plain(stmt, options))
-        st = job_form(c, job, stmt, options);
-    if (st == ALM_OK)
-        st = alm_session_new(cx, db, c->session->user, "copy", &job->session);
-    if (st == ALM_OK && options->parquet)
-        st = alm_copy_parquet_text(c, job->session, &job->texts, stmt, options, &job->statement);
-    if (st != ALM_OK) {
-        if (job->session != NULL)
-            alm_session_free(job->session);
-        alm_copy_job_free(job);
-        return st;
-    }
-    alm_session_become_as(job->session, c->session);
-    job->session->ends = c->session->ends;
-    alm_activity_fix(job->session, alm_str_of(c->session->activity.text), job->start_us);
+    alm_job *base = &job->base;
+    ALM_TRY(job_fill(&c->cx, job, stmt, options));
+    if (!options->parquet && !is_plain(stmt, options))
+        ALM_TRY(job_form(c, job, stmt, options));
+    if (options->parquet)
+        ALM_TRY(
+            alm_copy_parquet_text(c, base->session, &base->texts, stmt, options, &job->statement));
+    alm_job_become(base, c);
     job->memory_max = alm_session_memory_max(c->session);
-    *out = job;
     return ALM_OK;
+}
+
+/* The file is the job's once it runs. */
+static alm_status begin_import(alm_cursor *c, const alm_stmt *stmt, const alm_copy_options *options,
+                               int handle)
+{
+    alm_job *base = NULL;
+    ALM_TRY(alm_job_new(c, &c->session->db->copy_jobs->base, sizeof(alm_copy_job), &base));
+    alm_copy_job *job = (alm_copy_job *)base;
+    job->handle = handle;
+    alm_status st = job_prepare(c, job, stmt, options);
+    if (st == ALM_OK)
+        st = alm_job_start(c, base);
+    if (st != ALM_OK)
+        alm_job_drop(base);
+    return st;
 }
 
 alm_status alm_run_copy_file(alm_cursor *c, const alm_stmt *stmt)
@@ -315,7 +264,6 @@ alm_status alm_run_copy_file(alm_cursor *c, const alm_stmt *stmt)
     alm_ctx *cx = &c->cx;
     alm_db *db = c->session->db;
     alm_copy_options options;
-    alm_copy_job *job = NULL;
     int handle = -1;
     ALM_TRY(alm_access_may(cx, "READ FILE", NULL, stmt->pos));
     const alm_access_ask into_or_make = {
@@ -331,21 +279,8 @@ alm_status alm_run_copy_file(alm_cursor *c, const alm_stmt *stmt)
         return alm_fail(cx, ALM_E_UNSUPPORTED, stmt->pos,
                         "COPY of a file cannot take part in a transaction block");
     ALM_TRY(open_file(c, stmt->ext, &handle));
-    alm_status st = job_make(c, stmt, &options, handle, &job);
-    if (st != ALM_OK) {
+    const alm_status st = begin_import(c, stmt, &options, handle);
+    if (st != ALM_OK)
         (void)db->io->close(db->io, handle);
-        return st;
-    }
-    const char *id = NULL;
-    st = alm_arena_printf(cx, cx->arena, &id, "%s", job->id); /* the job may end any time */
-    if (st == ALM_OK)
-        st = alm_cursor_texts(c, "id", &id, 1);
-    if (st == ALM_OK)
-        st = job_start(cx, job);
-    if (st != ALM_OK) {
-        alm_session_free(job->session);
-        (void)db->io->close(db->io, handle);
-        alm_copy_job_free(job);
-    }
     return st;
 }

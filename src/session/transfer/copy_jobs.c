@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "base/utf8.h"
 #include "codec/json.h"
 #include "codec/json_text.h"
 #include "session/statement/statement.h"
@@ -17,77 +16,6 @@
 enum { CELLS = 10 };
 
 static const char file_name[] = "imports.json", file_format[] = "almanac imports 1";
-static const char *const state_names[] = {"started", "finished", "failed", "cancelled"};
-
-void alm_copy_job_free(alm_copy_job *job)
-{
-    alm_arena_deinit(&job->texts);
-    free(job);
-}
-
-bool alm_copy_keep_texts(alm_arena *texts_of, const char **const *texts, size_t n)
-{
-    enum { TEXTS_MAX = 4 };
-    alm_ctx cx = {0};
-    alm_arena little;
-    const char *kept[TEXTS_MAX] = {0};
-    alm_status st = ALM_OK;
-    ALM_ASSERT(n <= TEXTS_MAX);
-    alm_arena_init_small(&little, NULL);
-    for (size_t i = 0; i < n && st == ALM_OK; i++) {
-        alm_str text = alm_str_of(*texts[i]);
-        text.len = ALM_MIN(text.len, (size_t)ALM_COPY_TEXT_KEPT);
-        text.len = alm_utf8_bad_at(text); /* whole characters */
-        st = alm_arena_zstr(&cx, &little, text, &kept[i]);
-    }
-    if (st != ALM_OK) {
-        alm_arena_deinit(&little);
-        return false;
-    }
-    for (size_t i = 0; i < n; i++)
-        *texts[i] = kept[i];
-    alm_arena_deinit(texts_of);
-    *texts_of = little;
-    return true;
-}
-
-bool alm_copy_jobs_run(alm_copy_jobs *jobs)
-{
-    if (jobs == NULL)
-        return false;
-    (void)pthread_mutex_lock(&jobs->lock);
-    const bool any = jobs->running > 0;
-    (void)pthread_mutex_unlock(&jobs->lock);
-    return any;
-}
-
-void alm_copy_jobs_free(alm_copy_jobs *jobs)
-{
-    if (jobs == NULL)
-        return;
-    while (jobs->newest != NULL) {
-        alm_copy_job *next = jobs->newest->next;
-        alm_copy_job_free(jobs->newest);
-        jobs->newest = next;
-    }
-    (void)pthread_mutex_destroy(&jobs->lock);
-    (void)pthread_mutex_destroy(&jobs->file_lock);
-    free(jobs);
-}
-
-void alm_copy_jobs_forget(alm_copy_jobs *jobs)
-{
-    int32_t n = 0;
-    for (alm_copy_job **at = &jobs->newest; *at != NULL;) {
-        alm_copy_job *job = *at;
-        if (++n <= ALM_COPY_KEPT_MAX || job->state == ALM_COPY_RUNS) {
-            at = &job->next;
-            continue;
-        }
-        *at = job->next;
-        alm_copy_job_free(job);
-    }
-}
 
 /* -------------------------------------------------------------------- the file */
 
@@ -95,8 +23,8 @@ void alm_copy_jobs_forget(alm_copy_jobs *jobs)
 static const struct {
     const char *name;
     size_t at;
-} numbers[] = {{"start", offsetof(alm_copy_job, start_us)},
-               {"end", offsetof(alm_copy_job, end_us)},
+} numbers[] = {{"start", offsetof(alm_copy_job, base.start_us)},
+               {"end", offsetof(alm_copy_job, base.end_us)},
                {"handled", offsetof(alm_copy_job, handled)},
                {"imported", offsetof(alm_copy_job, imported)},
                {"errors", offsetof(alm_copy_job, errors)}};
@@ -109,15 +37,15 @@ static alm_status put_text(alm_ctx *cx, alm_buf *out, const char *key, const cha
 
 static alm_status put_job(alm_ctx *cx, alm_buf *out, const alm_copy_job *job)
 {
-    ALM_TRY(alm_buf_printf(cx, out, "{\"id\":\"%s\",\"status\":\"%s\",", job->id,
-                           state_names[job->state]));
+    ALM_TRY(alm_buf_printf(cx, out, "{\"id\":\"%s\",\"status\":\"%s\",", job->base.id,
+                           alm_job_state_name(job->base.state)));
     ALM_TRY(put_text(cx, out, "table", job->table));
     ALM_TRY(alm_buf_text(cx, out, ","));
     ALM_TRY(put_text(cx, out, "file", job->file));
     ALM_TRY(alm_buf_text(cx, out, ","));
-    ALM_TRY(put_text(cx, out, "owner", job->owner));
+    ALM_TRY(put_text(cx, out, "owner", job->base.owner));
     ALM_TRY(alm_buf_text(cx, out, ","));
-    ALM_TRY(put_text(cx, out, "message", job->message));
+    ALM_TRY(put_text(cx, out, "message", job->base.message));
     for (size_t i = 0; i < ALM_COUNT(numbers); i++) {
         int64_t value;
         (void)memcpy(&value, (const char *)job + numbers[i].at, sizeof(value));
@@ -127,29 +55,30 @@ static alm_status put_job(alm_ctx *cx, alm_buf *out, const alm_copy_job *job)
 }
 
 /* Newest first, as the list is. */
-static alm_status put_jobs(alm_ctx *cx, alm_buf *out, alm_copy_jobs *jobs)
+static alm_status put_jobs(alm_ctx *cx, alm_buf *out, alm_jobs *jobs)
 {
     alm_status st = alm_buf_printf(cx, out, "{\"format\":\"%s\",\"imports\":[", file_format);
     (void)pthread_mutex_lock(&jobs->lock);
-    for (const alm_copy_job *job = jobs->newest; st == ALM_OK && job != NULL; job = job->next) {
+    for (const alm_job *job = jobs->newest; st == ALM_OK && job != NULL; job = job->next) {
         st = alm_buf_text(cx, out, job == jobs->newest ? "\n" : ",\n");
         if (st == ALM_OK)
-            st = put_job(cx, out, job);
+            st = put_job(cx, out, (const alm_copy_job *)job);
     }
     (void)pthread_mutex_unlock(&jobs->lock);
     return st == ALM_OK ? alm_buf_text(cx, out, "]}\n") : st;
 }
 
-void alm_copy_jobs_keep(alm_copy_jobs *jobs)
+void alm_copy_jobs_keep(alm_jobs *jobs)
 {
+    pthread_mutex_t *file_lock = &((alm_copy_jobs *)jobs)->file_lock;
     alm_ctx cx = {0};
     alm_buf text;
     alm_buf_init(&text, NULL);
-    (void)pthread_mutex_lock(&jobs->file_lock);
+    (void)pthread_mutex_lock(file_lock);
     alm_status st = put_jobs(&cx, &text, jobs);
     if (st == ALM_OK)
         st = alm_io_replace(&cx, jobs->db->io, jobs->db->root, file_name, text.ptr, text.len);
-    (void)pthread_mutex_unlock(&jobs->file_lock);
+    (void)pthread_mutex_unlock(file_lock);
     alm_buf_deinit(&text);
     if (st != ALM_OK)
         alm_log_warn("copy", "the list of imports is not kept: %s", cx.err.msg);
@@ -158,7 +87,7 @@ void alm_copy_jobs_keep(alm_copy_jobs *jobs)
 static alm_status member(alm_ctx *cx, alm_copy_job *job, const alm_json *node, const char *key,
                          const char **out)
 {
-    return alm_arena_zstr(cx, &job->texts, alm_json_text(alm_json_get(node, key)), out);
+    return alm_arena_zstr(cx, &job->base.texts, alm_json_text(alm_json_get(node, key)), out);
 }
 
 static alm_status fill_job(alm_ctx *cx, alm_copy_job *job, const alm_json *node)
@@ -167,24 +96,24 @@ static alm_status fill_job(alm_ctx *cx, alm_copy_job *job, const alm_json *node)
     ALM_TRY(member(cx, job, node, "id", &id));
     ALM_TRY(member(cx, job, node, "table", &job->table));
     ALM_TRY(member(cx, job, node, "file", &job->file));
-    ALM_TRY(member(cx, job, node, "owner", &job->owner));
+    ALM_TRY(member(cx, job, node, "owner", &job->base.owner));
     ALM_TRY(member(cx, job, node, "message", &message));
-    (void)snprintf(job->id, sizeof(job->id), "%s", id);
-    (void)snprintf(job->message, sizeof(job->message), "%s", message);
+    (void)snprintf(job->base.id, sizeof(job->base.id), "%s", id);
+    (void)snprintf(job->base.message, sizeof(job->base.message), "%s", message);
     for (size_t i = 0; i < ALM_COUNT(numbers); i++) {
         ALM_TRY(member(cx, job, node, numbers[i].name, &number));
         const int64_t value = strtoll(number, NULL, 10);
         (void)memcpy((char *)job + numbers[i].at, &value, sizeof(value));
     }
     const alm_str status = alm_json_text(alm_json_get(node, "status"));
-    for (uint32_t i = ALM_COPY_FINISHED; i < ALM_COUNT(state_names); i++)
-        if (alm_str_eq(status, alm_str_of(state_names[i])))
-            job->state = (alm_copy_state)i;
-    if (job->state != ALM_COPY_RUNS)
+    for (uint32_t i = ALM_JOB_FINISHED; i < ALM_JOB_STATES; i++)
+        if (alm_str_eq(status, alm_str_of(alm_job_state_name((alm_job_state)i))))
+            job->base.state = (alm_job_state)i;
+    if (job->base.state != ALM_JOB_RUNS)
         return ALM_OK;
-    job->state = ALM_COPY_FAILED;
-    job->end_us = job->db->started_us;
-    (void)snprintf(job->message, sizeof(job->message),
+    job->base.state = ALM_JOB_FAILED;
+    job->base.end_us = job->base.db->started_us;
+    (void)snprintf(job->base.message, sizeof(job->base.message),
                    "the server ended before the import was known to: all of its rows are there, "
                    "or none");
     return ALM_OK;
@@ -193,17 +122,18 @@ static alm_status fill_job(alm_ctx *cx, alm_copy_job *job, const alm_json *node)
 static alm_status take_jobs(alm_ctx *cx, alm_copy_jobs *jobs, const alm_json *document)
 {
     const alm_json *list = alm_json_get(document, "imports");
-    alm_copy_job **end = &jobs->newest;
+    alm_job **end = &jobs->base.newest;
     if (!alm_str_eq(alm_json_text(alm_json_get(document, "format")), alm_str_of(file_format)))
         return alm_fail(cx, ALM_E_VALUE, -1, "its format is not '%s'", file_format);
     for (size_t i = 0; i < alm_json_count(list); i++) {
         alm_copy_job *job = calloc(1, sizeof(*job));
         if (job == NULL)
             return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-        job->db = (alm_db *)(uintptr_t)jobs->db;
-        alm_arena_init(&job->texts, NULL);
-        *end = job;
-        end = &job->next;
+        job->base.jobs = &jobs->base;
+        job->base.db = jobs->base.db;
+        alm_arena_init(&job->base.texts, NULL);
+        *end = &job->base;
+        end = &job->base.next;
         ALM_TRY(fill_job(cx, job, alm_json_at(list, i)));
     }
     return ALM_OK;
@@ -231,12 +161,12 @@ static alm_status read_file(alm_ctx *cx, const alm_db *db, const char *path, alm
 static void load(alm_copy_jobs *jobs)
 {
     alm_ctx cx = {0};
-    char path[sizeof(jobs->db->root) + sizeof(file_name) + 1];
+    char path[sizeof(jobs->base.db->root) + sizeof(file_name) + 1];
     alm_json *document = NULL;
     alm_buf text;
     alm_buf_init(&text, NULL);
-    (void)snprintf(path, sizeof(path), "%s/%s", jobs->db->root, file_name);
-    alm_status st = read_file(&cx, jobs->db, path, &text);
+    (void)snprintf(path, sizeof(path), "%s/%s", jobs->base.db->root, file_name);
+    alm_status st = read_file(&cx, jobs->base.db, path, &text);
     if (st == ALM_OK && text.len > 0)
         st = alm_json_parse(&cx, (alm_str){text.ptr, text.len}, &document);
     if (st == ALM_OK && document != NULL)
@@ -248,17 +178,30 @@ static void load(alm_copy_jobs *jobs)
         alm_log_warn("copy", "the list of imports, '%s', cannot be read: %s", path, cx.err.msg);
 }
 
-alm_status alm_copy_jobs_new(alm_ctx *cx, const alm_db *db, alm_copy_jobs **out)
+alm_status alm_copy_jobs_new(alm_ctx *cx, alm_db *db, alm_copy_jobs **out)
 {
     alm_copy_jobs *jobs = calloc(1, sizeof(*jobs));
     if (jobs == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    (void)pthread_mutex_init(&jobs->lock, NULL);
+    alm_jobs_init(&jobs->base, &alm_import_jobs, db);
     (void)pthread_mutex_init(&jobs->file_lock, NULL);
-    jobs->db = db;
     *out = jobs;
     load(jobs);
     return ALM_OK;
+}
+
+bool alm_copy_jobs_run(alm_copy_jobs *jobs)
+{
+    return jobs != NULL && alm_jobs_run(&jobs->base);
+}
+
+void alm_copy_jobs_free(alm_copy_jobs *jobs)
+{
+    if (jobs == NULL)
+        return;
+    alm_jobs_deinit(&jobs->base);
+    (void)pthread_mutex_destroy(&jobs->file_lock);
+    free(jobs);
 }
 
 /* ------------------------------------------------------------- cancel, listing */
@@ -266,27 +209,13 @@ alm_status alm_copy_jobs_new(alm_ctx *cx, const alm_db *db, alm_copy_jobs **out)
 alm_status alm_run_copy_cancel(alm_cursor *c, const alm_stmt *stmt)
 {
     const alm_copy *copy = stmt->ext;
-    alm_copy_jobs *jobs = c->session->db->copy_jobs;
+    alm_db *db = c->session->db;
+    alm_jobs *const lists[] = {&db->copy_jobs->base, db->exports};
     const char *said = NULL;
     bool others = false;
     const bool any = alm_session_holds(c->session, "CANCEL ANY COPY");
-    (void)pthread_mutex_lock(&jobs->lock);
-    for (alm_copy_job *job = jobs->newest; job != NULL && said == NULL; job = job->next) {
-        if (!alm_str_ieq(copy->file, alm_str_of(job->id)))
-            continue;
-        others = !alm_copy_is_shown(c->session, any, job->owner);
-        if (others)
-            break;
-        if (job->session != NULL)
-            atomic_store(&job->session->cancel, true);
-        said = job->session != NULL ? "cancelled" : state_names[job->state];
-    }
-    (void)pthread_mutex_unlock(&jobs->lock);
-    if (others)
-        return alm_access_may(&c->cx, "CANCEL ANY COPY", NULL, copy->file_pos);
-    if (said == NULL)
-        said = alm_export_cancel(c->session->db->exports, copy->file,
-                                 any ? NULL : c->session->identity, &others);
+    for (size_t i = 0; i < ALM_COUNT(lists) && said == NULL && !others; i++)
+        said = alm_job_cancel(lists[i], copy->file, any ? NULL : c->session->identity, &others);
     if (others)
         return alm_access_may(&c->cx, "CANCEL ANY COPY", NULL, copy->file_pos);
     if (said == NULL)
@@ -295,33 +224,24 @@ alm_status alm_run_copy_cancel(alm_cursor *c, const alm_stmt *stmt)
     return alm_cursor_texts(c, "status", &said, 1);
 }
 
-bool alm_copy_is_shown(const alm_session *me, bool all, const char *owner)
-{
-    return all || strcmp(owner, me->identity) == 0;
-}
-
-bool alm_copy_shows_all(alm_session *me)
-{
-    return alm_session_holds(me, "SQL ENGINE ADMIN") || alm_session_holds(me, "CANCEL ANY COPY");
-}
-
 static alm_status number(alm_ctx *cx, int64_t value, const char **out)
 {
     return alm_arena_printf(cx, cx->arena, out, "%lld", (long long)value);
 }
 
-static alm_status job_row(alm_ctx *cx, const alm_copy_job *job, bool end, const char **cell)
+static alm_status job_row(alm_ctx *cx, const alm_job *base, bool end, const char **cell)
 {
-    const bool counts = end || job->state == ALM_COPY_RUNS;
-    ALM_TRY(number(cx, end ? job->end_us : job->start_us, &cell[0]));
-    ALM_TRY(alm_arena_printf(cx, cx->arena, &cell[1], "%s", job->id));
+    const alm_copy_job *job = (const alm_copy_job *)base;
+    const bool counts = end || job->base.state == ALM_JOB_RUNS;
+    ALM_TRY(number(cx, end ? job->base.end_us : job->base.start_us, &cell[0]));
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &cell[1], "%s", job->base.id));
     ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(job->table), &cell[2]));
     ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(job->file), &cell[3]));
     cell[4] = NULL; /* no phases */
-    cell[5] = state_names[end ? job->state : ALM_COPY_RUNS];
+    cell[5] = alm_job_state_name(end ? base->state : ALM_JOB_RUNS);
     cell[6] = NULL;
-    if (end && job->message[0] != 0)
-        ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(job->message), &cell[6]));
+    if (end && job->base.message[0] != 0)
+        ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(job->base.message), &cell[6]));
     if (!counts)
         return ALM_OK;
     ALM_TRY(number(cx, job->handled, &cell[7]));
@@ -331,29 +251,5 @@ static alm_status job_row(alm_ctx *cx, const alm_copy_job *job, bool end, const 
 
 alm_status alm_copy_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
 {
-    alm_copy_jobs *jobs = cx->session->db->copy_jobs;
-    const char **out = NULL;
-    size_t n = 0, at = 0;
-    alm_status st = ALM_OK;
-    const bool all = alm_copy_shows_all(cx->session);
-    *rows = 0;
-    (void)pthread_mutex_lock(&jobs->lock);
-    for (const alm_copy_job *job = jobs->newest; job != NULL; job = job->next)
-        if (alm_copy_is_shown(cx->session, all, job->owner))
-            n += job->state == ALM_COPY_RUNS ? 1 : 2;
-    st = ALM_NEWN(cx, cx->arena, n * CELLS + 1, &out);
-    at = n; /* newest last */
-    for (const alm_copy_job *job = jobs->newest; st == ALM_OK && job != NULL; job = job->next) {
-        if (!alm_copy_is_shown(cx->session, all, job->owner))
-            continue;
-        if (job->state != ALM_COPY_RUNS)
-            st = job_row(cx, job, true, out + --at * CELLS);
-        if (st == ALM_OK)
-            st = job_row(cx, job, false, out + --at * CELLS);
-    }
-    (void)pthread_mutex_unlock(&jobs->lock);
-    ALM_TRY(st);
-    *cells = out;
-    *rows = n;
-    return ALM_OK;
+    return alm_jobs_log(cx, &cx->session->db->copy_jobs->base, CELLS, job_row, cells, rows);
 }

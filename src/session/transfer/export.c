@@ -2,7 +2,6 @@
 #include "session/transfer/export.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/conf.h"
@@ -12,173 +11,61 @@
 #include "session/transfer/export_job.h"
 #include "session/transfer/transfer.h"
 
-struct alm_exports {
-    pthread_mutex_t lock;
-    alm_db *db;
-    alm_export_job *newest;
-    int32_t running;
-};
-
 enum { LOG_CELLS = 9, ACTIVITY_CELLS = 8 };
-
-static const char *const state_names[] = {"started", "finished", "failed", "cancelled"};
-
-/* -------------------------------------------------------------------- the list */
-
-static void job_free(alm_export_job *job)
-{
-    alm_arena_deinit(&job->arena);
-    free(job);
-}
-
-alm_status alm_exports_new(alm_ctx *cx, alm_db *db, alm_exports **out)
-{
-    alm_exports *x = calloc(1, sizeof(*x));
-    if (x == NULL)
-        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    (void)pthread_mutex_init(&x->lock, NULL);
-    x->db = db;
-    alm_export_clear(db);
-    *out = x;
-    return ALM_OK;
-}
-
-bool alm_exports_run(alm_exports *x)
-{
-    if (x == NULL)
-        return false;
-    (void)pthread_mutex_lock(&x->lock);
-    const bool any = x->running > 0;
-    (void)pthread_mutex_unlock(&x->lock);
-    return any;
-}
-
-void alm_exports_free(alm_exports *x)
-{
-    if (x == NULL)
-        return;
-    while (x->newest != NULL) {
-        alm_export_job *next = x->newest->next;
-        job_free(x->newest);
-        x->newest = next;
-    }
-    (void)pthread_mutex_destroy(&x->lock);
-    free(x);
-}
-
-/* The oldest that ended; with the lock. */
-static void forget(alm_exports *x)
-{
-    int32_t n = 0;
-    for (alm_export_job **at = &x->newest; *at != NULL;) {
-        alm_export_job *job = *at;
-        if (++n <= ALM_EXPORTS_KEPT || job->state == ALM_COPY_RUNS) {
-            at = &job->next;
-            continue;
-        }
-        *at = job->next;
-        job_free(job);
-    }
-}
-
-const char *alm_export_cancel(alm_exports *x, alm_str id, const char *identity, bool *others)
-{
-    const char *said = NULL;
-    (void)pthread_mutex_lock(&x->lock);
-    for (alm_export_job *job = x->newest; job != NULL && said == NULL; job = job->next) {
-        if (!alm_str_ieq(id, alm_str_of(job->id)))
-            continue;
-        *others = identity != NULL && strcmp(job->owner, identity) != 0;
-        if (*others)
-            break;
-        atomic_store(&job->cancel, true);
-        if (job->session != NULL)
-            atomic_store(&job->session->cancel, true);
-        said = job->session != NULL ? "cancelled" : state_names[job->state];
-    }
-    (void)pthread_mutex_unlock(&x->lock);
-    return said;
-}
 
 /* -------------------------------------------------------------------- running */
 
 static void told(void *arg, int64_t rows, int64_t files)
 {
     alm_export_job *job = arg;
-    alm_exports *x = job->db->exports;
-    (void)pthread_mutex_lock(&x->lock);
+    alm_jobs *jobs = job->base.jobs;
+    (void)pthread_mutex_lock(&jobs->lock);
     job->rows = rows;
     job->files = files;
-    (void)pthread_mutex_unlock(&x->lock);
+    (void)pthread_mutex_unlock(&jobs->lock);
 }
 
-/* With the lock, of a job that has ended. */
-static void keep_little(alm_export_job *job)
+static alm_status run_export(alm_job *base, alm_error *err)
 {
-    const char **const texts[] = {&job->label, &job->path, &job->owner};
-    if (!alm_copy_keep_texts(&job->arena, texts, ALM_COUNT(texts)))
+    alm_export_job *job = (alm_export_job *)base;
+    const alm_status st = alm_export_job_run(job, told, job, err);
+    alm_log_info("copy", "%s: export to '%s' %s, %lld rows%s%s", base->id, job->path,
+                 st == ALM_OK ? "finished" : "failed", (long long)job->rows,
+                 st == ALM_OK ? "" : ": ", st == ALM_OK ? "" : err->msg);
+    return st;
+}
+
+static void export_ended(alm_job *base, alm_status st)
+{
+    alm_export_job *job = (alm_export_job *)base;
+    const char **const texts[] = {&job->label, &job->path, &base->owner};
+    if (st != ALM_OK)
+        job->files = 0;
+    if (!alm_job_keep_texts(base, texts, ALM_COUNT(texts)))
         return;
     job->query = job->label;
     job->request = (alm_pq_request){0};
 }
 
-static void job_done(alm_export_job *job, alm_status st, const alm_error *err)
+alm_status alm_exports_new(alm_ctx *cx, alm_db *db, alm_jobs **out)
 {
-    alm_exports *x = job->db->exports;
-    alm_session *session = job->session;
-    const alm_io *io = job->db->io;
-    (void)pthread_mutex_lock(&x->lock);
-    job->session = NULL;
-    job->end_us = io->wall_ns(io) / 1000;
-    job->state = st == ALM_OK         ? ALM_COPY_FINISHED
-                 : st == ALM_E_CANCEL ? ALM_COPY_CANCELLED
-                                      : ALM_COPY_FAILED;
-    if (st != ALM_OK) {
-        (void)snprintf(job->message, sizeof(job->message), "%s", err->msg);
-        job->files = 0;
-    }
-    keep_little(job);
-    (void)pthread_mutex_unlock(&x->lock);
-    alm_session_free(session);
-    (void)pthread_mutex_lock(&x->lock);
-    x->running--; /* the job, and the process, may go now */
-    (void)pthread_mutex_unlock(&x->lock);
+    static const alm_job_kind kind = {
+        .name = "exports", .kept_max = ALM_EXPORTS_KEPT, .run = run_export, .ended = export_ended};
+    alm_jobs *jobs = calloc(1, sizeof(*jobs));
+    if (jobs == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    alm_jobs_init(jobs, &kind, db);
+    alm_export_clear(db);
+    *out = jobs;
+    return ALM_OK;
 }
 
-static void *job_main(void *arg)
+void alm_exports_free(alm_jobs *exports)
 {
-    alm_export_job *job = arg;
-    alm_error err = {0};
-    const alm_status st = alm_export_job_run(job, told, job, &err);
-    alm_log_info("copy", "%s: export to '%s' %s, %lld rows%s%s", job->id, job->path,
-                 st == ALM_OK ? "finished" : "failed", (long long)job->rows,
-                 st == ALM_OK ? "" : ": ", st == ALM_OK ? "" : err.msg);
-    job_done(job, st, &err);
-    return NULL;
-}
-
-/* Puts the job into the list and starts it; the job is the list's then. */
-static alm_status job_start(alm_ctx *cx, alm_export_job *job)
-{
-    alm_exports *x = job->db->exports;
-    const int64_t max = job->db->conf->copy_jobs_max;
-    pthread_t thread;
-    alm_status st = ALM_OK;
-    (void)pthread_mutex_lock(&x->lock);
-    if (x->running >= max)
-        st = alm_fail(cx, ALM_E_BUSY, -1, "%d exports run already: the limit is copy.jobs.max",
-                      x->running);
-    else if (pthread_create(&thread, NULL, job_main, job) != 0)
-        st = alm_fail(cx, ALM_E_BUSY, -1, "cannot start a thread for COPY");
-    if (st == ALM_OK) {
-        (void)pthread_detach(thread);
-        x->running++;
-        job->next = x->newest;
-        x->newest = job;
-        forget(x);
-    }
-    (void)pthread_mutex_unlock(&x->lock);
-    return st;
+    if (exports == NULL)
+        return;
+    alm_jobs_deinit(exports);
+    free(exports);
 }
 
 /* -------------------------------------------------------------------- the statement */
@@ -249,28 +136,20 @@ static alm_status job_fill(alm_cursor *c, alm_export_job *job, const alm_stmt *s
 {
     alm_ctx *cx = &c->cx;
     const alm_copy *copy = stmt->ext;
-    alm_db *db = c->session->db;
-    uint64_t id = 0;
     ALM_TRY(read_partition(cx, o, &job->by));
     ALM_TRY(check_query(c, stmt, o, job->by));
-    ALM_TRY(query_text(cx, &job->arena, copy, &job->query));
+    ALM_TRY(query_text(cx, &job->base.texts, copy, &job->query));
     job->label = job->query;
-    ALM_TRY(alm_arena_zstr(cx, &job->arena, alm_str_of(c->session->identity), &job->owner));
     job->secured = c->rights != NULL;
     job->any = job->secured && c->rights->all;
     if (copy->query.ptr == NULL)
-        ALM_TRY(alm_arena_zstr(cx, &job->arena, stmt->table, &job->label));
-    ALM_TRY(target_path(cx, &job->arena, copy->file, job->by != ALM_PART_NONE, &job->path));
+        ALM_TRY(alm_arena_zstr(cx, &job->base.texts, stmt->table, &job->label));
+    ALM_TRY(target_path(cx, &job->base.texts, copy->file, job->by != ALM_PART_NONE, &job->path));
     job->request = o->parquet_request;
     if (job->request.bloom_columns.ptr != NULL)
-        ALM_TRY(alm_arena_copy(cx, &job->arena, job->request.bloom_columns,
+        ALM_TRY(alm_arena_copy(cx, &job->base.texts, job->request.bloom_columns,
                                &job->request.bloom_columns));
-    (void)db->io->random(db->io, &id, sizeof(id));
-    (void)snprintf(job->id, sizeof(job->id), "%016llx", (unsigned long long)id);
-    ALM_TRY(alm_session_new(cx, db, c->session->user, "copy", &job->session));
-    alm_session_become_as(job->session, c->session);
-    job->session->ends = c->session->ends;
-    alm_activity_fix(job->session, alm_str_of(c->session->activity.text), job->start_us);
+    alm_job_become(&job->base, c);
     return ALM_OK;
 }
 
@@ -293,26 +172,15 @@ static alm_status refuse(alm_cursor *c, const alm_stmt *stmt, const alm_copy_opt
 alm_status alm_run_export(alm_cursor *c, const alm_stmt *stmt, const alm_copy_options *options)
 {
     alm_ctx *cx = &c->cx;
-    const char *id = NULL;
+    alm_job *base = NULL;
     ALM_TRY(alm_access_may(cx, "READ FILE", NULL, stmt->pos));
     ALM_TRY(refuse(c, stmt, options));
-    alm_export_job *job = calloc(1, sizeof(*job));
-    if (job == NULL)
-        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    *job = (alm_export_job){.db = c->session->db, .start_us = cx->now_ns / 1000};
-    alm_arena_init(&job->arena, NULL);
-    alm_status st = job_fill(c, job, stmt, options);
+    ALM_TRY(alm_job_new(c, c->session->db->exports, sizeof(alm_export_job), &base));
+    alm_status st = job_fill(c, (alm_export_job *)base, stmt, options);
     if (st == ALM_OK)
-        st = alm_arena_printf(cx, cx->arena, &id, "%s", job->id); /* the job may end any time */
-    if (st == ALM_OK)
-        st = alm_cursor_texts(c, "id", &id, 1);
-    if (st == ALM_OK)
-        st = job_start(cx, job);
-    if (st != ALM_OK) {
-        if (job->session != NULL)
-            alm_session_free(job->session);
-        job_free(job);
-    }
+        st = alm_job_start(c, base);
+    if (st != ALM_OK)
+        alm_job_drop(base);
     return st;
 }
 
@@ -328,55 +196,33 @@ static alm_status text(alm_ctx *cx, const char *value, const char **out)
     return alm_arena_zstr(cx, cx->arena, alm_str_of(value), out);
 }
 
-static alm_status log_row(alm_ctx *cx, const alm_export_job *job, bool end, const char **cell)
+static alm_status log_row(alm_ctx *cx, const alm_job *base, bool end, const char **cell)
 {
-    ALM_TRY(number(cx, end ? job->end_us : job->start_us, &cell[0]));
-    ALM_TRY(text(cx, job->id, &cell[1]));
+    const alm_export_job *job = (const alm_export_job *)base;
+    ALM_TRY(number(cx, end ? job->base.end_us : job->base.start_us, &cell[0]));
+    ALM_TRY(text(cx, job->base.id, &cell[1]));
     ALM_TRY(text(cx, job->label, &cell[2]));
     ALM_TRY(text(cx, job->path, &cell[3]));
     cell[4] = cell[6] = cell[7] = cell[8] = NULL;
-    if (end || job->state == ALM_COPY_RUNS)
+    if (end || job->base.state == ALM_JOB_RUNS)
         ALM_TRY(number(cx, job->files, &cell[4]));
-    if (end || job->state == ALM_COPY_RUNS)
+    if (end || job->base.state == ALM_JOB_RUNS)
         ALM_TRY(number(cx, job->rows, &cell[8]));
     cell[5] = NULL; /* no phases */
-    cell[6] = state_names[end ? job->state : ALM_COPY_RUNS];
-    return end && job->message[0] != 0 ? text(cx, job->message, &cell[7]) : ALM_OK;
+    cell[6] = alm_job_state_name(end ? base->state : ALM_JOB_RUNS);
+    return end && job->base.message[0] != 0 ? text(cx, job->base.message, &cell[7]) : ALM_OK;
 }
 
 alm_status alm_export_log_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
 {
-    alm_exports *x = cx->session->db->exports;
-    const char **out = NULL;
-    size_t n = 0, at = 0;
-    const bool all = alm_copy_shows_all(cx->session);
-    *rows = 0;
-    (void)pthread_mutex_lock(&x->lock);
-    for (const alm_export_job *job = x->newest; job != NULL; job = job->next)
-        if (alm_copy_is_shown(cx->session, all, job->owner))
-            n += job->state == ALM_COPY_RUNS ? 1 : 2;
-    alm_status st = ALM_NEWN(cx, cx->arena, n * LOG_CELLS + 1, &out);
-    at = n; /* newest last */
-    for (const alm_export_job *job = x->newest; st == ALM_OK && job != NULL; job = job->next) {
-        if (!alm_copy_is_shown(cx->session, all, job->owner))
-            continue;
-        if (job->state != ALM_COPY_RUNS)
-            st = log_row(cx, job, true, out + --at * LOG_CELLS);
-        if (st == ALM_OK)
-            st = log_row(cx, job, false, out + --at * LOG_CELLS);
-    }
-    (void)pthread_mutex_unlock(&x->lock);
-    ALM_TRY(st);
-    *cells = out;
-    *rows = n;
-    return ALM_OK;
+    return alm_jobs_log(cx, cx->session->db->exports, LOG_CELLS, log_row, cells, rows);
 }
 
 static alm_status activity_row(alm_ctx *cx, const alm_export_job *job, const char **cell)
 {
-    ALM_TRY(text(cx, job->id, &cell[0]));
-    ALM_TRY(text(cx, job->session->user, &cell[1]));
-    ALM_TRY(number(cx, job->start_us, &cell[2]));
+    ALM_TRY(text(cx, job->base.id, &cell[0]));
+    ALM_TRY(text(cx, job->base.session->user, &cell[1]));
+    ALM_TRY(number(cx, job->base.start_us, &cell[2]));
     cell[3] = "exporting";
     cell[4] = "copy";
     ALM_TRY(text(cx, job->path, &cell[5]));
@@ -386,16 +232,16 @@ static alm_status activity_row(alm_ctx *cx, const alm_export_job *job, const cha
 
 alm_status alm_export_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
 {
-    alm_exports *x = cx->session->db->exports;
+    alm_jobs *jobs = cx->session->db->exports;
     const char **out = NULL;
     size_t n = 0;
-    const bool all = alm_copy_shows_all(cx->session);
-    (void)pthread_mutex_lock(&x->lock);
-    alm_status st = ALM_NEWN(cx, cx->arena, (size_t)x->running * ACTIVITY_CELLS + 1, &out);
-    for (const alm_export_job *job = x->newest; st == ALM_OK && job != NULL; job = job->next)
-        if (job->session != NULL && alm_copy_is_shown(cx->session, all, job->owner))
-            st = activity_row(cx, job, out + n++ * ACTIVITY_CELLS);
-    (void)pthread_mutex_unlock(&x->lock);
+    const bool all = alm_jobs_shows_all(cx->session);
+    (void)pthread_mutex_lock(&jobs->lock);
+    alm_status st = ALM_NEWN(cx, cx->arena, (size_t)jobs->running * ACTIVITY_CELLS + 1, &out);
+    for (const alm_job *job = jobs->newest; st == ALM_OK && job != NULL; job = job->next)
+        if (job->session != NULL && alm_job_is_shown(cx->session, all, job->owner))
+            st = activity_row(cx, (const alm_export_job *)job, out + n++ * ACTIVITY_CELLS);
+    (void)pthread_mutex_unlock(&jobs->lock);
     ALM_TRY(st);
     *cells = out;
     *rows = n;

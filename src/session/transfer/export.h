@@ -5,28 +5,22 @@
  * Files       Relative names below cairo.sql.copy.export.root. A file is written below the folder `.unfinished` of it,
  *             synced, and renamed to its place when all are there: no name ever has half a file. What a crash left in
  *             `.unfinished` goes at the next start.
- * Threads     One for each export, with a session of its own, so that a stop ends it like every statement. `lock` guards
- *             the list and its jobs.
- * Limits      copy.jobs.max exports at once; the newest ALM_EXPORTS_KEPT are remembered, until the server ends.
+ * Threads     One for each export (job.h).
+ * Limits      The newest ALM_EXPORTS_KEPT are remembered, until the server ends.
  */
 #ifndef ALM_SESSION_EXPORT_H
 #define ALM_SESSION_EXPORT_H
 
 #include "session/transfer/copy.h"
+#include "session/transfer/job.h"
 
 enum { ALM_EXPORTS_KEPT = 1000, ALM_EXPORT_FILES_MAX = 100000 };
 
-typedef struct alm_exports alm_exports;
-
-ALM_NODISCARD alm_status alm_exports_new(alm_ctx *cx, alm_db *db, alm_exports **out);
-bool alm_exports_run(alm_exports *exports); /* does one run still? NULL is fine */
-void alm_exports_free(alm_exports *exports);
+ALM_NODISCARD alm_status alm_exports_new(alm_ctx *cx, alm_db *db, alm_jobs **out);
+void alm_exports_free(alm_jobs *exports);
 
 /* Answers with the id. */
 alm_status alm_run_export(alm_cursor *c, const alm_stmt *stmt, const alm_copy_options *options);
-/* What became of that export, and it ends; NULL: there is none of that id. */
-const char *alm_export_cancel(alm_exports *exports, alm_str id, const char *identity, bool *others);
-
 /* Nine texts a row: time in us, id, query, path, files, phase, status, message, rows. */
 alm_status alm_export_log_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
 /* Those that run; eight texts: id, user, begin in us, phase, source, path, query, message. */

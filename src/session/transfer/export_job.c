@@ -104,13 +104,13 @@ static alm_status open_root(run *r)
 {
     const char *path = NULL;
     const alm_io *io = r->io;
-    ALM_TRY(root_of(&r->cx, &r->arena, r->job->db, &path));
+    ALM_TRY(root_of(&r->cx, &r->arena, r->job->base.db, &path));
     int code = io->mkdir(io, path);
     if (code < 0 && code != -EEXIST)
-        return alm_io_fail(&r->cx, code, r->job->db->conf->cairo_sql_copy_export_root);
+        return alm_io_fail(&r->cx, code, r->job->base.db->conf->cairo_sql_copy_export_root);
     r->root = io->open_dir(io, path);
     if (r->root < 0)
-        return alm_io_fail(&r->cx, r->root, r->job->db->conf->cairo_sql_copy_export_root);
+        return alm_io_fail(&r->cx, r->root, r->job->base.db->conf->cairo_sql_copy_export_root);
     code = io->mkdir_in(io, r->root, unfinished);
     if (code < 0 && code != -EEXIST)
         return alm_io_fail(&r->cx, code, unfinished);
@@ -171,7 +171,7 @@ static alm_status take_bytes(alm_ctx *cx, void *arg, const void *bytes, size_t n
 static alm_status name_target(run *r, int64_t bucket, bool ns, target *t)
 {
     char name[64] = "";
-    ALM_TRY(alm_arena_printf(&r->cx, &r->arena, &t->unfinished, "%s-%lld.parquet", r->job->id,
+    ALM_TRY(alm_arena_printf(&r->cx, &r->arena, &t->unfinished, "%s-%lld.parquet", r->job->base.id,
                              (long long)r->n_targets));
     if (r->job->by == ALM_PART_NONE)
         return alm_arena_printf(&r->cx, &r->arena, &t->place, "%s", r->job->path);
@@ -261,11 +261,11 @@ static alm_status take_rows(run *r)
         ALM_TRY(open_file(r, 0, false));
     for (;;) {
         alm_batch *batch = NULL;
-        ALM_TRY(alm_storage_takes_space(&r->cx, r->job->db->storage));
-        if (atomic_load(&r->job->cancel))
+        ALM_TRY(alm_storage_takes_space(&r->cx, r->job->base.db->storage));
+        if (atomic_load(&r->job->base.cancel))
             return alm_fail(&r->cx, ALM_E_CANCEL, -1, "cancelled by user");
         if (alm_cursor_next(r->cursor, &batch) != ALM_OK) {
-            r->cx.err = *alm_session_error(r->job->session);
+            r->cx.err = *alm_session_error(r->job->base.session);
             return r->cx.err.code;
         }
         if (batch == NULL)
@@ -316,7 +316,7 @@ static alm_status check_owner(run *r)
     const char *place = job->path;
     r->owner =
         (alm_export_owner){.io = r->io, .arena = &r->arena, .root = r->root, .any = job->any};
-    ALM_TRY(alm_export_owner_init(&r->cx, &r->owner, job->secured ? job->owner : NULL));
+    ALM_TRY(alm_export_owner_init(&r->cx, &r->owner, job->secured ? job->base.owner : NULL));
     if (job->by != ALM_PART_NONE) /* a file that is nowhere, in the folder that the files come to */
         ALM_TRY(alm_arena_printf(&r->cx, &r->arena, &place, "%s/.parquet", job->path));
     return alm_export_may_place(&r->cx, &r->owner, place);
@@ -324,7 +324,7 @@ static alm_status check_owner(run *r)
 
 static alm_status open_cursor(run *r)
 {
-    alm_session *s = r->job->session;
+    alm_session *s = r->job->base.session;
     alm_session_timeout_max(s, ALM_COPY_TIMEOUT_MS);
     s->copies = true;
     alm_status st = alm_prepare(s, alm_str_of(r->job->query), NULL, &r->prepared);
@@ -355,7 +355,7 @@ alm_status alm_export_job_run(alm_export_job *job,
                               alm_error *err)
 {
     run r = {.job = job,
-             .io = job->db->io,
+             .io = job->base.db->io,
              .handle = -1,
              .root = -1,
              .unfinished = -1,
@@ -363,10 +363,10 @@ alm_status alm_export_job_run(alm_export_job *job,
              .told_arg = arg};
     alm_arena_init(&r.arena, NULL);
     r.cx = (alm_ctx){.arena = &r.arena,
-                     .conf = job->db->conf,
-                     .io = job->db->io,
-                     .session = job->session,
-                     .cancel = &job->session->cancel};
+                     .conf = job->base.db->conf,
+                     .io = job->base.db->io,
+                     .session = job->base.session,
+                     .cancel = &job->base.session->cancel};
     const alm_status st = export_all(&r);
     alm_pq_writer_free(r.writer);
     alm_cursor_close(r.cursor);

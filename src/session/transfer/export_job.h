@@ -3,27 +3,17 @@
 #define ALM_SESSION_EXPORT_JOB_H
 
 #include "codec/parquet/request.h"
-#include "session/core/session_state.h"
-#include "session/transfer/copy_jobs.h"
+#include "session/transfer/job.h"
 
 typedef struct alm_export_job {
-    struct alm_export_job *next; /* older */
-    alm_db *db;
-    char id[17];
+    alm_job base;
     const char *query, *label,
-        *path;         /* label: the table, or the query; path: below the folder of exports */
-    const char *owner; /* whose it is: identity of the session that asked */
-    bool secured;      /* access control is on: only files that this owner exported are replaced */
-    bool any;          /* the owner is an administrator and may replace any file */
+        *path;    /* label: the table, or the query; path: below the folder of exports */
+    bool secured; /* access control is on: only files that this owner exported are replaced */
+    bool any;     /* the owner is an administrator and may replace any file */
     alm_partition_by by; /* a file for each; NONE: one file */
     alm_pq_request request;
-    alm_arena arena;      /* of the texts */
-    alm_session *session; /* while it runs */
-    atomic_bool cancel;
-    alm_copy_state state;
-    int64_t start_us, end_us;
     int64_t rows, files;
-    char message[1024];
 } alm_export_job;
 
 /* To the end; `told` hears how far it is. On an error nothing of it is left. */

@@ -16,7 +16,7 @@ alm_status alm_files_texts(alm_ctx *cx, alm_files_of of, const char *folder,
                            const char *const **cells, size_t *rows);
 
 /* transfer/copy_file.c. Rows of ten texts: time in us, id, table, file, phase, status, message, counts. */
-alm_status alm_copy_jobs_new(alm_ctx *cx, const alm_db *db, struct alm_copy_jobs **out);
+alm_status alm_copy_jobs_new(alm_ctx *cx, alm_db *db, struct alm_copy_jobs **out);
 bool alm_copy_jobs_run(struct alm_copy_jobs *jobs); /* does one run still? */
 void alm_copy_jobs_free(struct alm_copy_jobs *jobs);
 alm_status alm_copy_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
