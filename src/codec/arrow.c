@@ -273,11 +273,11 @@ static alm_status fill_column(alm_ctx *cx, const alm_vec *vec, uint32_t rows,
     const char form = alm_type_info_of(vec->type)->arrow[0];
     if (vec->type.id == ALM_T_ARRAY)
         return fill_lists(cx, vec, rows, 0, rows, out);
-    ALM_TRY(array_init(cx, rows, form == 'u' || form == 'z' ? 3 : 2, out));
+    ALM_TRY(array_init(cx, rows, alm_arrow_is_text(form) ? 3 : 2, out));
     ALM_TRY(fill_validity(cx, vec, rows, out));
-    if (form == 'u' || form == 'z')
+    if (alm_arrow_is_text(form))
         return fill_text(cx, vec, rows, out);
-    return form == 'b' ? fill_bits(cx, vec, rows, out) : fill_fixed(cx, vec, rows, out);
+    return form == ALM_ARROW_BOOL ? fill_bits(cx, vec, rows, out) : fill_fixed(cx, vec, rows, out);
 }
 
 alm_status alm_arrow_column(alm_ctx *cx, const alm_vec *vec, uint32_t rows, struct ArrowArray *out)

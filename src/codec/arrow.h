@@ -13,6 +13,23 @@
 struct ArrowSchema;
 struct ArrowArray;
 
+/* How the formats of the C data interface begin (column `arrow` of type.def) that more than one place looks at. */
+typedef enum alm_arrow_form {
+    ALM_ARROW_BOOL = 'b',
+    ALM_ARROW_FLOAT = 'f',
+    ALM_ARROW_DOUBLE = 'g',
+    ALM_ARROW_FIXED = 'w', /* w:16 */
+    ALM_ARROW_LIST = '+',  /* +l */
+    ALM_ARROW_TIME = 't',  /* tsm, tsu, tsn */
+    ALM_ARROW_UTF8 = 'u',
+    ALM_ARROW_BINARY = 'z'
+} alm_arrow_form;
+/* Bytes of any length, with offsets? */
+static inline bool alm_arrow_is_text(char form)
+{
+    return form == ALM_ARROW_UTF8 || form == ALM_ARROW_BINARY;
+}
+
 typedef struct alm_arrow_field {
     const char *name;
     alm_type type;

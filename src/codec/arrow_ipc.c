@@ -152,22 +152,22 @@ static int type_kind_of(const char *format, flat_field fields[2], uint32_t *n)
         return KIND_INT;
     }
     switch (format[0]) {
-    case 'f':
-    case 'g':
-        fields[(*n)++] = (flat_field){2, format[0] == 'f' ? 1 : 2};
+    case ALM_ARROW_FLOAT:
+    case ALM_ARROW_DOUBLE:
+        fields[(*n)++] = (flat_field){2, format[0] == ALM_ARROW_FLOAT ? 1 : 2};
         return KIND_FLOATING;
-    case 't': /* tsm, tsu, tsn */
+    case ALM_ARROW_TIME: /* tsm, tsu, tsn */
         fields[(*n)++] = (flat_field){2, format[2] == 'm' ? 1 : format[2] == 'u' ? 2 : 3};
         fields[(*n)++] = reference;
         return KIND_TIMESTAMP;
-    case 'w':
+    case ALM_ARROW_FIXED:
         fields[(*n)++] = (flat_field){4, strtol(format + 2, NULL, 10)};
         return KIND_FIXED;
-    case 'b':
+    case ALM_ARROW_BOOL:
         return KIND_BOOL;
-    case 'z':
+    case ALM_ARROW_BINARY:
         return KIND_BINARY;
-    case '+':
+    case ALM_ARROW_LIST:
         return KIND_LIST;
     default:
         return KIND_UTF8;
@@ -366,7 +366,7 @@ static alm_status put_column(alm_ctx *cx, parts *p, const alm_arrow_field *field
 {
     const bool array = field->type.id == ALM_T_ARRAY, list = array && dim < field->type.dims;
     const size_t rows = (size_t)a->length;
-    const char form = list ? '+' : alm_type_info_of(field->type)->arrow[0];
+    const char form = list ? (char)ALM_ARROW_LIST : alm_type_info_of(field->type)->arrow[0];
     ALM_TRY(put_node(cx, p, a->length, a->null_count));
     ALM_TRY(put_buffer(cx, p, a->buffers[0], bits(a->length)));
     if (list) {
@@ -375,12 +375,12 @@ static alm_status put_column(alm_ctx *cx, parts *p, const alm_arrow_field *field
     }
     if (field->type.id == ALM_T_SYMBOL)
         return put_texts_as_symbols(cx, p, a, id, out);
-    if (form == 'u' || form == 'z') {
+    if (alm_arrow_is_text(form)) {
         const int32_t *offsets = a->buffers[1];
         ALM_TRY(put_buffer(cx, p, offsets, 4 * (rows + 1)));
         return put_buffer(cx, p, a->buffers[2], (size_t)offsets[rows]);
     }
-    if (form == 'b')
+    if (form == ALM_ARROW_BOOL)
         return put_buffer(cx, p, a->buffers[1], bits(a->length));
     return put_buffer(cx, p, a->buffers[1],
                       rows * (array ? sizeof(double) : alm_type_width(field->type)));
@@ -396,7 +396,7 @@ static size_t value_bytes(const alm_vec *v, uint32_t row)
         return 8 + alm_array_of(v, row).count * sizeof(double);
     if (alm_type_is_text(v->type) || v->type.id == ALM_T_BINARY)
         return 4 + alm_vec_text(v, row).len;
-    return alm_type_info_of(v->type)->arrow[0] == 'u' ? OTHER_BYTES : v->width;
+    return alm_type_info_of(v->type)->arrow[0] == ALM_ARROW_UTF8 ? OTHER_BYTES : v->width;
 }
 
 static size_t column_bytes(const alm_vec *v, uint32_t rows)

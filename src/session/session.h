@@ -168,8 +168,13 @@ void alm_session_abandon(alm_session *s);
 uint64_t alm_session_statement(const alm_session *s);
 /* Of the one that ran or failed last; 0: none yet. One that could not be read has a number, too. */
 uint64_t alm_session_last_statement(const alm_session *s);
-/* 'I' no transaction, 'T' in a block, 'E' in a failed block. */
-char alm_session_tx_state(const alm_session *s);
+/* The values are those of ReadyForQuery in the PostgreSQL protocol. */
+typedef enum alm_tx_state {
+    ALM_TX_IDLE = 'I',  /* no block */
+    ALM_TX_BLOCK = 'T', /* in a block */
+    ALM_TX_FAILED = 'E' /* in a block that has failed */
+} alm_tx_state;
+alm_tx_state alm_session_tx_state(const alm_session *s);
 /* Something failed outside of any statement (a bad message): an open block is failed by it too. */
 void alm_session_fail_block(alm_session *s);
 /*

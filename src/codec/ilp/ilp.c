@@ -213,7 +213,7 @@ static step new_field(cursor *c, uint32_t n, alm_ilp_field **out)
     /* Name, kind and value are written by who reads them, each once: a struct that is cleared in wide
      * pieces and read in narrow ones makes the processor wait. */
     alm_ilp_field *f = &r->fields[n];
-    f->unit = 0;
+    f->unit = ALM_ILP_NO_UNIT;
     f->scale = f->dims = 0;
     f->is_null = false;
     f->text = (alm_str){0};
@@ -279,10 +279,24 @@ static bool take_double(alm_str t, alm_ilp_field *f)
     return alm_double_parse(t, &f->f) == ALM_NUM_OK;
 }
 
-static bool take_time(alm_str body, char suffix, alm_ilp_field *f)
+static alm_ilp_unit unit_of(char suffix)
+{
+    switch (suffix) {
+    case 'n':
+        return ALM_ILP_NS;
+    case 't':
+        return ALM_ILP_US;
+    case 'm':
+        return ALM_ILP_MS;
+    default:
+        return ALM_ILP_NO_UNIT;
+    }
+}
+
+static bool take_time(alm_str body, alm_ilp_unit unit, alm_ilp_field *f)
 {
     f->kind = ALM_ILP_TIME;
-    f->unit = suffix == 't' ? 'u' : suffix;
+    f->unit = (uint8_t)unit;
     return int_parse(body, &f->i);
 }
 
@@ -303,8 +317,8 @@ static step scalar(cursor *c, alm_ilp_field *f)
         good = true;
     else if (last == 'i' || last == 'u')
         good = take_integer(body, last == 'u', f);
-    else if (last == 't' || last == 'n' || last == 'm')
-        good = take_time(body, last, f);
+    else if (unit_of(last) != ALM_ILP_NO_UNIT)
+        good = take_time(body, unit_of(last), f);
     else if (last == 'd')
         good = take_decimal(body, f);
     else
@@ -483,8 +497,9 @@ static step stamp(cursor *c, alm_str t, alm_ilp_line *line)
 {
     alm_str digits = t;
     const char last = t.len > 0 ? t.ptr[t.len - 1] : 0;
-    if (last == 't' || last == 'n' || last == 'm') {
-        line->time_unit = last == 't' ? 'u' : last;
+    const alm_ilp_unit unit = unit_of(last);
+    if (unit != ALM_ILP_NO_UNIT) {
+        line->time_unit = unit;
         digits.len--;
     }
     if (alm_int64_parse(digits, &line->time) != ALM_NUM_OK)

@@ -30,10 +30,22 @@ typedef enum alm_ilp_kind {
     ALM_ILP_KINDS
 } alm_ilp_kind;
 
+/* Units of times. In lines they are suffixes, of which there are ns, us and ms only. */
+typedef enum alm_ilp_unit {
+    ALM_ILP_NO_UNIT,
+    ALM_ILP_NS,
+    ALM_ILP_US,
+    ALM_ILP_MS,
+    ALM_ILP_SECOND,
+    ALM_ILP_MINUTE,
+    ALM_ILP_HOUR,
+    ALM_ILP_UNITS
+} alm_ilp_unit;
+
 typedef struct alm_ilp_field {
     alm_str name;
     uint8_t kind; /* alm_ilp_kind */
-    char unit;    /* TIME: 'n', 'u' or 'm' (milliseconds) */
+    uint8_t unit; /* TIME: alm_ilp_unit */
     uint8_t scale, dims;
     bool is_null;
     alm_str text; /* SYMBOL, STRING, ARRAY; of other values as they were written */
@@ -50,7 +62,7 @@ typedef struct alm_ilp_line {
     uint32_t n_fields;
     bool has_time;
     int64_t time;
-    char time_unit; /* of a suffix, 0: none */
+    alm_ilp_unit time_unit; /* of a suffix; NO_UNIT: there is none */
 } alm_ilp_line;
 
 typedef enum alm_ilp_result {

@@ -13,6 +13,10 @@
 #include "codec/ilp/ilp.h"
 #include "type/decimal.h"
 
+static const char *const UNIT_LETTERS[ALM_ILP_UNITS] = {
+    [ALM_ILP_NO_UNIT] = "", [ALM_ILP_NS] = "n",     [ALM_ILP_US] = "u",  [ALM_ILP_MS] = "m",
+    [ALM_ILP_SECOND] = "s", [ALM_ILP_MINUTE] = "M", [ALM_ILP_HOUR] = "h"};
+
 /* "table|name:kind:value|...|@time+unit", or "!reason". */
 static void show(const alm_ilp_line *line, char *out, size_t room)
 {
@@ -33,7 +37,7 @@ static void show(const alm_ilp_line *line, char *out, size_t room)
             value[alm_double_format(f->f, ALM_NUM_DIALECT, value)] = 0;
             break;
         case ALM_ILP_TIME:
-            (void)snprintf(value, sizeof value, "%lld%c", (long long)f->i, f->unit);
+            (void)snprintf(value, sizeof value, "%lld%s", (long long)f->i, UNIT_LETTERS[f->unit]);
             break;
         case ALM_ILP_LONG256:
             value[alm_long256_format(f->wide, value)] = 0;
@@ -52,8 +56,8 @@ static void show(const alm_ilp_line *line, char *out, size_t room)
                               f->kind, value);
     }
     if (line->has_time)
-        (void)snprintf(out + n, room - n, "|@%lld%.1s", (long long)line->time,
-                       line->time_unit != 0 ? &line->time_unit : "");
+        (void)snprintf(out + n, room - n, "|@%lld%s", (long long)line->time,
+                       UNIT_LETTERS[line->time_unit]);
 }
 
 #define BIN(text) {text, sizeof(text) - 1}

@@ -4,6 +4,8 @@
  */
 #include "codec/pg/pg_rows.h"
 
+#include "codec/pg/pg_protocol.h"
+
 #include <endian.h>
 #include <math.h>
 
@@ -165,7 +167,7 @@ static void put_column(block *b, const alm_pg_cell *cell, const alm_vec *v, cons
 static void put_heads(block *b, char *to)
 {
     for (uint32_t i = 0; i < b->n; i++) {
-        to[0] = 'D';
+        to[0] = ALM_PG_SERVER_DATA_ROW;
         put32(to + 1, (uint32_t)(b->bytes[i] - 1));
         put16(to + 5, (uint16_t)b->batch->n_cols);
         b->at[i] = to + ROW_HEAD;

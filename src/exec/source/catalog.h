@@ -17,6 +17,8 @@
 
 /* Fixed object numbers. */
 enum {
+    ALM_OID_HEAP = 2, /* access methods */
+    ALM_OID_BTREE = 403,
     ALM_OID_CATALOG = 11,
     ALM_OID_PUBLIC = 2200,
     ALM_OID_GENERATED = 10000, /* relations below it are tables of PostgreSQL, others are views */
@@ -60,6 +62,29 @@ void alm_cat_keep(alm_cat *cat); /* leave the default */
 const alm_source *alm_catalog_find(alm_str name);
 /* Relation number i, NULL: no more. */
 const alm_source *alm_catalog_at(size_t i);
+
+/* Letters of pg_catalog, as PostgreSQL defines them. */
+typedef enum alm_relkind {
+    ALM_RELKIND_INDEX = 'i',
+    ALM_RELKIND_MATVIEW = 'm',
+    ALM_RELKIND_TABLE = 'r',
+    ALM_RELKIND_VIEW = 'v'
+} alm_relkind;
+typedef enum alm_amtype { ALM_AMTYPE_TABLE = 't', ALM_AMTYPE_INDEX = 'i' } alm_amtype;
+typedef enum alm_prokind {
+    ALM_PROKIND_AGGREGATE = 'a',
+    ALM_PROKIND_FUNCTION = 'f',
+    ALM_PROKIND_WINDOW = 'w'
+} alm_prokind;
+typedef enum alm_provolatile {
+    ALM_PROVOLATILE_IMMUTABLE = 'i',
+    ALM_PROVOLATILE_STABLE = 's',
+    ALM_PROVOLATILE_VOLATILE = 'v'
+} alm_provolatile;
+typedef enum alm_typtype { ALM_TYPTYPE_BASE = 'b', ALM_TYPTYPE_PSEUDO = 'p' } alm_typtype;
+typedef enum alm_typcategory { ALM_TYPCATEGORY_ARRAY = 'A' } alm_typcategory;
+typedef enum alm_typalign { ALM_TYPALIGN_INT = 'i', ALM_TYPALIGN_DOUBLE = 'd' } alm_typalign;
+typedef enum alm_typstorage { ALM_TYPSTORAGE_EXTENDED = 'x' } alm_typstorage;
 
 /* The relations themselves, for pg_class and pg_attribute. */
 typedef struct alm_relation {

@@ -101,12 +101,12 @@ static alm_status procedure_row(alm_ctx *cx, alm_cat *cat, const routine *r)
     alm_cat_int(cat, r->result);
     alm_cat_text(cat, r->fn->name);
     alm_cat_text(cat, args);
-    alm_cat_int(cat, r->fn->kind == ALM_FN_AGGREGATE ? 'a'
-                     : r->fn->kind == ALM_FN_WINDOW  ? 'w'
-                                                     : 'f');
-    alm_cat_int(cat, (flags & ALM_FN_VOLATILE) != 0 ? 'v'
-                     : (flags & ALM_FN_STABLE) != 0 ? 's'
-                                                    : 'i');
+    alm_cat_int(cat, r->fn->kind == ALM_FN_AGGREGATE ? ALM_PROKIND_AGGREGATE
+                     : r->fn->kind == ALM_FN_WINDOW  ? ALM_PROKIND_WINDOW
+                                                     : ALM_PROKIND_FUNCTION);
+    alm_cat_int(cat, (flags & ALM_FN_VOLATILE) != 0 ? ALM_PROVOLATILE_VOLATILE
+                     : (flags & ALM_FN_STABLE) != 0 ? ALM_PROVOLATILE_STABLE
+                                                    : ALM_PROVOLATILE_IMMUTABLE);
     alm_cat_bool(cat, (flags & ALM_FN_NULL_OUT) != 0);
     alm_cat_int(cat, r->rest ? r->args[r->n_args - 1] : 0);
     return ALM_OK;

@@ -35,7 +35,7 @@ typedef struct class_row {
     int32_t oid;
     const char *name;
     int32_t schema;
-    char kind;
+    alm_relkind kind;
     uint32_t n_cols;
     int64_t rows;
     bool indexed;
@@ -52,14 +52,19 @@ static alm_status put_class(alm_ctx *cx, alm_cat *cat, const class_row *row)
     alm_cat_int(cat, (int16_t)ALM_MIN(row->n_cols, (uint32_t)INT16_MAX));
     alm_cat_float(cat, (double)row->rows);
     alm_cat_bool(cat, row->indexed);
-    alm_cat_int(cat, row->kind == 'r' ? 2 : row->kind == 'i' ? 403 : 0);
+    alm_cat_int(cat, row->kind == ALM_RELKIND_TABLE   ? ALM_OID_HEAP
+                     : row->kind == ALM_RELKIND_INDEX ? ALM_OID_BTREE
+                                                      : 0);
     return ALM_OK;
 }
 
 /* pg_class() says what the reference says there: everything is a table. */
-static char relation_kind(const alm_cat *cat, const alm_table *t)
+static alm_relkind relation_kind(const alm_cat *cat, const alm_table *t)
 {
-    return cat->function ? 'r' : "rvm"[t->kind];
+    static const alm_relkind kinds[] = {[ALM_TABLE_BASE] = ALM_RELKIND_TABLE,
+                                        [ALM_TABLE_VIEW] = ALM_RELKIND_VIEW,
+                                        [ALM_TABLE_MATVIEW] = ALM_RELKIND_MATVIEW};
+    return cat->function ? ALM_RELKIND_TABLE : kinds[t->kind];
 }
 
 ALM_CAT_FILL(classes)
@@ -88,7 +93,7 @@ ALM_CAT_FILL(classes)
             const class_row index = {.oid = alm_oid_of_index(t, c),
                                      .name = name,
                                      .schema = ALM_OID_PUBLIC,
-                                     .kind = 'i',
+                                     .kind = ALM_RELKIND_INDEX,
                                      .n_cols = 1,
                                      .rows = rows};
             ALM_TRY(put_class(cx, cat, &index));
@@ -103,7 +108,8 @@ ALM_CAT_FILL(classes)
         const class_row relation = {.oid = rel->oid,
                                     .name = rel->name,
                                     .schema = alm_relation_schema_oid(rel),
-                                    .kind = rel->oid < ALM_OID_GENERATED ? 'r' : 'v',
+                                    .kind = rel->oid < ALM_OID_GENERATED ? ALM_RELKIND_TABLE
+                                                                         : ALM_RELKIND_VIEW,
                                     .n_cols = n,
                                     .rows = -1};
         ALM_TRY(put_class(cx, cat, &relation));
@@ -155,8 +161,8 @@ static alm_status attribute_row(alm_ctx *cx, alm_cat *cat, int32_t oid, uint32_t
                      : type.id == ALM_T_CHAR ? 5
                                              : -1);
     alm_cat_int(cat, row != NULL ? row->collation : 0);
-    alm_cat_int(cat, row != NULL ? row->storage : 'x');
-    alm_cat_int(cat, row != NULL ? row->align : 'd');
+    alm_cat_int(cat, row != NULL ? row->storage : ALM_TYPSTORAGE_EXTENDED);
+    alm_cat_int(cat, row != NULL ? row->align : ALM_TYPALIGN_DOUBLE);
     alm_cat_bool(cat, row != NULL && row->by_value);
     alm_cat_int(cat, type.dims);
     return ALM_OK;

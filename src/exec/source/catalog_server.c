@@ -36,12 +36,12 @@ ALM_CAT_FILL(namespaces)
 ALM_CAT_FILL(access_methods)
 {
     alm_cat_order(cat, "oid amname amtype");
-    static const named rows[] = {{2, "heap"}, {403, "btree"}};
+    static const named rows[] = {{ALM_OID_HEAP, "heap"}, {ALM_OID_BTREE, "btree"}};
     for (size_t i = 0; i < ALM_COUNT(rows); i++) {
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_int(cat, rows[i].oid);
         alm_cat_text(cat, rows[i].name);
-        alm_cat_int(cat, i == 0 ? 't' : 'i');
+        alm_cat_int(cat, i == 0 ? ALM_AMTYPE_TABLE : ALM_AMTYPE_INDEX);
     }
     return ALM_OK;
 }
@@ -184,7 +184,7 @@ static alm_status type_row(alm_ctx *cx, alm_cat *cat, const alm_pg_type_row *t, 
     /* the function keeps to the reference, which has arrays of the oldest types alone */
     const bool no_array =
         cat->function && (t->oid == ALM_PG_OID_NUMERIC || t->oid == ALM_PG_OID_UUID);
-    const bool big = t->align == 'd';
+    const bool big = t->align == ALM_TYPALIGN_DOUBLE;
     ALM_TRY(alm_cat_row(cx, cat));
     alm_cat_int(cat, array ? t->array_oid : t->oid);
     alm_cat_text(cat, name);
@@ -192,11 +192,11 @@ static alm_status type_row(alm_ctx *cx, alm_cat *cat, const alm_pg_type_row *t, 
     alm_cat_int(cat, array ? -1 : t->length);
     alm_cat_bool(cat, !array && t->by_value);
     alm_cat_int(cat, t->kind);
-    alm_cat_int(cat, array && t->kind == 'b' ? 'A' : t->category);
+    alm_cat_int(cat, array && t->kind == ALM_TYPTYPE_BASE ? ALM_TYPCATEGORY_ARRAY : t->category);
     alm_cat_bool(cat, !array && t->preferred);
     alm_cat_int(cat, array ? t->oid : 0);
-    alm_cat_int(cat, array ? (big ? 'd' : 'i') : t->align);
-    alm_cat_int(cat, array ? 'x' : t->storage);
+    alm_cat_int(cat, array ? (big ? ALM_TYPALIGN_DOUBLE : ALM_TYPALIGN_INT) : t->align);
+    alm_cat_int(cat, array ? ALM_TYPSTORAGE_EXTENDED : t->storage);
     alm_cat_int(cat, t->collation);
     alm_cat_int(cat, array ? ARRAY_IN : t->in);
     alm_cat_int(cat, array ? ARRAY_OUT : t->out);

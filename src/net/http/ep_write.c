@@ -327,18 +327,19 @@ static void end_body(alm_http *h)
 
 /* ---------------------------------------------------------------------- the request */
 
-/* Unit of times without a suffix; 0: there is no such precision. */
-static char precision(alm_str name)
+/* Unit of times without a suffix; NO_UNIT: there is no such precision. */
+static alm_ilp_unit precision(alm_str name)
 {
     static const struct {
         const char *name;
-        char unit;
-    } rows[] = {{"", 'n'},   {"n", 'n'}, {"ns", 'n'}, {"u", 'u'}, {"us", 'u'},
-                {"ms", 'm'}, {"s", 's'}, {"m", 'M'},  {"h", 'h'}};
+        alm_ilp_unit unit;
+    } rows[] = {{"", ALM_ILP_NS},      {"n", ALM_ILP_NS},     {"ns", ALM_ILP_NS},
+                {"u", ALM_ILP_US},     {"us", ALM_ILP_US},    {"ms", ALM_ILP_MS},
+                {"s", ALM_ILP_SECOND}, {"m", ALM_ILP_MINUTE}, {"h", ALM_ILP_HOUR}};
     for (size_t i = 0; i < ALM_COUNT(rows); i++)
         if (alm_str_eq(name, alm_str_of(rows[i].name)))
             return rows[i].unit;
-    return 0;
+    return ALM_ILP_NO_UNIT;
 }
 
 /* More at once than http.ilp.connection.limit? Counted and looked at in one step. */
@@ -354,7 +355,7 @@ static bool enter(alm_http *h)
     return false;
 }
 
-static void start(alm_http *h, char unit, bool gzip, alm_str boundary)
+static void start(alm_http *h, alm_ilp_unit unit, bool gzip, alm_str boundary)
 {
     alm_session *session = alm_http_session(h);
     if (session == NULL || !enter(h))
@@ -415,8 +416,8 @@ static void begin(alm_http *h)
     }
     const alm_str encoding = alm_http_header(&h->req, "Content-Encoding");
     const bool gzip = alm_str_ieq(encoding, ALM_STR("gzip"));
-    const char unit = precision(alm_http_param(&h->req, "precision"));
-    if (unit == 0)
+    const alm_ilp_unit unit = precision(alm_http_param(&h->req, "precision"));
+    if (unit == ALM_ILP_NO_UNIT)
         refuse(h, 400, "not supported", "unsupported precision");
     else if (encoding.len > 0 && !gzip && !alm_str_ieq(encoding, ALM_STR("identity")))
         refuse(h, 415, "not supported", "the body may be plain or gzip");

@@ -63,14 +63,14 @@ static void tcp_open(alm_conn *conn)
     alm_conn_input_max(conn, 1 << 20);
 }
 
-static char unit_of(const char *name)
+static alm_ilp_unit unit_of(const char *name)
 {
-    return strcmp(name, "n") == 0 || strcmp(name, "ns") == 0   ? 'n'
-           : strcmp(name, "u") == 0 || strcmp(name, "us") == 0 ? 'u'
-           : strcmp(name, "ms") == 0                           ? 'm'
-           : strcmp(name, "s") == 0                            ? 's'
-           : strcmp(name, "m") == 0                            ? 'M'
-                                                               : 'h';
+    return strcmp(name, "n") == 0 || strcmp(name, "ns") == 0   ? ALM_ILP_NS
+           : strcmp(name, "u") == 0 || strcmp(name, "us") == 0 ? ALM_ILP_US
+           : strcmp(name, "ms") == 0                           ? ALM_ILP_MS
+           : strcmp(name, "s") == 0                            ? ALM_ILP_SECOND
+           : strcmp(name, "m") == 0                            ? ALM_ILP_MINUTE
+                                                               : ALM_ILP_HOUR;
 }
 
 static void fail(tcp *c, const char *message)

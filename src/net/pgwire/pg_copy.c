@@ -18,7 +18,7 @@
 enum { PIECE_BYTES = 1 << 20 };
 
 /* CopyInResponse, CopyOutResponse: format as a whole and of each column. */
-static void put_response(pg_conn *c, char type, const alm_copy_stream *stream)
+static void put_response(pg_conn *c, alm_pg_server type, const alm_copy_stream *stream)
 {
     const bool binary = stream->format->kind == ALM_COPY_BINARY;
     size_t at = 0;
@@ -42,12 +42,12 @@ void pg_copy_begin(pg_conn *c, const alm_copy_stream *stream)
     size_t at = 0;
     alm_error_clear(&c->cx);
     c->copy_data.len = 0;
-    put_response(c, stream->in ? 'G' : 'H', stream);
+    put_response(c, stream->in ? ALM_PG_SERVER_COPY_IN : ALM_PG_SERVER_COPY_OUT, stream);
     c->run.step = stream->in ? PG_COPY_IN : PG_COPY_OUT;
     c->copy_head = stream->format->kind == ALM_COPY_BINARY && !stream->parquet;
     if (stream->in || !stream->format->header)
         return;
-    pg_begin(c, 'd', &at);
+    pg_begin(c, ALM_PG_SERVER_COPY_DATA, &at);
     if (put_head(c, stream) != ALM_OK)
         c->torn = true;
     pg_end(c, at);
@@ -71,7 +71,7 @@ static alm_status put_row(pg_conn *c, const alm_copy_stream *stream, const alm_b
 {
     const size_t start = c->out.len;
     size_t at = 0;
-    pg_begin(c, 'd', &at);
+    pg_begin(c, ALM_PG_SERVER_COPY_DATA, &at);
     const alm_status st = put_data(c, stream, batch, row);
     if (st == ALM_OK)
         pg_end(c, at);
@@ -84,7 +84,7 @@ static alm_status put_end(pg_conn *c, const alm_copy_stream *stream)
 {
     if (stream->format->kind == ALM_COPY_BINARY)
         ALM_TRY(put_row(c, stream, NULL, 0));
-    pg_simple_message(c, 'c');
+    pg_simple_message(c, ALM_PG_SERVER_COPY_DONE);
     return ALM_OK;
 }
 
@@ -98,12 +98,12 @@ static alm_status put_file(pg_conn *c, bool *done)
     portal->sent += rows;
     for (size_t from = 0; from < c->copy_data.len; from += PIECE_BYTES) {
         size_t at = 0;
-        pg_begin(c, 'd', &at);
+        pg_begin(c, ALM_PG_SERVER_COPY_DATA, &at);
         pg_put(c, c->copy_data.ptr + from, ALM_MIN(c->copy_data.len - from, (size_t)PIECE_BYTES));
         pg_end(c, at);
     }
     if (*done)
-        pg_simple_message(c, 'c');
+        pg_simple_message(c, ALM_PG_SERVER_COPY_DONE);
     return ALM_OK;
 }
 
@@ -222,25 +222,25 @@ void pg_copy_message(pg_conn *c, char type, const char *body, size_t n)
 {
     char text[600];
     switch (type) {
-    case 'd':
+    case ALM_PG_CLIENT_COPY_DATA:
         alm_error_clear(&c->cx);
         if (alm_buf_append(&c->cx, &c->copy_data, body, n) != ALM_OK)
             pg_copy_fail(c, c->cx.err.code, c->cx.err.msg);
         else if (c->copy_data.len >= PIECE_BYTES)
             take_piece(c, false);
         return;
-    case 'c':
+    case ALM_PG_CLIENT_COPY_DONE:
         take_piece(c, true);
         return;
-    case 'f':
+    case ALM_PG_CLIENT_COPY_FAIL:
         (void)snprintf(text, sizeof(text), "COPY from stdin failed: %.*s",
                        (int)ALM_MIN(n, (size_t)500), body);
         pg_copy_fail(c, ALM_E_CANCEL, text);
         return;
-    case 'H':
-    case 'S':
+    case ALM_PG_CLIENT_FLUSH:
+    case ALM_PG_CLIENT_SYNC:
         return;
-    case 'X':
+    case ALM_PG_CLIENT_TERMINATE:
         alm_conn_finish(c->conn);
         return;
     default:

@@ -303,7 +303,7 @@ static void keep_statement(pg_conn *c, pg_statement *s)
         pg_fail(c, ALM_E_MEMORY, "out of memory");
         return;
     }
-    pg_simple_message(c, '1');
+    pg_simple_message(c, ALM_PG_SERVER_PARSE_COMPLETE);
 }
 
 /* Planning is what takes long: the statement is described here too, so that Describe and Bind have it. */
@@ -587,7 +587,7 @@ static void on_bind(pg_conn *c, pg_reader *r)
             pg_fail(c, ALM_E_MEMORY, "out of memory");
         return;
     }
-    pg_simple_message(c, '2');
+    pg_simple_message(c, ALM_PG_SERVER_BIND_COMPLETE);
 }
 
 /* ------------------------------------------------------------ describe, close */
@@ -600,7 +600,7 @@ static void send_cols(pg_conn *c, const alm_plan_col *cols, uint32_t n, const in
     else if (n > 0) /* a cursor may be another since the Bind */
         pg_send_row_description(c, cols, n, formats, n == n_formats ? n_formats : 1);
     else
-        pg_simple_message(c, 'n');
+        pg_simple_message(c, ALM_PG_SERVER_NO_DATA);
 }
 
 static void describe_statement(pg_conn *c, pg_statement *s)
@@ -608,7 +608,7 @@ static void describe_statement(pg_conn *c, pg_statement *s)
     size_t at = 0;
     if (!describe(c, s))
         return;
-    pg_begin(c, 't', &at);
+    pg_begin(c, ALM_PG_SERVER_PARAMETER_DESCRIPTION, &at);
     pg_put16(c, (int32_t)s->n_params);
     for (uint32_t i = 0; i < s->n_params; i++)
         pg_put32(c, s->oids[i] != 0                ? (int32_t)s->oids[i]
@@ -624,11 +624,12 @@ static void on_describe(pg_conn *c, pg_reader *r)
 {
     const alm_str kind = pg_read_bytes(r, 1);
     const alm_str name = pg_read_text(r);
-    if (r->bad || r->at != r->end || (kind.ptr[0] != 'S' && kind.ptr[0] != 'P')) {
+    if (r->bad || r->at != r->end ||
+        (kind.ptr[0] != ALM_PG_TARGET_STATEMENT && kind.ptr[0] != ALM_PG_TARGET_PORTAL)) {
         pg_fail(c, ALM_E_PROTOCOL, "malformed Describe message");
         return;
     }
-    if (kind.ptr[0] == 'S') {
+    if (kind.ptr[0] == ALM_PG_TARGET_STATEMENT) {
         pg_statement *s = alm_map_get(&c->statements, name);
         if (s == NULL)
             fail_name(c, ALM_E_STATEMENT, "prepared statement \"%s\" does not exist", name.ptr);
@@ -654,15 +655,16 @@ static void on_close(pg_conn *c, pg_reader *r)
 {
     const alm_str kind = pg_read_bytes(r, 1);
     const alm_str name = pg_read_text(r);
-    if (r->bad || r->at != r->end || (kind.ptr[0] != 'S' && kind.ptr[0] != 'P')) {
+    if (r->bad || r->at != r->end ||
+        (kind.ptr[0] != ALM_PG_TARGET_STATEMENT && kind.ptr[0] != ALM_PG_TARGET_PORTAL)) {
         pg_fail(c, ALM_E_PROTOCOL, "malformed Close message");
         return;
     }
-    if (kind.ptr[0] == 'S')
+    if (kind.ptr[0] == ALM_PG_TARGET_STATEMENT)
         pg_statement_drop(c, name);
     else
         drop_portal(c, name);
-    pg_simple_message(c, '3');
+    pg_simple_message(c, ALM_PG_SERVER_CLOSE_COMPLETE);
 }
 
 static void on_execute(pg_conn *c, pg_reader *r)
@@ -681,7 +683,7 @@ static void on_execute(pg_conn *c, pg_reader *r)
              !alm_cursor_has_rows(portal->cursor))
         fail_name(c, ALM_E_PORTAL, "portal \"%s\" cannot be run again", name.ptr);
     else {
-        pg_run_portal(c, portal, limit > 0 ? limit : 0, c->ahead == 'S');
+        pg_run_portal(c, portal, limit > 0 ? limit : 0, c->ahead == ALM_PG_CLIENT_SYNC);
     }
 }
 
@@ -712,7 +714,8 @@ void pg_message_refused(pg_conn *c, char type, alm_status code, const char *text
     if (c->skip)
         return; /* the client has heard of an error */
     pg_fail(c, code, text);
-    if (type == 'Q' || type == 'F' || type == 'S')
+    if (type == ALM_PG_CLIENT_QUERY || type == ALM_PG_CLIENT_FUNCTION_CALL ||
+        type == ALM_PG_CLIENT_SYNC)
         on_sync(c);
 }
 
@@ -728,12 +731,13 @@ static void unknown_message(pg_conn *c, char type)
 /* Names of statements and portals; what is no message at all is left to its reader. */
 static bool names_are_utf8(char type, pg_reader r)
 {
-    if (type == 'D' || type == 'C')
+    if (type == ALM_PG_CLIENT_DESCRIBE || type == ALM_PG_CLIENT_CLOSE)
         (void)pg_read_bytes(&r, 1);
-    else if (type != 'P' && type != 'B' && type != 'E')
+    else if (type != ALM_PG_CLIENT_PARSE && type != ALM_PG_CLIENT_BIND &&
+             type != ALM_PG_CLIENT_EXECUTE)
         return true;
     const bool first = alm_utf8_is_valid(pg_read_text(&r));
-    return first && (type != 'B' || alm_utf8_is_valid(pg_read_text(&r)));
+    return first && (type != ALM_PG_CLIENT_BIND || alm_utf8_is_valid(pg_read_text(&r)));
 }
 
 void pg_message(pg_conn *c, char type, const char *body, size_t n)
@@ -744,14 +748,14 @@ void pg_message(pg_conn *c, char type, const char *body, size_t n)
         pg_copy_message(c, type, body, n);
         return;
     }
-    if (c->skip && type != 'S' && type != 'X')
+    if (c->skip && type != ALM_PG_CLIENT_SYNC && type != ALM_PG_CLIENT_TERMINATE)
         return;
     if (!names_are_utf8(type, r)) {
         pg_fail(c, ALM_E_UTF8, "a name is not UTF-8");
         return;
     }
     switch (type) {
-    case 'Q': {
+    case ALM_PG_CLIENT_QUERY: {
         const alm_str text = pg_read_text(&r);
         if (r.bad || r.at != r.end) {
             pg_fail(c, ALM_E_PROTOCOL, "malformed Query message");
@@ -763,37 +767,37 @@ void pg_message(pg_conn *c, char type, const char *body, size_t n)
         }
         return;
     }
-    case 'P':
+    case ALM_PG_CLIENT_PARSE:
         on_parse(c, &r);
         return;
-    case 'B':
+    case ALM_PG_CLIENT_BIND:
         on_bind(c, &r);
         return;
-    case 'D':
+    case ALM_PG_CLIENT_DESCRIBE:
         on_describe(c, &r);
         return;
-    case 'E':
+    case ALM_PG_CLIENT_EXECUTE:
         on_execute(c, &r);
         return;
-    case 'C':
+    case ALM_PG_CLIENT_CLOSE:
         on_close(c, &r);
         return;
-    case 'H':
+    case ALM_PG_CLIENT_FLUSH:
         pg_flush(c);
         return;
-    case 'S':
+    case ALM_PG_CLIENT_SYNC:
         on_sync(c);
         return;
-    case 'X':
+    case ALM_PG_CLIENT_TERMINATE:
         alm_conn_finish(c->conn);
         return;
-    case 'F':
+    case ALM_PG_CLIENT_FUNCTION_CALL:
         pg_message_refused(c, type, ALM_E_UNSUPPORTED,
                            "the function call protocol is not supported");
         return;
-    case 'd':
-    case 'c':
-    case 'f':
+    case ALM_PG_CLIENT_COPY_DATA:
+    case ALM_PG_CLIENT_COPY_DONE:
+    case ALM_PG_CLIENT_COPY_FAIL:
         return; /* rest of a COPY that failed */
     default:
         unknown_message(c, type);

@@ -126,7 +126,7 @@ static void refuse_oauth(pg_conn *c, const char *why)
     if (put_refusal(c, &json) != ALM_OK) {
         pg_fatal(c, c->cx.err.code, c->cx.err.msg);
     } else {
-        pg_auth_message(c, 11, (alm_str){json.ptr, json.len});
+        pg_auth_message(c, ALM_PG_AUTH_SASL_CONTINUE, (alm_str){json.ptr, json.len});
         c->phase = PG_OAUTH_REFUSED;
         pg_flush(c);
     }
@@ -360,7 +360,9 @@ static bool needs_asking(const pg_conn *c, char type)
     const bool begins = memchr("QPBEF", type, 5) != NULL && !c->copying && !c->skip;
     if (begins)
         return alm_renewal_is_stale(&c->renewal, c->pg->db);
-    const bool goes_on = c->copying ? type == 'd' || type == 'c' : type == 'S' && !c->skip;
+    const bool goes_on = c->copying
+                             ? type == ALM_PG_CLIENT_COPY_DATA || type == ALM_PG_CLIENT_COPY_DONE
+                             : type == ALM_PG_CLIENT_SYNC && !c->skip;
     return goes_on && alm_renewal_is_due(&c->renewal, c->pg->db);
 }
 

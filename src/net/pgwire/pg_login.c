@@ -41,10 +41,10 @@ void pg_fatal(pg_conn *c, alm_status code, const char *text)
     alm_conn_finish(c->conn);
 }
 
-void pg_auth_message(pg_conn *c, int32_t code, alm_str data)
+void pg_auth_message(pg_conn *c, alm_pg_auth code, alm_str data)
 {
     size_t at = 0;
-    pg_begin(c, 'R', &at);
+    pg_begin(c, ALM_PG_SERVER_AUTHENTICATION, &at);
     pg_put32(c, code);
     pg_put(c, data.ptr, data.len);
     pg_end(c, at);
@@ -79,7 +79,7 @@ bool pg_account_stands(const pg_conn *c, alm_ctx *cx)
 
 static void ask_clear_text(pg_conn *c)
 {
-    pg_auth_message(c, 3, (alm_str){"", 0});
+    pg_auth_message(c, ALM_PG_AUTH_CLEAR_TEXT, (alm_str){"", 0});
     c->phase = PG_PASSWORD;
     pg_flush(c);
 }
@@ -87,7 +87,7 @@ static void ask_clear_text(pg_conn *c)
 static void ask_bearer(pg_conn *c)
 {
     static const char mechanisms[] = "OAUTHBEARER\0"; /* and the end of the list */
-    pg_auth_message(c, 10, (alm_str){mechanisms, sizeof mechanisms});
+    pg_auth_message(c, ALM_PG_AUTH_SASL, (alm_str){mechanisms, sizeof mechanisms});
     c->phase = PG_OAUTH_FIRST;
     pg_flush(c);
 }
@@ -137,7 +137,7 @@ static void ask_password(pg_conn *c)
     static const char both[] = "SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0"; /* and the end of the list */
     const size_t plus = sizeof("SCRAM-SHA-256-PLUS");
     c->scram.binding = alm_conn_tls_binding(c->conn);
-    pg_auth_message(c, 10,
+    pg_auth_message(c, ALM_PG_AUTH_SASL,
                     c->scram.binding.len > 0 ? (alm_str){both, sizeof(both)}
                                              : (alm_str){both + plus, sizeof(both) - plus});
     c->phase = PG_SASL_FIRST;
@@ -264,7 +264,7 @@ static void cancel_request(pg_conn *c, const char *body, size_t n)
 static void negotiate(pg_conn *c)
 {
     size_t at = 0;
-    pg_begin(c, 'v', &at);
+    pg_begin(c, ALM_PG_SERVER_NEGOTIATE_VERSION, &at);
     pg_put32(c, (int32_t)(VERSION_MAJOR << 16 | c->minor));
     pg_put32(c, (int32_t)c->n_unknown_options);
     for (uint32_t i = 0; i < c->n_unknown_options; i++)
@@ -569,10 +569,10 @@ static void logged_in(pg_conn *c)
     alm_conn_ends(c->conn, &ends);
     alm_session_ends(c->session, &ends);
     alm_conn_input_max(c->conn, (size_t)conf->pg_recv_buffer_size);
-    pg_auth_message(c, 0, (alm_str){"", 0});
+    pg_auth_message(c, ALM_PG_AUTH_OK, (alm_str){"", 0});
     c->settings_version = ~alm_session_settings_version(c->session);
     pg_send_settings(c);
-    pg_begin(c, 'K', &at);
+    pg_begin(c, ALM_PG_SERVER_BACKEND_KEY, &at);
     pg_put32(c, c->pid);
     c->key_bytes = c->minor >= VERSION_MINOR ? PG_KEY_LONG : PG_KEY_SHORT;
     pg_put(c, c->key, c->key_bytes);
@@ -595,7 +595,7 @@ static void sasl_first(pg_conn *c, const char *body, size_t n)
         pg_fatal(c, ALM_E_PROTOCOL, "malformed SCRAM message");
         return;
     }
-    pg_auth_message(c, 11, alm_str_of(c->scram.server_first));
+    pg_auth_message(c, ALM_PG_AUTH_SASL_CONTINUE, alm_str_of(c->scram.server_first));
     c->phase = PG_SASL_FINAL;
     pg_flush(c);
 }
@@ -617,7 +617,7 @@ static void sasl_final(pg_conn *c, const char *body, size_t n)
     } else if (st != ALM_OK) {
         refused(c);
     } else {
-        pg_auth_message(c, 12, alm_str_of(answer));
+        pg_auth_message(c, ALM_PG_AUTH_SASL_FINAL, alm_str_of(answer));
         proved(c);
     }
 }
@@ -649,7 +649,7 @@ static void clear_text(pg_conn *c, const char *body, size_t n)
 
 void pg_login_message(pg_conn *c, char type, const char *body, size_t n)
 {
-    if (type != 'p')
+    if (type != ALM_PG_CLIENT_PASSWORD)
         pg_fatal(c, ALM_E_PROTOCOL, "expected a password message");
     else if (c->phase == PG_SASL_FIRST)
         sasl_first(c, body, n);

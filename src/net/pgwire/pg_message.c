@@ -31,9 +31,14 @@ void pg_put_text(pg_conn *c, const char *text)
     pg_put(c, text, strlen(text) + 1);
 }
 
-void pg_begin(pg_conn *c, char type, size_t *at)
+static void put_byte(pg_conn *c, char byte)
 {
-    pg_put(c, &type, 1);
+    pg_put(c, &byte, 1);
+}
+
+void pg_begin(pg_conn *c, alm_pg_server type, size_t *at)
+{
+    put_byte(c, (char)type);
     *at = c->out.len;
     pg_put32(c, 0);
 }
@@ -44,7 +49,7 @@ void pg_end(pg_conn *c, size_t at)
         alm_pg_put32(c->out.ptr + at, (uint32_t)(c->out.len - at));
 }
 
-void pg_simple_message(pg_conn *c, char type)
+void pg_simple_message(pg_conn *c, alm_pg_server type)
 {
     size_t at = 0;
     pg_begin(c, type, &at);
@@ -68,9 +73,9 @@ void pg_flush(pg_conn *c)
         alm_conn_finish(c->conn);
 }
 
-static void put_field(pg_conn *c, char field, const char *text)
+static void put_field(pg_conn *c, alm_pg_field field, const char *text)
 {
-    pg_put(c, &field, 1);
+    put_byte(c, (char)field);
     pg_put_text(c, text);
 }
 
@@ -80,19 +85,19 @@ void pg_send_error(pg_conn *c, const alm_error *err, alm_str sql, bool fatal)
     char number[24];
     c->ended |= err->code == ALM_E_LOGIN_OVER;
     fatal |= c->ended;
-    pg_begin(c, 'E', &at);
-    put_field(c, 'S', fatal ? "FATAL" : "ERROR");
-    put_field(c, 'V', fatal ? "FATAL" : "ERROR");
-    put_field(c, 'C', alm_status_sqlstate(err->code));
-    put_field(c, 'M', err->msg);
+    pg_begin(c, ALM_PG_SERVER_ERROR, &at);
+    put_field(c, ALM_PG_FIELD_SEVERITY, fatal ? "FATAL" : "ERROR");
+    put_field(c, ALM_PG_FIELD_SEVERITY_UNTRANSLATED, fatal ? "FATAL" : "ERROR");
+    put_field(c, ALM_PG_FIELD_CODE, alm_status_sqlstate(err->code));
+    put_field(c, ALM_PG_FIELD_MESSAGE, err->msg);
     if (err->sql_pos >= 0 && sql.ptr != NULL && (size_t)err->sql_pos <= sql.len) {
         /* characters from 1 */
         const size_t n = alm_utf8_count((alm_str){sql.ptr, (size_t)err->sql_pos});
         (void)snprintf(number, sizeof(number), "%zu", n + 1);
-        put_field(c, 'P', number);
+        put_field(c, ALM_PG_FIELD_POSITION, number);
     }
     if (err->code == ALM_E_PLAN_CHANGED)
-        put_field(c, 'R', "RevalidateCachedQuery");
+        put_field(c, ALM_PG_FIELD_ROUTINE, "RevalidateCachedQuery");
     pg_put(c, "", 1);
     pg_end(c, at);
 }
@@ -103,11 +108,11 @@ void pg_send_notice(pg_conn *c, bool warning, const char *sqlstate, const char *
     size_t at = 0;
     if (!alm_session_hears(c->session, warning))
         return;
-    pg_begin(c, 'N', &at);
-    put_field(c, 'S', severity);
-    put_field(c, 'V', severity);
-    put_field(c, 'C', sqlstate);
-    put_field(c, 'M', text);
+    pg_begin(c, ALM_PG_SERVER_NOTICE, &at);
+    put_field(c, ALM_PG_FIELD_SEVERITY, severity);
+    put_field(c, ALM_PG_FIELD_SEVERITY_UNTRANSLATED, severity);
+    put_field(c, ALM_PG_FIELD_CODE, sqlstate);
+    put_field(c, ALM_PG_FIELD_MESSAGE, text);
     pg_put(c, "", 1);
     pg_end(c, at);
 }
@@ -116,7 +121,7 @@ void pg_send_row_description(pg_conn *c, const alm_plan_col *cols, uint32_t n,
                              const int16_t *formats, uint32_t n_formats)
 {
     size_t at = 0;
-    pg_begin(c, 'T', &at);
+    pg_begin(c, ALM_PG_SERVER_ROW_DESCRIPTION, &at);
     pg_put16(c, (int32_t)n);
     for (uint32_t i = 0; i < n; i++) {
         pg_put_text(c, cols[i].name);
@@ -133,17 +138,17 @@ void pg_send_row_description(pg_conn *c, const alm_plan_col *cols, uint32_t n,
 void pg_send_ready(pg_conn *c)
 {
     size_t at = 0;
-    const char state = alm_session_tx_state(c->session);
-    if (c->ended) { /* FATAL was the last message */
+    const char state = (char)alm_session_tx_state(c->session); /* its values are the protocol's */
+    if (c->ended) {                                            /* FATAL was the last message */
         pg_flush(c);
         return;
     }
-    if (state == 'I') { /* the end of an implicit transaction too */
+    if (state == ALM_TX_IDLE) { /* the end of an implicit transaction too */
         pg_cursors_block_over(c, false);
         alm_session_settle(c->session);
     }
     pg_send_settings(c);
-    pg_begin(c, 'Z', &at);
+    pg_begin(c, ALM_PG_SERVER_READY, &at);
     pg_put(c, &state, 1);
     pg_end(c, at);
     pg_flush(c);
@@ -167,7 +172,7 @@ void pg_send_complete(pg_conn *c, const pg_portal *portal)
     const char *name = declare ? "DECLARE CURSOR" : alm_cursor_tag(portal->cursor);
     const int64_t affected = declare ? -1 : alm_cursor_affected(portal->cursor);
     if (name[0] == 0) {
-        pg_simple_message(c, 'I');
+        pg_simple_message(c, ALM_PG_SERVER_EMPTY_QUERY);
         return;
     }
     if (pg_is_fetch(portal))
@@ -184,7 +189,7 @@ void pg_send_complete(pg_conn *c, const pg_portal *portal)
         (void)snprintf(tag, sizeof(tag), "CLOSE CURSOR");
     else
         (void)snprintf(tag, sizeof(tag), "%s", name);
-    pg_begin(c, 'C', &at);
+    pg_begin(c, ALM_PG_SERVER_COMMAND_COMPLETE, &at);
     pg_put_text(c, tag);
     pg_end(c, at);
 }
@@ -203,7 +208,7 @@ void pg_send_settings(pg_conn *c)
         if (!row.reported || c->settings_sent[i] == hash)
             continue;
         c->settings_sent[i] = hash;
-        pg_begin(c, 'S', &at);
+        pg_begin(c, ALM_PG_SERVER_PARAMETER_STATUS, &at);
         pg_put_text(c, row.name);
         pg_put_text(c, row.value);
         pg_end(c, at);

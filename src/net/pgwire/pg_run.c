@@ -85,7 +85,7 @@ static alm_status put_cells(pg_conn *c, pg_portal *portal, const alm_batch *batc
     alm_buf *out = &c->out;
     ALM_TRY(alm_buf_reserve(&c->cx, out, 7));
     const size_t at = out->len;
-    out->ptr[at] = 'D';
+    out->ptr[at] = ALM_PG_SERVER_DATA_ROW;
     alm_pg_put16(out->ptr + at + 5, (uint16_t)batch->n_cols);
     out->len += 7;
     for (uint32_t i = 0; i < batch->n_cols; i++)
@@ -461,7 +461,7 @@ static void complete(pg_conn *c)
     pg_run *run = &c->run;
     pg_portal *portal = run->portal;
     if (!portal->done)
-        pg_simple_message(c, 's');
+        pg_simple_message(c, ALM_PG_SERVER_PORTAL_SUSPENDED);
     else
         pg_send_complete(c, portal);
     if (!run->simple) {
@@ -556,7 +556,7 @@ static void run_end(pg_conn *c)
     const bool simple = run->simple, sync = run->sync;
     if (run->failed) {
         alm_session_fail_block(c->session);
-        if (alm_session_tx_state(c->session) == 'I')
+        if (alm_session_tx_state(c->session) == ALM_TX_IDLE)
             pg_cursors_block_over(c, true);
         pg_send_error(c, &run->err, run_text(run), false);
         if (!simple && !sync) {
@@ -565,7 +565,7 @@ static void run_end(pg_conn *c)
             pg_flush(c);
         }
     } else if (simple && !run->any) {
-        pg_simple_message(c, 'I');
+        pg_simple_message(c, ALM_PG_SERVER_EMPTY_QUERY);
     }
     pg_run_clear(c);
     if (simple)
@@ -766,7 +766,7 @@ void pg_run_simple(pg_conn *c, alm_str text)
 void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit, bool last)
 {
     if (alm_prepared_kind(portal->statement->prepared) == ALM_STMT_EMPTY) {
-        pg_simple_message(c, 'I');
+        pg_simple_message(c, ALM_PG_SERVER_EMPTY_QUERY);
         portal->done = true;
         return;
     }

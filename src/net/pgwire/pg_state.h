@@ -15,6 +15,7 @@
 #include "auth/scram.h"
 #include "base/conf.h"
 #include "base/map.h"
+#include "codec/pg/pg_protocol.h"
 #include "codec/pg/pg_rows.h"
 #include "net/conn/renewal.h"
 #include "net/pgwire/pgwire.h"
@@ -193,13 +194,13 @@ typedef struct pg_conn {
 } pg_conn;
 
 /* pg_message.c: answers, appended to c->out. Out of memory closes the connection. */
-void pg_begin(pg_conn *c, char type, size_t *at);
+void pg_begin(pg_conn *c, alm_pg_server type, size_t *at);
 void pg_end(pg_conn *c, size_t at);
 void pg_put(pg_conn *c, const void *bytes, size_t n);
 void pg_put16(pg_conn *c, int32_t v);
 void pg_put32(pg_conn *c, int32_t v);
-void pg_put_text(pg_conn *c, const char *text); /* terminated */
-void pg_simple_message(pg_conn *c, char type);  /* without body */
+void pg_put_text(pg_conn *c, const char *text);         /* terminated */
+void pg_simple_message(pg_conn *c, alm_pg_server type); /* without body */
 void pg_send_error(pg_conn *c, const alm_error *err, alm_str sql, bool fatal);
 /* Unless the client does not want to hear (client_min_messages). */
 void pg_send_notice(pg_conn *c, bool warning, const char *sqlstate, const char *text);
@@ -223,7 +224,7 @@ alm_str pg_read_bytes(pg_reader *r, size_t n);
 /* pg_login.c */
 bool pg_startup(pg_conn *c, const char *body, size_t n); /* false: closed */
 void pg_login_message(pg_conn *c, char type, const char *body, size_t n);
-void pg_auth_message(pg_conn *c, int32_t code, alm_str data);
+void pg_auth_message(pg_conn *c, alm_pg_auth code, alm_str data);
 #define PG_BROKEN "broken message" /* of alm_conn_fault */
 void pg_fatal(pg_conn *c, alm_status code, const char *text);
 /* Without access control: the account of the settings has the password still that the connection began with. */

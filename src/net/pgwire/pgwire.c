@@ -155,7 +155,8 @@ static size_t one_message(pg_conn *c, const char *bytes, size_t n)
     }
     const size_t total = head - 4 + length;
     /* An Execute is looked at when it is known what follows: nobody waits for it without a Sync or Flush. */
-    const bool look_ahead = c->phase == PG_READY && bytes[0] == 'E' && !c->skip && !c->copying;
+    const bool look_ahead =
+        c->phase == PG_READY && bytes[0] == ALM_PG_CLIENT_EXECUTE && !c->skip && !c->copying;
     if (n < total + look_ahead) {
         c->message_type = bytes[0];
         c->message_bytes = total;
@@ -249,7 +250,7 @@ static void pg_idle(alm_conn *conn)
     if (c->phase != PG_READY) {
         err.code = ALM_E_TIMEOUT;
         why = "canceling authentication due to timeout: pg.login.timeout";
-    } else if (alm_conn_is_late(conn) && alm_session_tx_state(c->session) == 'I') {
+    } else if (alm_conn_is_late(conn) && alm_session_tx_state(c->session) == ALM_TX_IDLE) {
         why = "terminating connection due to idle-session timeout: idle_session_timeout";
     } else if (alm_conn_is_late(conn)) {
         err.code = ALM_E_IDLE_BLOCK;

@@ -18,7 +18,7 @@ alm_status alm_session_new(alm_ctx *cx, alm_db *db, const char *user, const char
     if (s == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     s->db = db;
-    s->tx_state = 'I';
+    s->tx_state = ALM_TX_IDLE;
     s->since_us = db->io->wall_ns(db->io) / 1000;
     s->activity.settings_version = ~alm_session_settings_version(s);
     (void)db->io->random(db->io, &s->seed, sizeof(s->seed));
@@ -133,7 +133,7 @@ uint64_t alm_session_last_statement(const alm_session *s)
 {
     return s->last_statement;
 }
-char alm_session_tx_state(const alm_session *s)
+alm_tx_state alm_session_tx_state(const alm_session *s)
 {
     return s->tx_state;
 }
@@ -216,11 +216,11 @@ void alm_session_no_blocks(alm_session *s)
 
 void alm_session_fail_block(alm_session *s)
 {
-    if (s->tx_state == 'T') {
-        s->tx_state = 'E';
+    if (s->tx_state == ALM_TX_BLOCK) {
+        s->tx_state = ALM_TX_FAILED;
         alm_drop_failed_writes(s);
     }
-    if (s->tx_state == 'I') {
+    if (s->tx_state == ALM_TX_IDLE) {
         alm_drop_writes(s);
         alm_settings_back_to(s, 0);
     }

@@ -182,7 +182,7 @@ struct alm_session {
     bool tx_read_only;                /* the transaction that is open */
     bool tx_looked;                   /* it has run a statement that reads or writes */
     bool implicit;                    /* statements outside of a block are one transaction */
-    _Atomic char tx_state;            /* others list it */
+    _Atomic alm_tx_state tx_state;    /* others list it */
     struct alm_savepoint *savepoints; /* of the block, newest first */
     int32_t n_savepoints;
     uint64_t savepoint_clock; /* how many there have been */
@@ -225,7 +225,7 @@ struct alm_prepared {
 /* Are statements part of a transaction that goes on behind them? */
 static inline bool alm_in_transaction(const alm_session *s)
 {
-    return s->tx_state == 'T' || (s->tx_state == 'I' && s->implicit);
+    return s->tx_state == ALM_TX_BLOCK || (s->tx_state == ALM_TX_IDLE && s->implicit);
 }
 
 struct alm_cursor {

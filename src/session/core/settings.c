@@ -82,7 +82,8 @@ static const char *on_off(bool on)
 bool alm_session_refuses_writes(const alm_session *s)
 {
     return s->read_only == ALM_READ_ONLY_INTERFACE ||
-           (alm_in_transaction(s) || s->tx_state == 'E' ? s->tx_read_only : s->default_read_only);
+           (alm_in_transaction(s) || s->tx_state == ALM_TX_FAILED ? s->tx_read_only
+                                                                  : s->default_read_only);
 }
 
 static const char *value_of(const alm_session *s, int i)
@@ -264,7 +265,7 @@ static alm_setting_undo *new_undo(alm_ctx *cx, alm_settings *v, int i)
 static alm_status change(alm_ctx *cx, alm_session *s, int i, char *value, bool local)
 {
     alm_settings *v = &s->settings;
-    const bool records = s->tx_state != 'I' || s->implicit || s->streams;
+    const bool records = s->tx_state != ALM_TX_IDLE || s->implicit || s->streams;
     alm_setting_undo *u = records ? find_undo(v, alm_savepoint_settings(s), i) : NULL;
     if (records && u == NULL) {
         u = new_undo(cx, v, i);
@@ -517,5 +518,5 @@ bool alm_session_hears(const alm_session *s, bool warning)
 
 int64_t alm_session_idle_ms(const alm_session *s)
 {
-    return s->tx_state == 'I' ? s->idle_ms : s->idle_block_ms;
+    return s->tx_state == ALM_TX_IDLE ? s->idle_ms : s->idle_block_ms;
 }

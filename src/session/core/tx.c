@@ -62,7 +62,7 @@ void alm_drop_failed_writes(alm_session *s)
 
 void alm_block_end(alm_session *s, bool chain)
 {
-    s->tx_state = chain ? 'T' : 'I';
+    s->tx_state = chain ? ALM_TX_BLOCK : ALM_TX_IDLE;
     s->implicit = false;
     s->tx_looked = false;
     s->went_back = 0;
@@ -80,7 +80,7 @@ void alm_block_roll_back(alm_session *s, bool chain)
 
 void alm_session_implicit(alm_session *s)
 {
-    if (s->tx_state != 'I' || s->implicit)
+    if (s->tx_state != ALM_TX_IDLE || s->implicit)
         return;
     alm_transaction_begins(s);
     s->implicit = true;
@@ -88,7 +88,7 @@ void alm_session_implicit(alm_session *s)
 
 void alm_session_settle(alm_session *s)
 {
-    if (s->tx_state != 'I' || s->txn != NULL)
+    if (s->tx_state != ALM_TX_IDLE || s->txn != NULL)
         return;
     s->implicit = false;
     alm_settings_commit(s);
@@ -96,7 +96,7 @@ void alm_session_settle(alm_session *s)
 
 bool alm_session_pending(const alm_session *s)
 {
-    return s->tx_state == 'I' && s->txn != NULL;
+    return s->tx_state == ALM_TX_IDLE && s->txn != NULL;
 }
 
 static alm_status commit_pending(alm_ctx *cx, alm_session *s)
@@ -138,7 +138,7 @@ void alm_session_script_drop(alm_session *s)
 
 alm_status alm_session_script_end(alm_session *s)
 {
-    if (s->tx_state == 'I') {
+    if (s->tx_state == ALM_TX_IDLE) {
         s->no_blocks = true;
         return alm_session_implicit_end(s);
     }

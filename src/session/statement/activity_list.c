@@ -19,12 +19,12 @@ static alm_status number(alm_ctx *cx, int64_t value, const char **out)
 
 static const char *state_of(const alm_session *s, uint64_t statement)
 {
-    const char block = s->tx_state;
+    const alm_tx_state block = s->tx_state;
     if (statement != 0)
         return "active";
-    return block == 'T'   ? "idle in transaction"
-           : block == 'E' ? "idle in transaction (aborted)"
-                          : "idle";
+    return block == ALM_TX_BLOCK    ? "idle in transaction"
+           : block == ALM_TX_FAILED ? "idle in transaction (aborted)"
+                                    : "idle";
 }
 
 /* Cells of one session; its texts are copied. */

@@ -22,7 +22,7 @@ static alm_status check_state(alm_cursor *c, const alm_stmt *stmt)
         ALM_TRY(alm_session_may_act(&c->cx, s, stmt->pos));
     if (writes)
         ALM_TRY(alm_session_may_write(&c->cx, s, stmt->pos));
-    if (s->tx_state == 'E' && (info->does & ALM_S_FAILED_BLOCK) == 0)
+    if (s->tx_state == ALM_TX_FAILED && (info->does & ALM_S_FAILED_BLOCK) == 0)
         return alm_fail(&c->cx, ALM_E_ABORTED, stmt->pos,
                         "current transaction is aborted, commands ignored until end of "
                         "transaction block");

@@ -131,7 +131,7 @@ static alm_status run_discard(alm_cursor *c, const alm_stmt *stmt)
 {
     if (!alm_str_eq(stmt->text, ALM_STR("DISCARD ALL")))
         return ALM_OK;
-    if (c->session->tx_state != 'I')
+    if (c->session->tx_state != ALM_TX_IDLE)
         return alm_fail(&c->cx, ALM_E_IN_BLOCK, stmt->pos,
                         "DISCARD ALL cannot run inside a transaction block");
     return alm_settings_reset(&c->cx, c->session);

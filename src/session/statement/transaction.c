@@ -13,7 +13,7 @@ static alm_status commit_block(alm_cursor *c, bool chain)
     alm_session *s = c->session;
     alm_txn *txn = s->txn;
     uint64_t lsn = 0;
-    if (s->tx_state == 'E') {
+    if (s->tx_state == ALM_TX_FAILED) {
         alm_block_roll_back(s, chain);
         c->tag = "ROLLBACK"; /* what really happened */
         return ALM_OK;
@@ -37,7 +37,7 @@ static struct alm_savepoint *find_savepoint(const alm_session *s, alm_str name)
 
 static alm_status refuse_aborted(alm_cursor *c, const alm_stmt *stmt)
 {
-    if (c->session->tx_state != 'E')
+    if (c->session->tx_state != ALM_TX_FAILED)
         return ALM_OK;
     return alm_fail(&c->cx, ALM_E_ABORTED, stmt->pos,
                     "current transaction is aborted, commands ignored until end of "
@@ -81,7 +81,7 @@ static alm_status go_back(alm_cursor *c, struct alm_savepoint *to)
     alm_settings_back_to(s, to->settings);
     s->tx_read_only = to->read_only;
     s->went_back = to->clock;
-    s->tx_state = 'T';
+    s->tx_state = ALM_TX_BLOCK;
     return ALM_OK;
 }
 
@@ -90,7 +90,7 @@ static alm_status run_savepoint(alm_cursor *c, const alm_stmt *stmt)
     alm_session *s = c->session;
     ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
     const alm_str name = stmt->value;
-    if (s->tx_state == 'I')
+    if (s->tx_state == ALM_TX_IDLE)
         return alm_fail(&c->cx, ALM_E_NO_BLOCK, stmt->pos,
                         "%s can only be used in transaction blocks",
                         strcmp(c->tag, "SAVEPOINT") == 0 ? "SAVEPOINT"
@@ -114,11 +114,11 @@ static alm_status begin_block(alm_cursor *c, const alm_stmt *stmt)
     alm_session *s = c->session;
     const alm_tx_words *words = stmt->ext;
     ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
-    if (s->tx_state == 'T')
+    if (s->tx_state == ALM_TX_BLOCK)
         alm_cursor_note(c, true, "25001", "there is already a transaction in progress");
-    if (s->tx_state == 'I' && !s->implicit)
+    if (s->tx_state == ALM_TX_IDLE && !s->implicit)
         alm_transaction_begins(s);
-    s->tx_state = 'T'; /* what an implicit transaction has written belongs to the block */
+    s->tx_state = ALM_TX_BLOCK; /* what an implicit transaction has written belongs to the block */
     s->implicit = false;
     s->settings.version++;
     if (words->read_only == 0)
@@ -131,10 +131,10 @@ static alm_status finish_block(alm_cursor *c, const alm_stmt *stmt)
 {
     alm_session *s = c->session;
     const alm_tx_words *words = stmt->ext;
-    if (s->tx_state == 'I' && words->chain)
+    if (s->tx_state == ALM_TX_IDLE && words->chain)
         return alm_fail(&c->cx, ALM_E_NO_BLOCK, stmt->pos,
                         "%s AND CHAIN can only be used in transaction blocks", c->tag);
-    if (s->tx_state == 'I')
+    if (s->tx_state == ALM_TX_IDLE)
         alm_cursor_note(c, true, alm_status_sqlstate(ALM_E_NO_BLOCK),
                         "there is no transaction in progress");
     alm_savepoints_clear(s);

@@ -275,7 +275,7 @@ alm_status alm_run_copy_file(alm_cursor *c, const alm_stmt *stmt)
     else
         ALM_TRY(alm_check_new_relation(cx, alm_session_sources(), stmt->table, stmt->table_pos));
     ALM_TRY(alm_copy_options_read(cx, stmt, &options));
-    if (c->session->tx_state == 'T')
+    if (c->session->tx_state == ALM_TX_BLOCK)
         return alm_fail(cx, ALM_E_UNSUPPORTED, stmt->pos,
                         "COPY of a file cannot take part in a transaction block");
     ALM_TRY(open_file(c, stmt->ext, &handle));

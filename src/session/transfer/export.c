@@ -162,7 +162,7 @@ static alm_status refuse(alm_cursor *c, const alm_stmt *stmt, const alm_copy_opt
         return alm_fail(cx, ALM_E_UNSUPPORTED, copy->file_pos,
                         "COPY TO a file of the server writes FORMAT PARQUET only");
     ALM_TRY(alm_session_may_write(cx, s, stmt->pos));
-    if (s->tx_state == 'T')
+    if (s->tx_state == ALM_TX_BLOCK)
         return alm_fail(cx, ALM_E_UNSUPPORTED, stmt->pos,
                         "COPY of a file cannot take part in a transaction block");
     return alm_copy_check_path(cx, copy, "cairo.sql.copy.export.root",

@@ -375,7 +375,9 @@ static alm_status put_stamp(alm_lines *l, line_table *t, const alm_ilp_line *lin
     int64_t ticks = 0;
     if (col->filled <= t->rows) {
         const bool given = line->has_time && line->time != ALM_LONG_NULL;
-        const char unit = !given ? 'n' : line->time_unit != 0 ? line->time_unit : l->options.unit;
+        const alm_ilp_unit unit = !given                               ? ALM_ILP_NS
+                                  : line->time_unit != ALM_ILP_NO_UNIT ? line->time_unit
+                                                                       : l->options.unit;
         const int64_t time =
             given ? line->time : l->c.session->db->io->wall_ns(l->c.session->db->io);
         *good = alm_line_time(time, unit, col->type, &ticks);

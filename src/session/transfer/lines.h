@@ -12,6 +12,7 @@
 #ifndef ALM_SESSION_LINES_H
 #define ALM_SESSION_LINES_H
 
+#include "codec/ilp/ilp.h"
 #include "session/session.h"
 
 typedef struct alm_lines alm_lines;
@@ -25,8 +26,7 @@ typedef struct alm_line_error {
 } alm_line_error;
 
 typedef struct alm_lines_options {
-    char
-        unit; /* of times without a suffix: 'n', 'u', 'm' (milliseconds), 's', 'M' (minutes), 'h' */
+    alm_ilp_unit unit;  /* of times without a suffix */
     bool stop_at_error; /* lines behind the first bad one are not read */
     bool
         within_bad; /* the input begins within a bad line: alm_lines_within_bad of the unit before */

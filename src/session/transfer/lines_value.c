@@ -48,10 +48,10 @@ static alm_type type_named(const char *name)
     return ALM_TY(NONE);
 }
 
-alm_type alm_line_time_type(const struct alm_conf *conf, char unit)
+alm_type alm_line_time_type(const struct alm_conf *conf, alm_ilp_unit unit)
 {
-    return unit == 'n' ? ALM_TY(TIMESTAMP_NS)
-                       : type_named(conf->line_timestamp_default_column_type);
+    return unit == ALM_ILP_NS ? ALM_TY(TIMESTAMP_NS)
+                              : type_named(conf->line_timestamp_default_column_type);
 }
 
 alm_type alm_line_type(const struct alm_conf *conf, const alm_ilp_field *f)
@@ -68,7 +68,7 @@ alm_type alm_line_type(const struct alm_conf *conf, const alm_ilp_field *f)
     case ALM_ILP_STRING:
         return ALM_TY(VARCHAR);
     case ALM_ILP_TIME:
-        return alm_line_time_type(conf, f->unit);
+        return alm_line_time_type(conf, (alm_ilp_unit)f->unit);
     case ALM_ILP_LONG256:
         return ALM_TY(LONG256);
     case ALM_ILP_ARRAY:
@@ -276,26 +276,26 @@ static alm_status put_symbol(const sink *s)
 
 /* ------------------------------------------------------------------------ times */
 
-bool alm_line_time(int64_t t, char unit, alm_type type, int64_t *out)
+bool alm_line_time(int64_t t, alm_ilp_unit unit, alm_type type, int64_t *out)
 {
-    static const struct {
-        char unit;
-        int64_t ns;
-    } units[] = {{'n', 1},          {'u', 1000},          {'m', 1000000},
-                 {'s', 1000000000}, {'M', 60000000000LL}, {'h', 3600000000000LL}};
+    static const int64_t unit_ns[ALM_ILP_UNITS] = {
+        [ALM_ILP_NS] = 1,
+        [ALM_ILP_US] = 1000,
+        [ALM_ILP_MS] = 1000000,
+        [ALM_ILP_SECOND] = INT64_C(1000000000),
+        [ALM_ILP_MINUTE] = INT64_C(60000000000),
+        [ALM_ILP_HOUR] = INT64_C(3600000000000),
+    };
+    const int64_t ns = unit_ns[unit];
+    ALM_ASSERT(ns > 0);
     const int64_t tick = type.id == ALM_T_TIMESTAMP_NS ? 1
                          : type.id == ALM_T_TIMESTAMP  ? 1000
                                                        : 1000000;
-    for (size_t i = 0; i < ALM_COUNT(units); i++) {
-        if (units[i].unit != unit)
-            continue;
-        if (units[i].ns >= tick)
-            return !__builtin_mul_overflow(t, units[i].ns / tick, out);
-        const int64_t by = tick / units[i].ns;
-        *out = t / by - (t % by < 0); /* towards the past, before 1970 too */
-        return true;
-    }
-    return false;
+    if (ns >= tick)
+        return !__builtin_mul_overflow(t, ns / tick, out);
+    const int64_t by = tick / ns;
+    *out = t / by - (t % by < 0); /* towards the past, before 1970 too */
+    return true;
 }
 
 static alm_status put_time(const sink *s)
@@ -303,7 +303,8 @@ static alm_status put_time(const sink *s)
     int64_t ticks = ALM_TS_NULL;
     if (alm_type_info_of(s->type)->cls != ALM_TC_TIME)
         return refuse(s);
-    if (s->f->i != ALM_LONG_NULL && !alm_line_time(s->f->i, s->f->unit, s->type, &ticks))
+    if (s->f->i != ALM_LONG_NULL &&
+        !alm_line_time(s->f->i, (alm_ilp_unit)s->f->unit, s->type, &ticks))
         return bad_text(s, s->f->text);
     PUT(int64_t, ticks);
 }
