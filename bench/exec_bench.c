@@ -50,7 +50,7 @@ static void run(bench *b, const char *name, alm_plan *plan)
         cx.arena = &arena;
         cx.mem = &mem;
         const double cpu = clock_ms(CLOCK_PROCESS_CPUTIME_ID), wall = clock_ms(CLOCK_MONOTONIC);
-        const alm_exec_env env = {.workers = b->workers};
+        const alm_exec_env env = {.scans = &fake_scans, .workers = b->workers};
         alm_exec *ex = NULL;
         alm_batch *out = NULL;
         rows = 0;

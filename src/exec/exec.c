@@ -41,6 +41,8 @@ alm_status alm_exec_open(alm_ctx *cx, const alm_plan *plan, const alm_exec_env *
     alm_exec *ex = NULL;
     ALM_TRY(ALM_NEW(cx, cx->arena, &ex));
     ex->run.env = *env;
+    if (env->scans == NULL)
+        ex->run.env.scans = &alm_storage_scans;
     ex->run.plan = plan;
     ex->run.kinds = alm_op_table();
     ex->run.arena = cx->arena;

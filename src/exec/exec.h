@@ -32,6 +32,7 @@ typedef struct alm_exec_env {
     alm_workers *workers;
     alm_snapshot *snapshot;
     const alm_registry *registry;
+    const alm_scan_ops *scans;     /* how tables are read; NULL: those of storage */
     struct alm_spill_space *spill; /* for what does not fit in memory; NULL: none */
     bool analyze;                  /* count rows, time and bytes per operator */
     /* Lists that only the caller knows, for the table functions that show them: `what` is "keywords"

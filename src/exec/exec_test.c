@@ -115,7 +115,7 @@ static double value_at(const alm_vec *v, uint32_t i)
 
 static result run_with(const alm_plan *plan, alm_workers *workers)
 {
-    const alm_exec_env env = {.workers = workers, .registry = w->m.registry};
+    const alm_exec_env env = {.scans = &fake_scans, .workers = workers, .registry = w->m.registry};
     result r = {.n_cols = plan->n_cols};
     alm_exec *ex = NULL;
     alm_batch *b = NULL;
@@ -662,7 +662,7 @@ static void test_memory_limit_names_the_operator(void **state)
     alm_plan *s = p_scan(&w->m, &w->t);
     const alm_sort_key keys[] = {{.expr = col(s, 3), .nulls_first = true}};
     const alm_plan *p = p_sort(&w->m, s, 1, keys, -1);
-    const alm_exec_env env = {.workers = w->one};
+    const alm_exec_env env = {.scans = &fake_scans, .workers = w->one};
     alm_exec *ex = NULL;
     alm_batch *b = NULL;
     w->mem.limit_bytes = w->mem.used_bytes + 2000000;

@@ -329,6 +329,24 @@ void alm_scan_block_stats(const alm_scan *scan, size_t i, int64_t row, uint32_t 
  * part keeps them; entries [0, *n). NULL: not kept, walk backward instead. */
 const int32_t *alm_scan_last_rows(const alm_scan *scan, size_t i, uint32_t col, uint32_t *n);
 
+/* The functions above as a table, for those who read tables through whatever they are given: exec/. Tests give them
+ * tables in plain arrays (exec/run/table_fixture.h). */
+typedef struct alm_scan_ops {
+    alm_status (*open)(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap, const alm_table *table,
+                       const alm_scan_spec *spec, alm_scan **out);
+    size_t (*span_count)(const alm_scan *scan);
+    alm_span (*span_at)(const alm_scan *scan, size_t i);
+    int64_t (*rows)(const alm_scan *scan);
+    alm_status (*cursor_new)(alm_ctx *cx, alm_arena *arena, const alm_scan *scan,
+                             alm_scan_cursor **out);
+    alm_status (*read)(alm_ctx *cx, alm_scan_cursor *cur, size_t i, int64_t row, uint32_t n,
+                       const bool *wanted, alm_vec *vecs);
+    void (*block_stats)(const alm_scan *scan, size_t i, int64_t row, uint32_t col,
+                        int64_t *block_rows_left, alm_col_stats *out);
+    const int32_t *(*last_rows)(const alm_scan *scan, size_t i, uint32_t col, uint32_t *n);
+} alm_scan_ops;
+extern const alm_scan_ops alm_storage_scans;
+
 /* --------------------------------------------------------------- transactions */
 
 typedef struct alm_txn alm_txn;

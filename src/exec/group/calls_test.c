@@ -145,7 +145,8 @@ static alm_agg_call counted_sum(alm_expr *arg)
 /* Runs a plan; rows and batches that came out. */
 static int64_t run(const alm_plan *plan, int64_t *batches)
 {
-    const alm_exec_env env = {.workers = w->workers, .registry = w->m.registry};
+    const alm_exec_env env = {
+        .scans = &fake_scans, .workers = w->workers, .registry = w->m.registry};
     alm_exec *ex = NULL;
     alm_batch *b = NULL;
     int64_t rows = 0;

@@ -121,7 +121,7 @@ static double value_at(const alm_vec *v, uint32_t i)
 
 static result run_with(const alm_plan *plan, alm_workers *workers)
 {
-    const alm_exec_env env = {.workers = workers, .registry = w->m.registry};
+    const alm_exec_env env = {.scans = &fake_scans, .workers = workers, .registry = w->m.registry};
     result r = {.n_cols = plan->n_cols};
     alm_exec *ex = NULL;
     alm_batch *b = NULL;
@@ -412,7 +412,7 @@ static void test_the_limit_names_the_operator(void **state)
     alm_expr *id = col(s, 1);
     const alm_agg_call count = x_agg(&w->m, "count", NULL);
     const alm_plan *plan = p_group(&w->m, s, 1, &id, 1, &count);
-    const alm_exec_env env = {.workers = w->four, .registry = w->m.registry};
+    const alm_exec_env env = {.scans = &fake_scans, .workers = w->four, .registry = w->m.registry};
     const int64_t before = w->mem.limit_bytes;
     alm_exec *ex = NULL;
     alm_batch *b = NULL;

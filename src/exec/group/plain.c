@@ -153,7 +153,7 @@ static bool block_stats(const alm_scan_plan *sp, uint32_t span, int64_t row,
     for (uint32_t i = 0; i < n; i++) {
         if (source[i].kind == '*')
             continue;
-        alm_scan_block_stats(sp->scan, span, row, source[i].col, left, &stats[i]);
+        sp->scans->block_stats(sp->scan, span, row, source[i].col, left, &stats[i]);
         const bool has = source[i].kind == 's' ? stats[i].has_sum : stats[i].has_minmax;
         all &= stats[i].valid && (source[i].kind == 'c' || has || stats[i].nulls == stats[i].rows);
     }
@@ -163,6 +163,7 @@ static bool block_stats(const alm_scan_plan *sp, uint32_t span, int64_t row,
 /* What one thread reads rows with where statistics do not suffice. */
 typedef struct stat_reader {
     const stat_source *source; /* by state */
+    const alm_scan_ops *scans;
     alm_scan_cursor *cursor;
     bool *wanted;
     alm_vec *vecs;
@@ -176,7 +177,7 @@ static alm_status feed_rows(alm_ctx *cx, alm_group *g, const stat_reader *in, ui
     for (int64_t done = 0; done < rows;) {
         const uint32_t n = (uint32_t)ALM_MIN(rows - done, (int64_t)ALM_BATCH_ROWS);
         ALM_TRY(alm_check(cx));
-        ALM_TRY(alm_scan_read(cx, in->cursor, span, row + done, n, in->wanted, in->vecs));
+        ALM_TRY(in->scans->read(cx, in->cursor, span, row + done, n, in->wanted, in->vecs));
         for (uint32_t i = 0; i < a->n_states; i++) {
             alm_agg_state *st = &a->state[i];
             st->rt.cx = cx;
@@ -213,14 +214,14 @@ static alm_status read_stats(alm_ctx *cx, alm_group *g, const alm_scan_plan *sp,
 {
     const uint32_t n = g->own.aggs->n_states;
     alm_col_stats *stats = NULL;
-    stat_reader in = {.source = source};
+    stat_reader in = {.source = source, .scans = sp->scans};
     ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &stats));
     ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &in.vecs));
     ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &in.wanted));
     for (uint32_t i = 0; i < n; i++)
         if (source[i].kind != '*')
             in.wanted[source[i].col] = true;
-    ALM_TRY(alm_scan_cursor_new(cx, cx->arena, sp->scan, &in.cursor));
+    ALM_TRY(sp->scans->cursor_new(cx, cx->arena, sp->scan, &in.cursor));
     for (uint32_t s = 0; s < sp->n_segments; s++) {
         const alm_scan_segment *seg = &sp->segment[s];
         ALM_TRY(alm_check(cx));

@@ -65,7 +65,7 @@ static alm_status look_at_rows(alm_ctx *cx, range_scan *r, alm_scan_cursor *cur,
     for (int64_t done = 0; done < rows;) {
         const uint32_t n = (uint32_t)ALM_MIN(rows - done, (int64_t)ALM_BATCH_ROWS);
         ALM_TRY(alm_check(cx));
-        ALM_TRY(alm_scan_read(cx, cur, span, row + done, n, wanted, vecs));
+        ALM_TRY(r->sp->scans->read(cx, cur, span, row + done, n, wanted, vecs));
         look_at(&vecs[r->col], n, &r->least, &r->greatest);
         done += n;
     }
@@ -80,13 +80,13 @@ static alm_status find_extremes(alm_ctx *cx, range_scan *r, bool *found)
     *found = false;
     ALM_TRY(ALM_NEWN(cx, cx->arena, r->sp->n_cols + 1, &vecs));
     ALM_TRY(ALM_NEWN(cx, cx->arena, r->sp->n_cols + 1, &wanted));
-    ALM_TRY(alm_scan_cursor_new(cx, cx->arena, r->sp->scan, &cur));
+    ALM_TRY(r->sp->scans->cursor_new(cx, cx->arena, r->sp->scan, &cur));
     for (uint32_t s = 0; s < r->sp->n_segments; s++) {
         const alm_scan_segment *seg = &r->sp->segment[s];
         for (int64_t row = seg->lo; row < seg->hi;) {
             alm_col_stats stats = {0};
             int64_t left = 0;
-            alm_scan_block_stats(r->sp->scan, seg->span, row, r->col, &left, &stats);
+            r->sp->scans->block_stats(r->sp->scan, seg->span, row, r->col, &left, &stats);
             const int64_t rows = ALM_MIN(ALM_MAX(left, 1), seg->hi - row);
             if (stats.valid && (stats.has_minmax || stats.nulls == stats.rows)) {
                 r->least = stats.has_minmax ? ALM_MIN(r->least, stats.min_i) : r->least;

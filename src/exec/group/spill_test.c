@@ -105,8 +105,10 @@ typedef struct outcome {
 
 static outcome run(const alm_plan *plan, alm_workers *workers, int64_t limit)
 {
-    const alm_exec_env env = {
-        .workers = workers, .registry = w->m.registry, .spill = &w->disk.space};
+    const alm_exec_env env = {.scans = &fake_scans,
+                              .workers = workers,
+                              .registry = w->m.registry,
+                              .spill = &w->disk.space};
     outcome o = {.written = -spill_fixture_writes(&w->disk)};
     alm_exec *ex = NULL;
     alm_batch *b = NULL;

@@ -33,7 +33,7 @@ alm_status alm_asof_reader_new(alm_ctx *cx, const alm_asof_right *right, alm_aso
             for (uint32_t c = 0; c < n_cols; c++)
                 alm_rows_slice(&right->store, c, right->segment[s].at, &out->vec[s * n_cols + c]);
     if (right->scan != NULL)
-        ALM_TRY(alm_scan_cursor_new(cx, cx->arena, right->scan, &out->cur));
+        ALM_TRY(right->scans->cursor_new(cx, cx->arena, right->scan, &out->cur));
     return ALM_OK;
 }
 
@@ -67,7 +67,7 @@ alm_status alm_asof_touch(alm_ctx *cx, alm_asof_reader *rd, uint32_t segment, ui
             continue;
         const uint32_t row = p * ALM_ASOF_PAGE;
         const uint32_t n = ALM_MIN((uint32_t)ALM_ASOF_PAGE, s->rows - row);
-        ALM_TRY(alm_scan_read(cx, rd->cur, s->span, row, n, wanted, rd->read));
+        ALM_TRY(rd->right->scans->read(cx, rd->cur, s->span, row, n, wanted, rd->read));
         for (uint32_t c = 0; c < n_cols; c++) {
             if (!wanted[c])
                 continue;

@@ -63,7 +63,7 @@ static alm_status copy_span(alm_ctx *cx, alm_asof_right *a, alm_scan_cursor *cur
     for (uint32_t row = 0; row < s->rows; row += ALM_BATCH_ROWS) {
         const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, s->rows - row);
         ALM_TRY(alm_check(cx));
-        ALM_TRY(alm_scan_read(cx, cur, span, row, n, all, vecs));
+        ALM_TRY(a->scans->read(cx, cur, span, row, n, all, vecs));
         ALM_TRY(alm_rows_append_picked(cx, &a->store, vecs, NULL, n));
     }
     return ALM_OK;
@@ -77,21 +77,22 @@ static alm_status segments_of_scan(alm_ctx *cx, alm_run *run, alm_asof_right *a)
     alm_vec *vecs = NULL;
     bool *all = NULL;
     ALM_TRY(alm_op_shared(cx, run, right, &sp));
+    a->scans = sp->scans;
     a->scan = sp->scan;
-    const size_t spans = alm_scan_span_count(a->scan);
+    const size_t spans = a->scans->span_count(a->scan);
     ALM_TRY(ALM_NEWN(cx, cx->arena, spans + 1, &a->segment));
     ALM_TRY(ALM_NEWN(cx, cx->arena, right->n_cols + 1, &vecs));
     ALM_TRY(ALM_NEWN(cx, cx->arena, right->n_cols + 1, &all));
     memset(all, 1, right->n_cols * sizeof *all);
     for (size_t i = 0; i < spans; i++) {
-        const alm_span span = alm_scan_span_at(a->scan, i);
+        const alm_span span = a->scans->span_at(a->scan, i);
         if (span.rows == 0)
             continue;
         ALM_TRY(add_segment(cx, a, span.rows, (uint32_t)i));
         if (span.direct)
             continue;
         if (cur == NULL)
-            ALM_TRY(alm_scan_cursor_new(cx, cx->arena, a->scan, &cur));
+            ALM_TRY(a->scans->cursor_new(cx, cx->arena, a->scan, &cur));
         ALM_TRY(copy_span(cx, a, cur, vecs, all, &a->segment[a->n_segments - 1]));
     }
     return ALM_OK;

@@ -32,7 +32,8 @@ typedef struct alm_asof_right {
     alm_arena arena; /* own, so that it may outlive the thread context that made it */
     alm_pool pool;
     const alm_plan *plan;
-    const alm_scan *scan; /* NULL: all rows are in the store */
+    const alm_scan_ops *scans; /* the functions for `scan` */
+    const alm_scan *scan;      /* NULL: all rows are in the store */
     alm_rows store;
     alm_asof_segment *segment;
     uint32_t n_segments, n_pages, n;

@@ -230,7 +230,7 @@ static void memory_limit_names_the_join(void **state)
     fill_table(&l, 10, 10, 1, 1, 9, 40, 1000);
     fill_table(&r, 100000, 70000, 2, 4, 14, 40, 1000);
     alm_plan *plan = make_plan(&l, &r, ALM_JOIN_INNER, &n, false, false);
-    const alm_exec_env env = {.workers = w->one, .registry = w->m.registry};
+    const alm_exec_env env = {.scans = &fake_scans, .workers = w->one, .registry = w->m.registry};
     alm_exec *ex = NULL;
     alm_batch *b = NULL;
     w->mem.limit_bytes = w->mem.used_bytes + 2000000;

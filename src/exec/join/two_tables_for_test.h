@@ -182,7 +182,7 @@ static inline double value_at(const alm_vec *v, uint32_t i)
 
 static inline result run_with(const alm_plan *plan, alm_workers *workers)
 {
-    const alm_exec_env env = {.workers = workers, .registry = w->m.registry};
+    const alm_exec_env env = {.scans = &fake_scans, .workers = workers, .registry = w->m.registry};
     result r = {.n_cols = plan->n_cols};
     alm_exec *ex = NULL;
     alm_batch *b = NULL;

@@ -199,7 +199,7 @@ int64_t alm_pipe_rows(const alm_pipe *pipe)
         return pipe->source_parts->rows(pipe->source);
     if (pipe->parts != NULL)
         return pipe->parts->rows;
-    return pipe->scan == NULL ? -1 : alm_scan_rows(pipe->scan->scan);
+    return pipe->scan == NULL ? -1 : pipe->scan->scans->rows(pipe->scan->scan);
 }
 
 /* ---------------------------------------------------------------------------------- runs */

@@ -32,6 +32,7 @@ typedef struct alm_scan_bound {
 
 typedef struct alm_scan_plan {
     const alm_plan *plan;
+    const alm_scan_ops *scans; /* the functions for `scan` */
     alm_scan *scan;
     uint32_t n_cols; /* plan->scan.n_cols */
     uint32_t

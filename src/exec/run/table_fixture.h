@@ -1,7 +1,6 @@
 /*
- * table_fixture.h - for tests and benchmarks of exec alone: tables in plain arrays behind the scan
- * functions of storage.h, and short ways to write plans. Include it in one file of an executable; the
- * linker then leaves the real alm_scan_* out.
+ * table_fixture.h - for tests and benchmarks of exec alone: tables in plain arrays behind a table of scan functions
+ * (fake_scans, for alm_exec_env.scans), and short ways to write plans.
  *
  * A table is cut into spans of `span_rows` rows, each with statistics per block (unless no_stats) and
  * the last rows of symbols (unless no_last).
@@ -71,8 +70,8 @@ static inline int64_t fake_row(const fake_table *t, int64_t ts)
     return lo;
 }
 
-alm_status alm_scan_new(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap, const alm_table *table,
-                        const alm_scan_spec *spec, alm_scan **out)
+static alm_status fake_scan_open(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap,
+                                 const alm_table *table, const alm_scan_spec *spec, alm_scan **out)
 {
     (void)snap;
     alm_scan *s = NULL;
@@ -102,17 +101,17 @@ alm_status alm_scan_new(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap, const
     return ALM_OK;
 }
 
-size_t alm_scan_span_count(const alm_scan *scan)
+static size_t fake_scan_span_count(const alm_scan *scan)
 {
     return scan->n_spans;
 }
 
-alm_span alm_scan_span_at(const alm_scan *scan, size_t i)
+static alm_span fake_scan_span_at(const alm_scan *scan, size_t i)
 {
     return (alm_span){.rows = scan->hi[i] - scan->lo[i], .direct = true};
 }
 
-int64_t alm_scan_rows(const alm_scan *scan)
+static int64_t fake_scan_rows(const alm_scan *scan)
 {
     int64_t n = 0;
     for (size_t i = 0; i < scan->n_spans; i++)
@@ -120,16 +119,16 @@ int64_t alm_scan_rows(const alm_scan *scan)
     return n;
 }
 
-alm_status alm_scan_cursor_new(alm_ctx *cx, alm_arena *arena, const alm_scan *scan,
-                               alm_scan_cursor **out)
+static alm_status fake_scan_cursor_new(alm_ctx *cx, alm_arena *arena, const alm_scan *scan,
+                                       alm_scan_cursor **out)
 {
     ALM_TRY(ALM_NEW(cx, arena, out));
     (*out)->scan = scan;
     return ALM_OK;
 }
 
-alm_status alm_scan_read(alm_ctx *cx, alm_scan_cursor *cur, size_t i, int64_t row, uint32_t n,
-                         const bool *wanted, alm_vec *vecs)
+static alm_status fake_scan_read(alm_ctx *cx, alm_scan_cursor *cur, size_t i, int64_t row,
+                                 uint32_t n, const bool *wanted, alm_vec *vecs)
 {
     (void)cx;
     const alm_scan *s = cur->scan;
@@ -148,8 +147,8 @@ alm_status alm_scan_read(alm_ctx *cx, alm_scan_cursor *cur, size_t i, int64_t ro
     return ALM_OK;
 }
 
-void alm_scan_block_stats(const alm_scan *scan, size_t i, int64_t row, uint32_t col,
-                          int64_t *block_rows_left, alm_col_stats *out)
+static void fake_scan_block_stats(const alm_scan *scan, size_t i, int64_t row, uint32_t col,
+                                  int64_t *block_rows_left, alm_col_stats *out)
 {
     const fake_table *t = scan->t;
     const uint32_t c = scan->cols[col];
@@ -188,7 +187,7 @@ void alm_scan_block_stats(const alm_scan *scan, size_t i, int64_t row, uint32_t 
     out->has_minmax = out->nulls < out->rows;
 }
 
-const int32_t *alm_scan_last_rows(const alm_scan *scan, size_t i, uint32_t col, uint32_t *n)
+static const int32_t *fake_scan_last_rows(const alm_scan *scan, size_t i, uint32_t col, uint32_t *n)
 {
     const uint32_t c = scan->cols[col];
     const fake_table *t = scan->t;
@@ -203,6 +202,15 @@ const int32_t *alm_scan_last_rows(const alm_scan *scan, size_t i, uint32_t col, 
     *n = dict->count;
     return t->last[c];
 }
+
+static const alm_scan_ops fake_scans = {.open = fake_scan_open,
+                                        .span_count = fake_scan_span_count,
+                                        .span_at = fake_scan_span_at,
+                                        .rows = fake_scan_rows,
+                                        .cursor_new = fake_scan_cursor_new,
+                                        .read = fake_scan_read,
+                                        .block_stats = fake_scan_block_stats,
+                                        .last_rows = fake_scan_last_rows};
 
 /* ----------------------------------------------------------------------------------- dictionaries */
 

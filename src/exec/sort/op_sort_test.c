@@ -125,8 +125,10 @@ typedef struct outcome {
 /* limit 0: no limit of memory. */
 static outcome run(const alm_plan *plan, alm_workers *workers, int64_t limit)
 {
-    const alm_exec_env env = {
-        .workers = workers, .registry = w->m.registry, .spill = &w->disk.space};
+    const alm_exec_env env = {.scans = &fake_scans,
+                              .workers = workers,
+                              .registry = w->m.registry,
+                              .spill = &w->disk.space};
     outcome o = {.hash = 14695981039346656037U};
     alm_exec *ex = NULL;
     alm_batch *b = NULL;
@@ -225,8 +227,10 @@ static void cancel_is_seen_at_every_stage(void **state)
 {
     (void)state;
     const alm_plan *p = sort_plan(4, false, 1, -1);
-    const alm_exec_env env = {
-        .workers = w->three, .registry = w->m.registry, .spill = &w->disk.space};
+    const alm_exec_env env = {.scans = &fake_scans,
+                              .workers = w->three,
+                              .registry = w->m.registry,
+                              .spill = &w->disk.space};
     alm_exec *ex = NULL;
     alm_batch *b = NULL;
     atomic_store(&w->cancel, true); /* before it reads */
@@ -251,7 +255,8 @@ static int64_t rows_read(uint32_t c, bool desc, int64_t k, bool no_stats)
     alm_plan *s = p_scan(&w->m, &w->t);
     const alm_sort_key key = {.expr = col(s, c), .desc = desc, .nulls_first = false};
     const alm_plan *p = p_sort(&w->m, s, 1, &key, k);
-    const alm_exec_env env = {.workers = w->three, .registry = w->m.registry, .analyze = true};
+    const alm_exec_env env = {
+        .scans = &fake_scans, .workers = w->three, .registry = w->m.registry, .analyze = true};
     alm_exec *ex = NULL;
     alm_batch *b = NULL;
     w->t.no_stats = no_stats;

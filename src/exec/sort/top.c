@@ -27,18 +27,18 @@ static const alm_plan *bound_scan(const alm_sort *s, alm_origin *origin)
 static alm_status best_codes(alm_ctx *cx, const alm_scan_plan *sp, const alm_scan_bound *b,
                              uint64_t **codes, uint32_t *n)
 {
-    const size_t spans = alm_scan_span_count(sp->scan);
+    const size_t spans = sp->scans->span_count(sp->scan);
     size_t cap = 0;
     for (size_t i = 0; i < spans; i++)
-        cap += (size_t)(alm_scan_span_at(sp->scan, i).rows / ALM_STATS_BLOCK_ROWS) + 2;
+        cap += (size_t)(sp->scans->span_at(sp->scan, i).rows / ALM_STATS_BLOCK_ROWS) + 2;
     *n = 0;
     ALM_TRY(ALM_NEWN(cx, cx->arena, cap + 1, codes));
     for (size_t i = 0; i < spans; i++) {
-        const int64_t rows = alm_scan_span_at(sp->scan, i).rows;
+        const int64_t rows = sp->scans->span_at(sp->scan, i).rows;
         for (int64_t row = 0; row < rows;) {
             alm_col_stats stats;
             int64_t left = 0;
-            alm_scan_block_stats(sp->scan, i, row, b->stored_col, &left, &stats);
+            sp->scans->block_stats(sp->scan, i, row, b->stored_col, &left, &stats);
             if (stats.valid && stats.has_minmax && *n < cap)
                 (*codes)[(*n)++] = alm_sort_best_code(b->type, &b->order, &stats);
             row += left > 0 ? left : rows;

@@ -66,7 +66,7 @@ static alm_status next_rows(alm_ctx *cx, op_latest *l, alm_batch **out)
 
 /* A walk backward for the last row of each code. */
 typedef struct latest_walk {
-    const alm_scan *scan;
+    const alm_scan_plan *sp;
     uint32_t col; /* the key, among the columns of the scan */
     alm_scan_cursor *cursor;
     bool *wanted;
@@ -78,13 +78,13 @@ typedef struct latest_walk {
 /* Walks a span backward for codes not met yet. */
 static alm_status walk_span(alm_ctx *cx, latest_walk *w, uint32_t span)
 {
-    int64_t row = alm_scan_span_at(w->scan, span).rows;
+    int64_t row = w->sp->scans->span_at(w->sp->scan, span).rows;
     w->wanted[w->col] = true;
     while (row > 0 && w->missing > 0) {
         const uint32_t n = (uint32_t)ALM_MIN(row, (int64_t)ALM_BATCH_ROWS);
         row -= n;
         ALM_TRY(alm_check(cx));
-        ALM_TRY(alm_scan_read(cx, w->cursor, span, row, n, w->wanted, w->vecs));
+        ALM_TRY(w->sp->scans->read(cx, w->cursor, span, row, n, w->wanted, w->vecs));
         for (uint32_t i = n; i-- > 0 && w->missing > 0;) {
             const uint32_t code = alm_vec_code(&w->vecs[w->col], i);
             if (code < w->n_codes && w->found[code].row == NOT_FOUND) {
@@ -100,14 +100,13 @@ static alm_status walk_span(alm_ctx *cx, latest_walk *w, uint32_t span)
 static alm_status find_rows(alm_ctx *cx, const alm_scan_plan *sp, uint32_t col, uint32_t n_codes,
                             uint32_t missing, found_row *found)
 {
-    latest_walk w = {
-        .scan = sp->scan, .col = col, .found = found, .n_codes = n_codes, .missing = missing};
-    ALM_TRY(alm_scan_cursor_new(cx, cx->arena, sp->scan, &w.cursor));
+    latest_walk w = {.sp = sp, .col = col, .found = found, .n_codes = n_codes, .missing = missing};
+    ALM_TRY(sp->scans->cursor_new(cx, cx->arena, sp->scan, &w.cursor));
     ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &w.vecs));
     ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &w.wanted));
-    for (size_t i = alm_scan_span_count(sp->scan); i-- > 0 && w.missing > 0;) {
+    for (size_t i = sp->scans->span_count(sp->scan); i-- > 0 && w.missing > 0;) {
         uint32_t n = 0;
-        const int32_t *last = alm_scan_last_rows(sp->scan, i, col, &n);
+        const int32_t *last = sp->scans->last_rows(sp->scan, i, col, &n);
         ALM_TRY(alm_check(cx));
         if (last == NULL) {
             ALM_TRY(walk_span(cx, &w, (uint32_t)i));
@@ -137,7 +136,7 @@ static alm_status fetch_rows(alm_ctx *cx, op_latest *l, const alm_scan_plan *sp,
     alm_scan_cursor *cur = NULL;
     alm_vec *vecs = NULL;
     bool *wanted = NULL;
-    ALM_TRY(alm_scan_cursor_new(cx, cx->arena, sp->scan, &cur));
+    ALM_TRY(sp->scans->cursor_new(cx, cx->arena, sp->scan, &cur));
     ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &vecs));
     ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &wanted));
     memset(wanted, 1, sp->n_cols);
@@ -148,7 +147,7 @@ static alm_status fetch_rows(alm_ctx *cx, op_latest *l, const alm_scan_plan *sp,
              i++)
             l->pick[k++] = (uint32_t)(found[i].row - first.row);
         ALM_TRY(alm_check(cx));
-        ALM_TRY(alm_scan_read(cx, cur, first.span, first.row, l->pick[k - 1] + 1, wanted, vecs));
+        ALM_TRY(sp->scans->read(cx, cur, first.span, first.row, l->pick[k - 1] + 1, wanted, vecs));
         ALM_TRY(alm_rows_append_picked(cx, &l->rows, vecs, l->pick, k));
     }
     return ALM_OK;
@@ -257,16 +256,16 @@ static alm_status has_null(alm_ctx *cx, const alm_scan_plan *sp, uint32_t col, b
     alm_vec *vecs = NULL;
     bool *wanted = NULL;
     *out = true;
-    ALM_TRY(alm_scan_cursor_new(cx, cx->arena, sp->scan, &cur));
+    ALM_TRY(sp->scans->cursor_new(cx, cx->arena, sp->scan, &cur));
     ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &vecs));
     ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &wanted));
     wanted[col] = true;
-    for (size_t s = 0; s < alm_scan_span_count(sp->scan); s++) { /* from row 0: whole blocks */
-        const int64_t rows = alm_scan_span_at(sp->scan, s).rows;
+    for (size_t s = 0; s < sp->scans->span_count(sp->scan); s++) { /* from row 0: whole blocks */
+        const int64_t rows = sp->scans->span_at(sp->scan, s).rows;
         for (int64_t row = 0; row < rows;) {
             alm_col_stats stats;
             int64_t left = 0;
-            alm_scan_block_stats(sp->scan, s, row, col, &left, &stats);
+            sp->scans->block_stats(sp->scan, s, row, col, &left, &stats);
             if (stats.valid && stats.nulls > 0)
                 return ALM_OK;
             if (stats.valid) {
@@ -275,7 +274,7 @@ static alm_status has_null(alm_ctx *cx, const alm_scan_plan *sp, uint32_t col, b
             }
             const uint32_t n = (uint32_t)ALM_MIN(rows - row, (int64_t)ALM_BATCH_ROWS);
             ALM_TRY(alm_check(cx));
-            ALM_TRY(alm_scan_read(cx, cur, s, row, n, wanted, vecs));
+            ALM_TRY(sp->scans->read(cx, cur, s, row, n, wanted, vecs));
             for (uint32_t i = 0; !vecs[col].no_nulls && i < n; i++)
                 if (alm_vec_code(&vecs[col], i) == 0)
                     return ALM_OK;

@@ -37,7 +37,7 @@ typedef struct op_scan {
 
 static alm_status cut_span(alm_ctx *cx, alm_scan_plan *sp, uint32_t span, uint32_t *cap)
 {
-    const int64_t rows = alm_scan_span_at(sp->scan, span).rows;
+    const int64_t rows = sp->scans->span_at(sp->scan, span).rows;
     const bool backward = sp->plan->scan.backward;
     for (int64_t done = 0; done < rows;) {
         const int64_t n = ALM_MIN((int64_t)ALM_MORSEL_ROWS, rows - done);
@@ -74,11 +74,11 @@ static bool is_wanted(const alm_plan *plan, const alm_span *span)
 
 static alm_status cut_morsels(alm_ctx *cx, alm_scan_plan *sp)
 {
-    const size_t spans = alm_scan_span_count(sp->scan);
+    const size_t spans = sp->scans->span_count(sp->scan);
     uint32_t cap = 0;
     for (size_t i = 0; i < spans; i++) {
         const size_t at = sp->plan->scan.backward ? spans - 1 - i : i;
-        const alm_span span = alm_scan_span_at(sp->scan, at);
+        const alm_span span = sp->scans->span_at(sp->scan, at);
         if (is_wanted(sp->plan, &span))
             ALM_TRY(cut_span(cx, sp, (uint32_t)at, &cap));
     }
@@ -115,13 +115,13 @@ static alm_status stored_columns(alm_ctx *cx, alm_scan_plan *sp, uint32_t **cols
 
 static alm_status number_spans(alm_ctx *cx, alm_scan_plan *sp)
 {
-    const size_t spans = alm_scan_span_count(sp->scan);
+    const size_t spans = sp->scans->span_count(sp->scan);
     int64_t row = 0;
     ALM_ASSERT(!sp->plan->scan.backward && !sp->plan->scan.has_interval);
     ALM_TRY(ALM_NEWN(cx, cx->arena, spans + 1, &sp->span_row));
     for (size_t i = 0; i < spans; i++) {
         sp->span_row[i] = row;
-        row += alm_scan_span_at(sp->scan, i).rows;
+        row += sp->scans->span_at(sp->scan, i).rows;
     }
     return ALM_OK;
 }
@@ -140,14 +140,15 @@ alm_status alm_op_scan_prepare(alm_ctx *cx, alm_run *run, const alm_plan *plan, 
     const alm_scan_order order = plan->scan.unordered && !plan->scan.backward && sp->row_col < 0
                                      ? ALM_SCAN_ANY_ORDER
                                      : ALM_SCAN_BY_TIME;
-    ALM_TRY(alm_scan_new(cx, cx->arena, run->env.snapshot, plan->scan.table,
-                         &(alm_scan_spec){.cols = cols,
-                                          .n_cols = sp->n_stored,
-                                          .ranges = range,
-                                          .n_ranges = plan->scan.n_intervals,
-                                          .all = !plan->scan.has_interval,
-                                          .order = order},
-                         &sp->scan));
+    sp->scans = run->env.scans;
+    ALM_TRY(sp->scans->open(cx, cx->arena, run->env.snapshot, plan->scan.table,
+                            &(alm_scan_spec){.cols = cols,
+                                             .n_cols = sp->n_stored,
+                                             .ranges = range,
+                                             .n_ranges = plan->scan.n_intervals,
+                                             .all = !plan->scan.has_interval,
+                                             .order = order},
+                            &sp->scan));
     if (sp->row_col >= 0)
         ALM_TRY(number_spans(cx, sp));
     ALM_TRY(cut_morsels(cx, sp));
@@ -162,8 +163,8 @@ static alm_status read_columns(alm_ctx *cx, op_scan *s, alm_scan_cursor **cur, c
                                uint32_t span, int64_t row, uint32_t n)
 {
     if (*cur == NULL)
-        ALM_TRY(alm_scan_cursor_new(cx, cx->arena, s->sp->scan, cur));
-    return alm_scan_read(cx, *cur, span, row, n, wanted, s->stored);
+        ALM_TRY(s->sp->scans->cursor_new(cx, cx->arena, s->sp->scan, cur));
+    return s->sp->scans->read(cx, *cur, span, row, n, wanted, s->stored);
 }
 
 /* The row numbers of a batch, where the scan has them. */
@@ -193,7 +194,7 @@ static bool block_beyond(const op_scan *s, uint32_t span, int64_t row, int64_t *
     const alm_scan_bound *bound = s->sp->bound;
     const uint64_t code = atomic_load_explicit(&bound->code, memory_order_relaxed);
     alm_col_stats stats;
-    alm_scan_block_stats(s->sp->scan, span, row, bound->stored_col, rows, &stats);
+    s->sp->scans->block_stats(s->sp->scan, span, row, bound->stored_col, rows, &stats);
     return code != UINT64_MAX && stats.valid && stats.rows > 0 &&
            alm_sort_best_code(bound->type, &bound->order, &stats) > code;
 }
@@ -214,8 +215,8 @@ static bool block_excluded(op_scan *s, uint32_t span, int64_t row, int64_t *rows
         int64_t block_left = 0;
         alm_block_answer answer = ALM_BLOCK_SOME;
         if ((int32_t)col != s->sp->row_col) {
-            alm_scan_block_stats(s->sp->scan, span, row, alm_scan_stored(s->sp, col), &block_left,
-                                 &stats);
+            s->sp->scans->block_stats(s->sp->scan, span, row, alm_scan_stored(s->sp, col),
+                                      &block_left, &stats);
             if (stats.valid && stats.has_minmax)
                 answer = alm_filter_range_test(s->filter, i, stats.min_i, stats.max_i, stats.min_f,
                                                stats.max_f, stats.nulls != 0);
@@ -366,7 +367,7 @@ static int64_t scan_count(alm_ctx *cx, alm_op *op)
 {
     (void)cx;
     const op_scan *s = (const op_scan *)op;
-    return s->filter == NULL && op->pipe == NULL ? alm_scan_rows(s->sp->scan) : -1;
+    return s->filter == NULL && op->pipe == NULL ? s->sp->scans->rows(s->sp->scan) : -1;
 }
 
 static bool scan_skip(alm_op *op, int64_t rows)

@@ -615,7 +615,7 @@ static void a_limit_of_memory_is_named(void **state)
     c.arg = COL_X;
     c.order[0] = COL_N;
     const alm_window_call call = call_of(scan, &c, false);
-    const alm_exec_env env = {.workers = w->four, .registry = w->m.registry};
+    const alm_exec_env env = {.scans = &fake_scans, .workers = w->four, .registry = w->m.registry};
     alm_exec *ex = NULL;
     alm_batch *b = NULL;
     w->mem.limit_bytes = atomic_load(&w->mem.used_bytes) + (1 << 21);

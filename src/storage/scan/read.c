@@ -430,3 +430,12 @@ alm_status alm_scan_read(alm_ctx *cx, alm_scan_cursor *cur, size_t i, int64_t ro
     }
     return ALM_OK;
 }
+
+const alm_scan_ops alm_storage_scans = {.open = alm_scan_new,
+                                        .span_count = alm_scan_span_count,
+                                        .span_at = alm_scan_span_at,
+                                        .rows = alm_scan_rows,
+                                        .cursor_new = alm_scan_cursor_new,
+                                        .read = alm_scan_read,
+                                        .block_stats = alm_scan_block_stats,
+                                        .last_rows = alm_scan_last_rows};
