@@ -168,14 +168,16 @@ def operators(found):
         if kind != "scalar" or rows[0]["flags"] != "internal" or name in HIDDEN:
             continue
         if name.startswith("::"):
-            casts[name[2:]] = sorted({r["signature"].split(")")[0].strip("(").split()[0] for r in rows})
+            for r in rows:
+                source, to = r["signature"].split(") ")
+                casts.setdefault(to, set()).add(source.strip("(").split()[0])
         elif not name.startswith("=>") and not name.startswith("json_extract"):
             example = " ".join(f"`{e}`" for e in distinct_of(rows, "example")[:1])
             signature = "<br>".join(merged([r["signature"] for r in rows]))
             out.append(f"| `{cell(name)}` | {cell(signature)} | {cell(' '.join(distinct_of(rows, 'doc')))} | {cell(example)} |\n")
     out.append(CASTS)
-    for to, sources in casts.items():
-        out.append(f"| {to.upper() if to != 'ipv4' else 'IPv4'} | {', '.join(sources)} |\n")
+    for to in sorted(casts, key=str.lower):
+        out.append(f"| {to} | {', '.join(sorted(casts[to]))} |\n")
     return "".join(out)
 
 

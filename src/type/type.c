@@ -14,7 +14,7 @@ static const alm_type_info INFO[ALM_TYPE_COUNT] = {
     /* NULL travels as a STRING view, and is described to clients as one. */
     [ALM_T_NULL] = {"NULL", 16, ALM_NULL_VIEW, ALM_FORM_VIEW, ALM_PG_OID_VARCHAR, -1, "n",
                     ALM_TC_NONE, true, &alm_type_ops_NULL},
-#define ALM_TYPE(id, name, width, null, form, oid, pg_len, arrow, cls, quoted)                     \
+#define ALM_TYPE(id, name, width, null, form, kernels, casts, oid, pg_len, arrow, cls, quoted)     \
     [ALM_T_##id] = {name,   width, ALM_NULL_##null, ALM_FORM_##form, oid,                          \
                     pg_len, arrow, ALM_TC_##cls,    quoted,          &alm_type_ops_##id},
 #include "type/type.def"

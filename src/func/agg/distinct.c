@@ -402,6 +402,11 @@ static const alm_agg_ops distinct_joined_ops = {.state_bytes = sizeof(alm_bag),
 #define DISTINCT(T, ops, flags)                                                                    \
     ALM_AGG_ROW("count_distinct", "(" T ") LONG", ops, flags, "Number of different values.",       \
                 "count_distinct(symbol)")
+/* By column `kernels` of type.def. */
+#define DISTINCT_OWN(T)
+#define DISTINCT_INT64(T)  DISTINCT(T, distinct_long_ops, 0),
+#define DISTINCT_UINT32(T) DISTINCT(T, distinct_ipv4_ops, 0),
+#define DISTINCT_PAIR(T)   DISTINCT(T, distinct_key_ops, 0),
 #define MODE(T, ops, flags)                                                                        \
     ALM_AGG_ROW("mode", "(" T ") " T, ops, ALM_FN_ROW_ORDER | (flags),                             \
                 "Most frequent value; of equally frequent ones the first that came.",              \
@@ -429,11 +434,8 @@ static const alm_fn ROWS[] = {
     DISTINCT("LONG", distinct_long_ops, 0),
     DISTINCT("FLOAT", distinct_float_ops, 0),
     DISTINCT("DOUBLE", distinct_double_ops, 0),
-    DISTINCT("DATE", distinct_long_ops, 0),
     DISTINCT("TIMESTAMP", distinct_long_ops, 0),
     DISTINCT("TIMESTAMP_NS", distinct_long_ops, 0),
-    DISTINCT("IPv4", distinct_ipv4_ops, 0),
-    DISTINCT("UUID", distinct_key_ops, 0),
     DISTINCT("LONG256", distinct_bytes_ops, 0),
     DISTINCT("GEOHASH", distinct_bytes_ops, 0),
     DISTINCT("DECIMAL", distinct_bytes_ops, 0),
@@ -441,6 +443,9 @@ static const alm_fn ROWS[] = {
     DISTINCT("STRING", distinct_text_ops, 0),
     DISTINCT("VARCHAR", distinct_text_ops, 0),
     DISTINCT("SYMBOL", distinct_text_ops, ALM_FN_SYMBOLS),
+#define ALM_TYPE(id, name, width, null, form, kernels, ...) DISTINCT_##kernels(name)
+#include "type/type.def"
+#undef ALM_TYPE
     MODE("BOOLEAN", mode_key_ops, 0),
     MODE("LONG", mode_key_ops, 0),
     MODE("DOUBLE", mode_key_ops, 0),

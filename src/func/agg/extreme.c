@@ -242,15 +242,28 @@ TEXT_EXTREME(min_text, -1)
         ALM_AGG_ROW(#f, "(LONG) LONG", f##_long_ops, 0, doc, #f "(price)"),                        \
         ALM_AGG_ROW(#f, "(FLOAT) FLOAT", f##_float_ops, 0, doc, #f "(price)"),                     \
         ALM_AGG_ROW(#f, "(DOUBLE) DOUBLE", f##_double_ops, 0, doc, #f "(price)"),                  \
-        ALM_AGG_ROW(#f, "(DATE) DATE", f##_long_ops, 0, doc, #f "(price)"),                        \
         ALM_AGG_ROW(#f, "(TIMESTAMP) TIMESTAMP", f##_long_ops, 0, doc, #f "(price)"),              \
         ALM_AGG_ROW(#f, "(TIMESTAMP_NS) TIMESTAMP_NS", f##_long_ops, 0, doc, #f "(price)"),        \
         ALM_AGG_ROW(#f, "(CHAR) CHAR", f##_char_ops, 0, doc, #f "(price)"),                        \
         ALM_AGG_ROW(#f, "(BOOLEAN) BOOLEAN", f##_bool_ops, 0, doc, #f "(price)"),                  \
-        ALM_AGG_ROW(#f, "(IPv4) IPv4", f##_ipv4_ops, 0, doc, #f "(price)"),                        \
         ALM_AGG_ROW(#f, "(STRING) STRING", f##_text_ops, 0, doc, #f "(price)"),                    \
         ALM_AGG_ROW(#f, "(VARCHAR) VARCHAR", f##_text_ops, 0, doc, #f "(price)"),                  \
         ALM_AGG_ROW(#f, "(SYMBOL) STRING", f##_text_ops, ALM_FN_SYMBOLS, doc, #f "(price)")
 
-static const alm_fn ROWS[] = {ROWS_OF(min, "Least value."), ROWS_OF(max, "Greatest value.")};
+/* By column `kernels` of type.def; pairs are in wide_extreme.c. */
+#define EXTREMES_OF(T, of)                                                                         \
+    ALM_AGG_ROW("min", "(" T ") " T, min_##of##_ops, 0, "Least value.", "min(price)"),             \
+        ALM_AGG_ROW("max", "(" T ") " T, max_##of##_ops, 0, "Greatest value.", "max(price)"),
+#define EXTREMES_OWN(T)
+#define EXTREMES_INT64(T)  EXTREMES_OF(T, long)
+#define EXTREMES_UINT32(T) EXTREMES_OF(T, ipv4)
+#define EXTREMES_PAIR(T)
+
+static const alm_fn ROWS[] = {
+    ROWS_OF(min, "Least value."),
+    ROWS_OF(max, "Greatest value."),
+#define ALM_TYPE(id, name, width, null, form, kernels, ...) EXTREMES_##kernels(name)
+#include "type/type.def"
+#undef ALM_TYPE
+};
 ALM_FN_TABLE(extreme, ROWS);

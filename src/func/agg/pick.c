@@ -376,24 +376,41 @@ TEXT_CALLS(last, last_value, true)
 /* BYTE and SHORT have no null that could say there was no value: without rows of their own they are INT. */
 #define ROWS_OF(f, name, doc)                                                                      \
     ROW(f, "BOOLEAN", name##_8_ops, 0, doc), ROW(f, "CHAR", name##_16_ops, 0, doc),                \
-        ROW(f, "INT", name##_32_ops, 0, doc), ROW(f, "IPv4", name##_32_ops, 0, doc),               \
-        ROW(f, "FLOAT", name##_32_ops, 0, doc), ROW(f, "LONG", name##_64_ops, 0, doc),             \
-        ROW(f, "DOUBLE", name##_64_ops, 0, doc), ROW(f, "DATE", name##_64_ops, 0, doc),            \
+        ROW(f, "INT", name##_32_ops, 0, doc), ROW(f, "FLOAT", name##_32_ops, 0, doc),              \
+        ROW(f, "LONG", name##_64_ops, 0, doc), ROW(f, "DOUBLE", name##_64_ops, 0, doc),            \
         ROW(f, "TIMESTAMP", name##_64_ops, 0, doc), ROW(f, "TIMESTAMP_NS", name##_64_ops, 0, doc), \
-        ROW(f, "UUID", name##_128_ops, 0, doc), ROW(f, "INTERVAL", name##_128_ops, 0, doc),        \
-        ROW(f, "LONG256", name##_256_ops, 0, doc), SAME_ROW(f, "GEOHASH", name##_sized_ops, doc),  \
+        ROW(f, "INTERVAL", name##_128_ops, 0, doc), ROW(f, "LONG256", name##_256_ops, 0, doc),     \
+        SAME_ROW(f, "GEOHASH", name##_sized_ops, doc),                                             \
         SAME_ROW(f, "DECIMAL", name##_sized_ops, doc), ROW(f, "BINARY", name##_text_ops, 0, doc),  \
         SAME_ROW(f, "ARRAY", name##_text_ops, doc), ROW(f, "STRING", name##_text_ops, 0, doc),     \
         ROW(f, "VARCHAR", name##_text_ops, 0, doc),                                                \
         ROW(f, "SYMBOL", name##_text_ops, ALM_FN_SYMBOLS, doc)
 
+#define FIRST_DOC          "Value of the first row."
+#define LAST_DOC           "Value of the last row."
+#define FIRST_NOT_NULL_DOC "First value that is not null; of BYTE and SHORT an INT."
+#define LAST_NOT_NULL_DOC  "Last value that is not null; of BYTE and SHORT an INT."
+
+/* By column `kernels` of type.def. */
+#define PICKED(T, bits)                                                                            \
+    ROW("first", T, first_any_##bits##_ops, 0, FIRST_DOC),                                         \
+        ROW("last", T, last_any_##bits##_ops, 0, LAST_DOC),                                        \
+        ROW("first_not_null", T, first_value_##bits##_ops, 0, FIRST_NOT_NULL_DOC),                 \
+        ROW("last_not_null", T, last_value_##bits##_ops, 0, LAST_NOT_NULL_DOC),
+#define PICKED_OWN(T)
+#define PICKED_INT64(T)  PICKED(T, 64)
+#define PICKED_UINT32(T) PICKED(T, 32)
+#define PICKED_PAIR(T)   PICKED(T, 128)
+
 static const alm_fn ROWS[] = {
-    SMALL_ROWS_OF("first", first_any, "Value of the first row."),
-    ROWS_OF("first", first_any, "Value of the first row."),
-    SMALL_ROWS_OF("last", last_any, "Value of the last row."),
-    ROWS_OF("last", last_any, "Value of the last row."),
-    ROWS_OF("first_not_null", first_value,
-            "First value that is not null; of BYTE and SHORT an INT."),
-    ROWS_OF("last_not_null", last_value, "Last value that is not null; of BYTE and SHORT an INT."),
+    SMALL_ROWS_OF("first", first_any, FIRST_DOC),
+    ROWS_OF("first", first_any, FIRST_DOC),
+    SMALL_ROWS_OF("last", last_any, LAST_DOC),
+    ROWS_OF("last", last_any, LAST_DOC),
+    ROWS_OF("first_not_null", first_value, FIRST_NOT_NULL_DOC),
+    ROWS_OF("last_not_null", last_value, LAST_NOT_NULL_DOC),
+#define ALM_TYPE(id, name, width, null, form, kernels, ...) PICKED_##kernels(name)
+#include "type/type.def"
+#undef ALM_TYPE
 };
 ALM_FN_TABLE(pick, ROWS);

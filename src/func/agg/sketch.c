@@ -310,12 +310,24 @@ OPS(sketch_any)
         ROW(T ", INT const", ops, flags, "The same with 2^precision registers, 4 to 18.",          \
             "approx_count_distinct(amount, 8)")
 
+/* By column `kernels` of type.def. */
+#define APPROX_OWN(T)
+#define APPROX_INT64(T)  APPROX(T, sketch_long_ops, 0),
+#define APPROX_UINT32(T) APPROX(T, sketch_ipv4_ops, 0),
+#define APPROX_PAIR(T)   APPROX(T, sketch_any_ops, 0),
+
 static const alm_fn ROWS[] = {
-    APPROX("INT", sketch_int_ops, 0),        APPROX("LONG", sketch_long_ops, 0),
-    APPROX("IPv4", sketch_ipv4_ops, 0),      APPROX("FLOAT", sketch_float_ops, 0),
-    APPROX("DOUBLE", sketch_double_ops, 0),  APPROX("DATE", sketch_long_ops, 0),
-    APPROX("TIMESTAMP", sketch_long_ops, 0), APPROX("TIMESTAMP_NS", sketch_long_ops, 0),
-    APPROX("UUID", sketch_any_ops, 0),       APPROX("STRING", sketch_any_ops, 0),
-    APPROX("VARCHAR", sketch_any_ops, 0),    APPROX("SYMBOL", sketch_any_ops, ALM_FN_SYMBOLS),
+    APPROX("INT", sketch_int_ops, 0),
+    APPROX("LONG", sketch_long_ops, 0),
+    APPROX("FLOAT", sketch_float_ops, 0),
+    APPROX("DOUBLE", sketch_double_ops, 0),
+    APPROX("TIMESTAMP", sketch_long_ops, 0),
+    APPROX("TIMESTAMP_NS", sketch_long_ops, 0),
+    APPROX("STRING", sketch_any_ops, 0),
+    APPROX("VARCHAR", sketch_any_ops, 0),
+    APPROX("SYMBOL", sketch_any_ops, ALM_FN_SYMBOLS),
+#define ALM_TYPE(id, name, width, null, form, kernels, ...) APPROX_##kernels(name)
+#include "type/type.def"
+#undef ALM_TYPE
 };
 ALM_FN_TABLE(sketch, ROWS);

@@ -85,8 +85,21 @@ EXTREME(min, -1)
 #define ROWS_OF(f, doc)                                                                            \
     ALM_AGG_ROW(#f, "(DECIMAL) SAME", f##_ops, 0, doc, #f "(price)"),                              \
         ALM_AGG_ROW(#f, "(LONG256) LONG256", f##_ops, 0, doc, #f "(price)"),                       \
-        ALM_AGG_ROW(#f, "(GEOHASH) SAME", f##_ops, 0, doc, #f "(price)"),                          \
-        ALM_AGG_ROW(#f, "(UUID) UUID", f##_ops, 0, doc, #f "(price)")
+        ALM_AGG_ROW(#f, "(GEOHASH) SAME", f##_ops, 0, doc, #f "(price)")
 
-static const alm_fn ROWS[] = {ROWS_OF(min, "Least value."), ROWS_OF(max, "Greatest value.")};
+/* By column `kernels` of type.def; the others are in extreme.c. */
+#define EXTREMES_OWN(T)
+#define EXTREMES_INT64(T)
+#define EXTREMES_UINT32(T)
+#define EXTREMES_PAIR(T)                                                                           \
+    ALM_AGG_ROW("min", "(" T ") " T, min_ops, 0, "Least value.", "min(price)"),                    \
+        ALM_AGG_ROW("max", "(" T ") " T, max_ops, 0, "Greatest value.", "max(price)"),
+
+static const alm_fn ROWS[] = {
+    ROWS_OF(min, "Least value."),
+    ROWS_OF(max, "Greatest value."),
+#define ALM_TYPE(id, name, width, null, form, kernels, ...) EXTREMES_##kernels(name)
+#include "type/type.def"
+#undef ALM_TYPE
+};
 ALM_FN_TABLE(wide_extreme, ROWS);

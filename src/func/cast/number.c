@@ -226,7 +226,7 @@ static alm_status null_to_any(alm_call *call, size_t n, ALM_UNUSED const alm_vec
         ALIAS(time, "DOUBLE", "double", LONG_to_DOUBLE),                                           \
         ALIAS(time, "CHAR", "char", LONG_to_CHAR), ROW("=>byte", time, "BYTE", LONG_as_BYTE),      \
         ROW("=>short", time, "SHORT", LONG_as_SHORT), ROW("=>int", time, "INT", LONG_as_INT)
-#define FROM_NULL(to, name) ROW("::" name, "NULL", to, null_to_any)
+#define FROM_NULL(to) ROW("::" to, "NULL", to, null_to_any)
 
 static const alm_fn ROWS[] = {
     TO_NUMBERS(BOOLEAN),
@@ -266,27 +266,8 @@ static const alm_fn ROWS[] = {
     ROW("::ipv4", "IPv4", "IPv4", same_32),
     ROW("::uuid", "UUID", "UUID", same_wide),
     ROW("::interval", "INTERVAL", "INTERVAL", same_wide),
-    FROM_NULL("BOOLEAN", "boolean"),
-    FROM_NULL("BYTE", "byte"),
-    FROM_NULL("SHORT", "short"),
-    FROM_NULL("CHAR", "char"),
-    FROM_NULL("INT", "int"),
-    FROM_NULL("LONG", "long"),
-    FROM_NULL("FLOAT", "float"),
-    FROM_NULL("DOUBLE", "double"),
-    FROM_NULL("STRING", "string"),
-    FROM_NULL("VARCHAR", "varchar"),
-    FROM_NULL("SYMBOL", "symbol"),
-    FROM_NULL("DATE", "date"),
-    FROM_NULL("TIMESTAMP", "timestamp"),
-    FROM_NULL("TIMESTAMP_NS", "timestamp_ns"),
-    FROM_NULL("UUID", "uuid"),
-    FROM_NULL("IPv4", "ipv4"),
-    FROM_NULL("INTERVAL", "interval"),
-    FROM_NULL("LONG256", "long256"),
-    FROM_NULL("GEOHASH", "geohash"),
-    FROM_NULL("BINARY", "binary"),
-    FROM_NULL("DECIMAL", "decimal"),
-    FROM_NULL("ARRAY", "array"),
+#define ALM_TYPE(id, name, ...) FROM_NULL(name),
+#include "type/type.def"
+#undef ALM_TYPE
 };
 ALM_FN_TABLE(cast_number, ROWS);

@@ -230,15 +230,24 @@ static alm_status same_views(ALM_UNUSED alm_call *call, size_t n, const alm_vec 
 /* -------------------------------------------------------------------- rows */
 
 #define FROM_TEXT(text)                                                                            \
-    ALM_CAST_ROW("::long256", text, "LONG256", NULL, read_loose),                                  \
-        ALM_CAST_ROW("=>long256", text, "LONG256", NULL, read_strict),                             \
-        ALM_CAST_ROW("::geohash", text, "GEOHASH", bind_geohash, read_written),                    \
+    ALM_CAST_ROW("::geohash", text, "GEOHASH", bind_geohash, read_written),                        \
         ALM_CAST_ROW("=>geohash", text, "GEOHASH", NULL, read_strict),                             \
         ALM_CAST_ROW("::decimal", text, "DECIMAL", NULL, read_written),                            \
         ALM_CAST_ROW("=>decimal", text, "DECIMAL", NULL, read_strict)
 
+/* By column `casts` of type.def. */
+#define OF_TEXT(T, text)                                                                           \
+    ALM_CAST_ROW("::" T, text, T, NULL, read_loose),                                               \
+        ALM_CAST_ROW("=>" T, text, T, NULL, read_strict)
+#define TEXTS_OWN(T)
+#define TEXTS_TEXT(T)                                                                              \
+    ALM_CASTS_TO_TEXT(T), OF_TEXT(T, "STRING"), OF_TEXT(T, "VARCHAR"), OF_TEXT(T, "SYMBOL"),       \
+        OF_TEXT(T, "CHAR"),
+
 static const alm_fn ROWS[] = {
-    ALM_CASTS_TO_TEXT("LONG256"),
+#define ALM_TYPE(id, name, width, null, form, kernels, casts, ...) TEXTS_##casts(name)
+#include "type/type.def"
+#undef ALM_TYPE
     ALM_CASTS_TO_TEXT("GEOHASH"),
     ALM_CASTS_TO_TEXT("DECIMAL"),
     FROM_TEXT("STRING"),

@@ -172,12 +172,24 @@ ALM_BINARY(ge_pair, pair, pair, uint8_t, pair_eq(x, y) || pair_below(y, x))
         OP(op, "(BOOLEAN, BOOLEAN)", f##_bool, NULL, doc),                                         \
         OP(op, "(CHAR, CHAR)", f##_char, NULL, doc),                                               \
         OP(op, "(TIME, TIME)", f##_long, alm_bind_meet_times, doc),                                \
-        OP(op, "(DATE, DATE)", f##_long, NULL, doc),                                               \
-        OP(op, "(TIMESTAMP_NS, TIMESTAMP_NS)", f##_long, NULL, doc),                               \
-        OP(op, "(UUID, UUID)", f##_pair, NULL, doc), OP(op, "(IPv4, IPv4)", f##_ipv4, NULL, doc)
+        OP(op, "(TIMESTAMP_NS, TIMESTAMP_NS)", f##_long, NULL, doc)
 #define EQUALITY(op, f, null_, doc)                                                                \
     OP(op, "(INTERVAL, INTERVAL)", f##_pair, NULL, doc),                                           \
         OP(op, "(BOOLEAN, NULL)", null_, NULL, doc), OP(op, "(NULL, BOOLEAN)", null_, NULL, doc)
+
+/* By column `kernels` of type.def. */
+#define COMPARED(T, of)                                                                            \
+    OP("=", "(" T ", " T ")", eq_##of, NULL, "Equal; null equals null."),                          \
+        OP("!=", "(" T ", " T ")", ne_##of, NULL, "Not equal."),                                   \
+        OP("<>", "(" T ", " T ")", ne_##of, NULL, "Not equal."),                                   \
+        OP("<", "(" T ", " T ")", lt_##of, NULL, "Less; false for null."),                         \
+        OP("<=", "(" T ", " T ")", le_##of, NULL, "Less or equal."),                               \
+        OP(">", "(" T ", " T ")", gt_##of, NULL, "Greater; false for null."),                      \
+        OP(">=", "(" T ", " T ")", ge_##of, NULL, "Greater or equal."),
+#define COMPARED_OWN(T)
+#define COMPARED_INT64(T)  COMPARED(T, long)
+#define COMPARED_UINT32(T) COMPARED(T, ipv4)
+#define COMPARED_PAIR(T)   COMPARED(T, pair)
 
 static const alm_fn ROWS[] = {
     OPS("=", eq, "Equal; null equals null."),
@@ -190,5 +202,8 @@ static const alm_fn ROWS[] = {
     OPS("<=", le, "Less or equal."),
     OPS(">", gt, "Greater; false for null."),
     OPS(">=", ge, "Greater or equal."),
+#define ALM_TYPE(id, name, width, null, form, kernels, ...) COMPARED_##kernels(name)
+#include "type/type.def"
+#undef ALM_TYPE
 };
 ALM_FN_TABLE(compare, ROWS);

@@ -204,6 +204,11 @@ static alm_status between_text(alm_call *call, size_t n, const alm_vec *args, al
 #define BETWEEN_ROW(T, bind_, kernel_)                                                             \
     ROW("between", "(" T ", " T ", " T ")", ALM_FN_NULL_OUT, bind_, kernel_,                       \
         "Within two bounds, themselves included, given in either order.", "x between 1 and 10")
+/* By column `kernels` of type.def; pairs are compared by operators. */
+#define BETWEEN_OWN(T)
+#define BETWEEN_INT64(T)  BETWEEN_ROW(T, NULL, between_long),
+#define BETWEEN_UINT32(T) BETWEEN_ROW(T, NULL, between_ipv4),
+#define BETWEEN_PAIR(T)
 
 static const alm_fn ROWS[] = {
     ROW("and", "(BOOLEAN, BOOLEAN)", 0, NULL, and_bool, "Both.", "a and b"),
@@ -221,8 +226,9 @@ static const alm_fn ROWS[] = {
     BETWEEN_ROW("DOUBLE", NULL, between_double),
     BETWEEN_ROW("CHAR", NULL, between_char),
     BETWEEN_ROW("TIME", alm_bind_meet_times, between_long),
-    BETWEEN_ROW("DATE", NULL, between_long),
-    BETWEEN_ROW("IPv4", NULL, between_ipv4),
+#define ALM_TYPE(id, name, width, null, form, kernels, ...) BETWEEN_##kernels(name)
+#include "type/type.def"
+#undef ALM_TYPE
     ROW("between", "(TEXT, TEXT, TEXT)", ALM_FN_NULL_OUT | ALM_FN_SYMBOLS, NULL, between_text,
         "Within two texts, themselves included, given in either order.", "s between 'a' and 'f'"),
 };

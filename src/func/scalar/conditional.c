@@ -280,8 +280,22 @@ static alm_status single_row(alm_call *call, size_t n, const alm_vec *args, alm_
         ROW(#f, "(LONG, LONG...) LONG", 0, NULL, f##_long, doc, example),                          \
         ROW(#f, "(FLOAT, FLOAT...) FLOAT", 0, NULL, f##_float, doc, example),                      \
         ROW(#f, "(DOUBLE, DOUBLE...) DOUBLE", 0, NULL, f##_double, doc, example),                  \
-        ROW(#f, "(TIME, TIME...) TIME", 0, alm_bind_meet_times, f##_long, doc, example),           \
-        ROW(#f, "(DATE, DATE...) DATE", 0, NULL, f##_long, doc, example)
+        ROW(#f, "(TIME, TIME...) TIME", 0, alm_bind_meet_times, f##_long, doc, example)
+
+/* By column `kernels` of type.def. */
+#define NULLIFS_OWN(T)
+#define NULLIFS_INT64(T)  NULLIF(T, nullif_long),
+#define NULLIFS_UINT32(T) NULLIF(T, nullif_ipv4),
+#define NULLIFS_PAIR(T)   NULLIF(T, nullif_longs),
+#define EXTREMES_OWN(T)
+#define EXTREMES_INT64(T)                                                                          \
+    ROW("greatest", "(" T ", " T "...) " T, 0, NULL, greatest_long, GREATEST_DOC,                  \
+        "greatest(1, 2, 3)"),                                                                      \
+        ROW("least", "(" T ", " T "...) " T, 0, NULL, least_long, LEAST_DOC, "least(1, 2, 3)"),
+#define EXTREMES_UINT32(T)
+#define EXTREMES_PAIR(T)
+#define GREATEST_DOC "Greatest argument, nulls left out."
+#define LEAST_DOC    "Least argument, nulls left out."
 
 static const alm_fn ROWS[] = {
     ROW("coalesce", "(ANY...) ?", 0, bind_meet, coalesce, "First argument that is not null.",
@@ -293,13 +307,16 @@ static const alm_fn ROWS[] = {
     NULLIF("LONG", nullif_long),
     NULLIF("FLOAT", nullif_float),
     NULLIF("DOUBLE", nullif_double),
-    NULLIF("DATE", nullif_long),
     NULLIF("TIMESTAMP", nullif_long),
     NULLIF("TIMESTAMP_NS", nullif_long),
-    NULLIF("UUID", nullif_longs),
-    NULLIF("IPv4", nullif_ipv4),
-    EXTREMES(greatest, "Greatest argument, nulls left out.", "greatest(1, 2, 3)"),
-    EXTREMES(least, "Least argument, nulls left out.", "least(1, 2, 3)"),
+#define ALM_TYPE(id, name, width, null, form, kernels, ...) NULLIFS_##kernels(name)
+#include "type/type.def"
+#undef ALM_TYPE
+    EXTREMES(greatest, GREATEST_DOC, "greatest(1, 2, 3)"),
+    EXTREMES(least, LEAST_DOC, "least(1, 2, 3)"),
+#define ALM_TYPE(id, name, width, null, form, kernels, ...) EXTREMES_##kernels(name)
+#include "type/type.def"
+#undef ALM_TYPE
     COALESCE_OF_TWO("ifnull"),
     COALESCE_OF_TWO("nvl"),
     IIF("iif"),
