@@ -220,4 +220,18 @@ static alm_status parse_array(alm_ctx *cx, int32_t pos, alm_type type, alm_str t
     return alm_array_parse(cx, cx->arena, pos, type.dims, text, out, good);
 }
 
-const alm_type_ops alm_type_ops_ARRAY = {.append = append_array, .parse = parse_array};
+/* LIST, one in the other, of DOUBLE; raw: its bytes. */
+static alm_parquet_form parquet_array(alm_type type, bool raw)
+{
+    if (raw)
+        return alm_parquet_of(ALM_PQ_BYTE_ARRAY, ALM_PQ_ORDER_NONE);
+    alm_parquet_form f = alm_parquet_of(ALM_PQ_DOUBLE, ALM_PQ_ORDER_DOUBLE);
+    f.dims = type.dims;
+    return f;
+}
+
+const alm_type_ops alm_type_ops_ARRAY = {
+    .append = append_array,
+    .parse = parse_array,
+    .parquet = parquet_array,
+};

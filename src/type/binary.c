@@ -55,7 +55,13 @@ bool alm_bytea_parse(alm_str text, void *bytes, size_t *n)
     return true;
 }
 
+static alm_parquet_form parquet_binary(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
+{
+    return alm_parquet_of(ALM_PQ_BYTE_ARRAY, ALM_PQ_ORDER_BYTES);
+}
+
 const alm_type_ops alm_type_ops_BINARY = {
     .aliases = {"bytea"},
     .scan = alm_scan_view,
+    .parquet = parquet_binary,
 };

@@ -43,8 +43,16 @@ static alm_scan_result scan_boolean(ALM_UNUSED alm_type type, alm_str text, void
     return ALM_SCAN_OK;
 }
 
+static alm_parquet_form parquet_boolean(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
+{
+    alm_parquet_form f = alm_parquet_of(ALM_PQ_BOOLEAN, ALM_PQ_ORDER_BOOL);
+    f.by_field = true;
+    return f;
+}
+
 const alm_type_ops alm_type_ops_BOOLEAN = {
     .aliases = {"bool"},
     .format = format_boolean,
     .scan = scan_boolean,
+    .parquet = parquet_boolean,
 };

@@ -18,8 +18,14 @@ static alm_scan_result scan_char(ALM_UNUSED alm_type type, alm_str text, void *o
     return ALM_SCAN_OK;
 }
 
+static alm_parquet_form parquet_char(ALM_UNUSED alm_type type, bool raw)
+{
+    return raw ? alm_parquet_integer(16, false) : alm_parquet_text();
+}
+
 const alm_type_ops alm_type_ops_CHAR = {
     .aliases = {"bpchar", "character", "nchar", "national char", "national character"},
     .format = format_char,
     .scan = scan_char,
+    .parquet = parquet_char,
 };

@@ -350,7 +350,23 @@ static alm_scan_result scan_decimal(alm_type type, alm_str text, void *out)
     return ALM_SCAN_OK;
 }
 
+/* To 9 digits INT32, to 18 INT64, else FIXED, greatest byte first. */
+static alm_parquet_form parquet_decimal(alm_type type, ALM_UNUSED bool raw)
+{
+    const uint32_t width = alm_type_width(type);
+    alm_parquet_form f = width <= 4   ? alm_parquet_of(ALM_PQ_INT32, ALM_PQ_ORDER_INT32)
+                         : width == 8 ? alm_parquet_of(ALM_PQ_INT64, ALM_PQ_ORDER_INT64)
+                                      : alm_parquet_fixed(width, ALM_PQ_ORDER_SIGNED_BYTES);
+    f.logical = ALM_PQ_L_DECIMAL;
+    f.converted = ALM_PQ_C_DECIMAL;
+    f.precision = type.p;
+    f.scale = type.s;
+    f.by_field = true;
+    return f;
+}
+
 const alm_type_ops alm_type_ops_DECIMAL = {
     .format = format_decimal,
     .scan = scan_decimal,
+    .parquet = parquet_decimal,
 };

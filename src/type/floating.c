@@ -61,13 +61,29 @@ static alm_scan_result scan_float(ALM_UNUSED alm_type type, alm_str text, void *
     return alm_scan_of_number(got);
 }
 
+static alm_parquet_form parquet_float(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
+{
+    alm_parquet_form f = alm_parquet_of(ALM_PQ_FLOAT, ALM_PQ_ORDER_FLOAT);
+    f.by_field = true;
+    return f;
+}
+
+static alm_parquet_form parquet_double(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
+{
+    alm_parquet_form f = alm_parquet_of(ALM_PQ_DOUBLE, ALM_PQ_ORDER_DOUBLE);
+    f.by_field = true;
+    return f;
+}
+
 const alm_type_ops alm_type_ops_FLOAT = {
     .aliases = {"real", "float4"},
     .format = format_float,
     .scan = scan_float,
+    .parquet = parquet_float,
 };
 const alm_type_ops alm_type_ops_DOUBLE = {
     .aliases = {"float8", "double precision"},
     .format = format_double,
     .scan = scan_double,
+    .parquet = parquet_double,
 };

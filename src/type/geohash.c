@@ -100,7 +100,16 @@ static alm_scan_result scan_geohash(alm_type type, alm_str text, void *out)
     return ALM_SCAN_OK;
 }
 
+static alm_parquet_form parquet_geohash(alm_type type, ALM_UNUSED bool raw)
+{
+    const uint32_t width = alm_type_width(type);
+    return width < 4    ? alm_parquet_integer(8 * width, true)
+           : width == 4 ? alm_parquet_of(ALM_PQ_INT32, ALM_PQ_ORDER_INT32)
+                        : alm_parquet_of(ALM_PQ_INT64, ALM_PQ_ORDER_INT64);
+}
+
 const alm_type_ops alm_type_ops_GEOHASH = {
     .format = format_geohash,
     .scan = scan_geohash,
+    .parquet = parquet_geohash,
 };

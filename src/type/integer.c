@@ -45,23 +45,49 @@ DEFINE_FORMAT(short, int16_t, false, alm_int32_format)
 DEFINE_FORMAT(int, int32_t, x == ALM_INT_NULL, alm_int32_format)
 DEFINE_FORMAT(long, int64_t, x == ALM_LONG_NULL, alm_int64_format)
 
+static alm_parquet_form parquet_byte(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
+{
+    return alm_parquet_integer(8, true);
+}
+
+static alm_parquet_form parquet_short(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
+{
+    return alm_parquet_integer(16, true);
+}
+
+static alm_parquet_form parquet_int(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
+{
+    return alm_parquet_of(ALM_PQ_INT32, ALM_PQ_ORDER_INT32);
+}
+
+static alm_parquet_form parquet_long(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
+{
+    alm_parquet_form f = alm_parquet_of(ALM_PQ_INT64, ALM_PQ_ORDER_INT64);
+    f.by_field = true;
+    return f;
+}
+
 const alm_type_ops alm_type_ops_BYTE = {
     .aliases = {"int1", "tinyint"},
     .format = format_byte,
     .scan = scan_byte,
+    .parquet = parquet_byte,
 };
 const alm_type_ops alm_type_ops_SHORT = {
     .aliases = {"int2", "smallint"},
     .format = format_short,
     .scan = scan_short,
+    .parquet = parquet_short,
 };
 const alm_type_ops alm_type_ops_INT = {
     .aliases = {"integer", "int4"},
     .format = format_int,
     .scan = scan_int,
+    .parquet = parquet_int,
 };
 const alm_type_ops alm_type_ops_LONG = {
     .aliases = {"bigint", "int8"},
     .format = format_long,
     .scan = scan_long,
+    .parquet = parquet_long,
 };

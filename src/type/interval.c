@@ -52,7 +52,14 @@ static alm_scan_result scan_interval(ALM_UNUSED alm_type type, alm_str text, voi
     return ALM_SCAN_OK;
 }
 
+/* Two INT64, least byte first. */
+static alm_parquet_form parquet_interval(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
+{
+    return alm_parquet_fixed(16, ALM_PQ_ORDER_NONE);
+}
+
 const alm_type_ops alm_type_ops_INTERVAL = {
     .format = format_interval,
     .scan = scan_interval,
+    .parquet = parquet_interval,
 };

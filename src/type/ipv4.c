@@ -52,9 +52,15 @@ static alm_scan_result scan_ipv4(ALM_UNUSED alm_type type, alm_str text, void *o
     return alm_ipv4_parse(text, out) ? ALM_SCAN_OK : ALM_SCAN_BAD;
 }
 
+static alm_parquet_form parquet_ipv4(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
+{
+    return alm_parquet_integer(32, false);
+}
+
 const alm_type_ops alm_type_ops_IPV4 = {
     .aliases = {"inet"},
     .bad_text = "invalid IPv4 format",
     .format = format_ipv4,
     .scan = scan_ipv4,
+    .parquet = parquet_ipv4,
 };

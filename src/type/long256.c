@@ -72,8 +72,15 @@ static alm_scan_result scan_stored(alm_type type, alm_str text, void *out)
     return scan_long256(type, (alm_str){prefixed, text.len + 2}, out);
 }
 
+/* Least byte first. */
+static alm_parquet_form parquet_long256(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
+{
+    return alm_parquet_fixed(32, ALM_PQ_ORDER_NONE);
+}
+
 const alm_type_ops alm_type_ops_LONG256 = {
     .format = format_long256,
     .scan = scan_long256,
     .scan_stored = scan_stored,
+    .parquet = parquet_long256,
 };

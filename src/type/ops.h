@@ -9,6 +9,7 @@
 
 #include "base/number.h"
 #include "time/timestamp.h"
+#include "type/parquet.h"
 #include "type/text.h"
 
 enum { ALM_TYPE_ALIASES_MAX = 6 };
@@ -31,6 +32,9 @@ typedef struct alm_type_ops {
     alm_status (*parse)(alm_ctx *cx, int32_t pos, alm_type type, alm_str text, void *out,
                         bool *good);
     const char *bad_text; /* start of the error for a text of another form; NULL: the common one */
+
+    /* In a Parquet file. raw: read by this program alone (partitions in Parquet), so that no value becomes a text. */
+    alm_parquet_form (*parquet)(alm_type type, bool raw);
 } alm_type_ops;
 
 #define ALM_TYPE(id, ...) extern const alm_type_ops alm_type_ops_##id;
@@ -48,5 +52,6 @@ static inline alm_time_unit alm_type_unit(alm_type t)
 /* For the files of types. */
 alm_scan_result alm_scan_of_number(alm_num_parse got);
 alm_scan_result alm_scan_view(alm_type type, alm_str text, void *out); /* `scan` of views */
+alm_parquet_form alm_parquet_string(alm_type type, bool raw);          /* `parquet` of texts */
 
 #endif

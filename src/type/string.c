@@ -10,11 +10,27 @@ alm_scan_result alm_scan_view(ALM_UNUSED alm_type type, alm_str text, void *out)
     return ALM_SCAN_OK;
 }
 
-const alm_type_ops alm_type_ops_NULL = {.scan = alm_scan_view};
-const alm_type_ops alm_type_ops_STRING = {.aliases = {"text"}, .scan = alm_scan_view};
+alm_parquet_form alm_parquet_string(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
+{
+    return alm_parquet_text();
+}
+
+const alm_type_ops alm_type_ops_NULL = {
+    .scan = alm_scan_view,
+    .parquet = alm_parquet_string,
+};
+const alm_type_ops alm_type_ops_STRING = {
+    .aliases = {"text"},
+    .scan = alm_scan_view,
+    .parquet = alm_parquet_string,
+};
 const alm_type_ops alm_type_ops_VARCHAR = {
     .aliases = {"character varying", "char varying", "nchar varying", "national char varying",
                 "national character varying"},
     .scan = alm_scan_view,
+    .parquet = alm_parquet_string,
 };
-const alm_type_ops alm_type_ops_SYMBOL = {.scan = alm_scan_view};
+const alm_type_ops alm_type_ops_SYMBOL = {
+    .scan = alm_scan_view,
+    .parquet = alm_parquet_string,
+};

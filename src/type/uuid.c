@@ -77,8 +77,17 @@ static alm_scan_result scan_stored(alm_type type, alm_str text, void *out)
     return ALM_SCAN_OK;
 }
 
+static alm_parquet_form parquet_uuid(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
+{
+    alm_parquet_form f = alm_parquet_fixed(16, ALM_PQ_ORDER_BYTES);
+    f.logical = ALM_PQ_L_UUID;
+    f.by_field = true;
+    return f;
+}
+
 const alm_type_ops alm_type_ops_UUID = {
     .format = format_uuid,
     .scan = scan_uuid,
     .scan_stored = scan_stored,
+    .parquet = parquet_uuid,
 };

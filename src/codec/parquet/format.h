@@ -10,6 +10,7 @@
 #define ALM_CODEC_PARQUET_FORMAT_H
 
 #include "base/base.h"
+#include "type/parquet.h"
 
 #define ALM_PQ_MAGIC           "PAR1"
 #define ALM_PQ_MAGIC_ENCRYPTED "PARE"
@@ -24,69 +25,6 @@ enum { ALM_PQ_MAGIC_BYTES = 4, ALM_PQ_TAIL_BYTES = 8 }; /* tail: length of the f
  */
 #define ALM_PQ_KEY "almanac"
 
-typedef enum alm_pq_physical {
-    ALM_PQ_BOOLEAN,
-    ALM_PQ_INT32,
-    ALM_PQ_INT64,
-    ALM_PQ_INT96,
-    ALM_PQ_FLOAT,
-    ALM_PQ_DOUBLE,
-    ALM_PQ_BYTE_ARRAY,
-    ALM_PQ_FIXED, /* FIXED_LEN_BYTE_ARRAY */
-    ALM_PQ_PHYSICAL_COUNT
-} alm_pq_physical;
-
-typedef enum alm_pq_converted {
-    ALM_PQ_C_NONE = -1,
-    ALM_PQ_C_UTF8,
-    ALM_PQ_C_MAP,
-    ALM_PQ_C_MAP_KEY_VALUE,
-    ALM_PQ_C_LIST,
-    ALM_PQ_C_ENUM,
-    ALM_PQ_C_DECIMAL,
-    ALM_PQ_C_DATE,
-    ALM_PQ_C_TIME_MILLIS,
-    ALM_PQ_C_TIME_MICROS,
-    ALM_PQ_C_TIMESTAMP_MILLIS,
-    ALM_PQ_C_TIMESTAMP_MICROS,
-    ALM_PQ_C_UINT_8,
-    ALM_PQ_C_UINT_16,
-    ALM_PQ_C_UINT_32,
-    ALM_PQ_C_UINT_64,
-    ALM_PQ_C_INT_8,
-    ALM_PQ_C_INT_16,
-    ALM_PQ_C_INT_32,
-    ALM_PQ_C_INT_64,
-    ALM_PQ_C_JSON,
-    ALM_PQ_C_BSON,
-    ALM_PQ_C_INTERVAL,
-    ALM_PQ_C_COUNT
-} alm_pq_converted;
-
-/* Field numbers of the union LogicalType; 0: none. */
-typedef enum alm_pq_logical {
-    ALM_PQ_L_NONE = 0,
-    ALM_PQ_L_STRING = 1,
-    ALM_PQ_L_MAP = 2,
-    ALM_PQ_L_LIST = 3,
-    ALM_PQ_L_ENUM = 4,
-    ALM_PQ_L_DECIMAL = 5,
-    ALM_PQ_L_DATE = 6,
-    ALM_PQ_L_TIME = 7,
-    ALM_PQ_L_TIMESTAMP = 8,
-    ALM_PQ_L_INTEGER = 10,
-    ALM_PQ_L_UNKNOWN = 11,
-    ALM_PQ_L_JSON = 12,
-    ALM_PQ_L_BSON = 13,
-    ALM_PQ_L_UUID = 14,
-    ALM_PQ_L_FLOAT16 = 15,
-    ALM_PQ_L_VARIANT = 16,
-    ALM_PQ_L_GEOMETRY = 17,
-    ALM_PQ_L_GEOGRAPHY = 18,
-    ALM_PQ_L_COUNT
-} alm_pq_logical;
-
-typedef enum alm_pq_unit { ALM_PQ_MILLIS = 1, ALM_PQ_MICROS, ALM_PQ_NANOS } alm_pq_unit;
 typedef enum alm_pq_repetition {
     ALM_PQ_REQUIRED,
     ALM_PQ_OPTIONAL,

@@ -113,6 +113,7 @@ static bool may_be_null(const alm_pq_leaf *leaf, const alm_pq_bounds *b)
 /* b->rows and b->nulls are set. */
 static void value_bounds(const alm_pq_leaf *leaf, alm_str lo, alm_str hi, alm_pq_bounds *b)
 {
+    const alm_value_form form = alm_type_info_of(leaf->type)->form;
     b->has_minmax = false;
     if (leaf->max_rep > 0) {
         b->nulls = -1;
@@ -127,12 +128,12 @@ static void value_bounds(const alm_pq_leaf *leaf, alm_str lo, alm_str hi, alm_pq
         } else if (leaf->physical == ALM_PQ_FLOAT || leaf->physical == ALM_PQ_DOUBLE) {
             b->has_minmax = read_real(leaf, lo, &b->lo_f) && read_real(leaf, hi, &b->hi_f) &&
                             b->lo_f <= b->hi_f;
-        } else if (leaf->type.id != ALM_T_IPV4 && leaf->type.id != ALM_T_GEOHASH) {
+        } else if (form != ALM_FORM_U32 && form != ALM_FORM_SIZED) {
             integer_bounds(leaf, lo, hi, b);
         }
         break;
     case ALM_PQ_WAY_NARROW:
-        if (leaf->type.id == ALM_T_GEOHASH || leaf->type.id == ALM_T_CHAR)
+        if (form == ALM_FORM_SIZED || form == ALM_FORM_U16)
             break;
         integer_bounds(leaf, lo, hi, b);
         break;

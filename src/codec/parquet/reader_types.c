@@ -8,6 +8,7 @@
 
 #include "codec/json.h"
 #include "codec/parquet/reader_state.h"
+#include "type/ops.h"
 
 enum { DEPTH_MAX = 64, US_PER_S = 1000000, MS_PER_DAY = 86400000, U64_DIGITS = 20 };
 
@@ -241,58 +242,21 @@ static const char *leaf_type(alm_pq_leaf *leaf, const alm_pq_schema_element *e)
  */
 static bool take_written_type(alm_pq_leaf *leaf, alm_type t)
 {
-    const bool i32 = leaf->physical == ALM_PQ_INT32, i64 = leaf->physical == ALM_PQ_INT64;
-    const bool bytes = leaf->physical == ALM_PQ_BYTE_ARRAY;
-    const bool fixed = leaf->physical == ALM_PQ_FIXED;
-    const uint32_t width = alm_type_width(t);
-    bool good = false;
-    alm_pq_way way = ALM_PQ_WAY_COPY;
-    switch (t.id) {
-    case ALM_T_STRING:
-    case ALM_T_VARCHAR:
-    case ALM_T_SYMBOL:
-    case ALM_T_BINARY:
-    case ALM_T_ARRAY: /* its bytes */
-        good = bytes;
-        break;
-    case ALM_T_CHAR:
-        good = bytes || i32;
-        way = bytes ? ALM_PQ_WAY_CHAR : ALM_PQ_WAY_NARROW;
-        break;
-    case ALM_T_BYTE:
-    case ALM_T_SHORT:
-        good = i32;
-        way = ALM_PQ_WAY_NARROW;
-        break;
-    case ALM_T_INT:
-    case ALM_T_IPV4:
-        good = i32;
-        break;
-    case ALM_T_GEOHASH:
-        good = width == 8 ? i64 : i32;
-        way = width < 4 ? ALM_PQ_WAY_NARROW : ALM_PQ_WAY_COPY;
-        break;
-    case ALM_T_DATE:
-    case ALM_T_TIMESTAMP:
-    case ALM_T_TIMESTAMP_NS: { /* the unit is that of the field */
-        static const uint8_t unit[] = {ALM_PQ_MILLIS, ALM_PQ_MICROS, ALM_PQ_NANOS};
-        good = i64 && leaf->element->logical == ALM_PQ_L_TIMESTAMP &&
-               leaf->element->unit == unit[t.id - ALM_T_DATE];
-        break;
-    }
-    case ALM_T_INTERVAL:
-    case ALM_T_LONG256:
-        good = fixed && leaf->length == width;
-        break;
-    default: /* as the field says */
+    const alm_type_info *info = alm_type_info_of(t);
+    const alm_parquet_form text = info->ops->parquet(t, false), raw = info->ops->parquet(t, true);
+    if (text.by_field)
         return alm_type_eq(leaf->type, t);
-    }
-    if (good)
-        (void)set(leaf, t, way, 0);
-    return good;
+    const alm_parquet_form *f = leaf->physical == raw.physical ? &raw : &text;
+    const bool time = f->logical == ALM_PQ_L_TIMESTAMP || f->logical == ALM_PQ_L_TIME;
+    if (leaf->physical != f->physical || f->dims > 0 ||
+        (f->physical == ALM_PQ_FIXED && leaf->length != f->width) ||
+        (time && (leaf->element->logical != f->logical || leaf->element->unit != f->unit)))
+        return false;
+    const bool of_text = info->form == ALM_FORM_U16 && f->physical == ALM_PQ_BYTE_ARRAY;
+    const bool narrow = f->physical == ALM_PQ_INT32 && info->width < sizeof(int32_t);
+    (void)set(leaf, t, of_text ? ALM_PQ_WAY_CHAR : narrow ? ALM_PQ_WAY_NARROW : ALM_PQ_WAY_COPY, 0);
+    return true;
 }
-_Static_assert(ALM_T_TIMESTAMP == ALM_T_DATE + 1 && ALM_T_TIMESTAMP_NS == ALM_T_DATE + 2,
-               "units of times by their types");
 
 /* ------------------------------------------------------------------------------------ tree */
 

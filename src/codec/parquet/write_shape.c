@@ -1,159 +1,31 @@
 /* write_shape.c - see write_shape.h. */
 #include "codec/parquet/write_shape.h"
 
-#include "type/decimal.h"
-#include "type/text.h"
+#include "type/ops.h"
 #include "type/value.h"
 
 /* -------------------------------------------------------------------------- shapes */
 
-static alm_pq_shape of_physical(alm_pq_physical physical, alm_pq_order order)
-{
-    static const uint32_t width[ALM_PQ_PHYSICAL_COUNT] = {
-        [ALM_PQ_BOOLEAN] = 1, [ALM_PQ_INT32] = 4,  [ALM_PQ_INT64] = 8,
-        [ALM_PQ_FLOAT] = 4,   [ALM_PQ_DOUBLE] = 8,
-    };
-    return (alm_pq_shape){.leaf = {.physical = (int8_t)physical, .converted = ALM_PQ_C_NONE},
-                          .order = order,
-                          .width = width[physical]};
-}
-
-static alm_pq_shape of_integer(uint32_t bits, bool is_signed)
-{
-    alm_pq_shape s =
-        of_physical(ALM_PQ_INT32, is_signed ? ALM_PQ_ORDER_INT32 : ALM_PQ_ORDER_UINT32);
-    const uint32_t step = bits == 8 ? 0 : bits == 16 ? 1 : 2;
-    s.leaf.logical = ALM_PQ_L_INTEGER;
-    s.leaf.bits = (uint8_t)bits;
-    s.leaf.is_signed = is_signed;
-    s.leaf.converted = (int8_t)((is_signed ? ALM_PQ_C_INT_8 : ALM_PQ_C_UINT_8) + (int)step);
-    return s;
-}
-
-static alm_pq_shape of_time(alm_pq_unit unit)
-{
-    alm_pq_shape s = of_physical(ALM_PQ_INT64, ALM_PQ_ORDER_INT64);
-    s.leaf.logical = ALM_PQ_L_TIMESTAMP;
-    s.leaf.unit = (uint8_t)unit;
-    s.leaf.utc = true;
-    s.leaf.converted = (int8_t)(unit == ALM_PQ_MILLIS   ? ALM_PQ_C_TIMESTAMP_MILLIS
-                                : unit == ALM_PQ_MICROS ? ALM_PQ_C_TIMESTAMP_MICROS
-                                                        : ALM_PQ_C_NONE);
-    return s;
-}
-
-static alm_pq_shape of_fixed(uint32_t width, alm_pq_order order)
-{
-    alm_pq_shape s = of_physical(ALM_PQ_FIXED, order);
-    s.leaf.length = (int32_t)width;
-    s.width = width;
-    return s;
-}
-
-static alm_pq_shape of_text(void)
-{
-    alm_pq_shape s = of_physical(ALM_PQ_BYTE_ARRAY, ALM_PQ_ORDER_TEXT);
-    s.leaf.logical = ALM_PQ_L_STRING;
-    s.leaf.converted = ALM_PQ_C_UTF8;
-    return s;
-}
-
-static alm_pq_shape of_decimal(alm_type type)
-{
-    const uint32_t width = alm_type_width(type);
-    alm_pq_shape s = width <= 4   ? of_physical(ALM_PQ_INT32, ALM_PQ_ORDER_INT32)
-                     : width == 8 ? of_physical(ALM_PQ_INT64, ALM_PQ_ORDER_INT64)
-                                  : of_fixed(width, ALM_PQ_ORDER_SIGNED_BYTES);
-    s.leaf.logical = ALM_PQ_L_DECIMAL;
-    s.leaf.converted = ALM_PQ_C_DECIMAL;
-    s.leaf.precision = type.p;
-    s.leaf.scale = type.s;
-    return s;
-}
-
-static alm_pq_shape of_geohash(alm_type type)
-{
-    const uint32_t width = alm_type_width(type);
-    return width < 4    ? of_integer(8 * width, true)
-           : width == 4 ? of_physical(ALM_PQ_INT32, ALM_PQ_ORDER_INT32)
-                        : of_physical(ALM_PQ_INT64, ALM_PQ_ORDER_INT64);
-}
-
-static alm_pq_shape of_array(const alm_pq_column *column)
-{
-    if (column->raw)
-        return of_physical(ALM_PQ_BYTE_ARRAY, ALM_PQ_ORDER_NONE);
-    alm_pq_shape s = of_physical(ALM_PQ_DOUBLE, ALM_PQ_ORDER_DOUBLE);
-    s.dims = column->type.dims;
-    return s;
-}
-
-static alm_pq_shape of_uuid(void)
-{
-    alm_pq_shape s = of_fixed(16, ALM_PQ_ORDER_BYTES);
-    s.leaf.logical = ALM_PQ_L_UUID;
-    return s;
-}
-
-static alm_pq_shape of_type(const alm_pq_column *column)
-{
-    switch ((alm_type_id)column->type.id) {
-    case ALM_T_BOOLEAN:
-        return of_physical(ALM_PQ_BOOLEAN, ALM_PQ_ORDER_BOOL);
-    case ALM_T_BYTE:
-        return of_integer(8, true);
-    case ALM_T_SHORT:
-        return of_integer(16, true);
-    case ALM_T_CHAR:
-        return column->raw ? of_integer(16, false) : of_text();
-    case ALM_T_INT:
-        return of_physical(ALM_PQ_INT32, ALM_PQ_ORDER_INT32);
-    case ALM_T_LONG:
-        return of_physical(ALM_PQ_INT64, ALM_PQ_ORDER_INT64);
-    case ALM_T_FLOAT:
-        return of_physical(ALM_PQ_FLOAT, ALM_PQ_ORDER_FLOAT);
-    case ALM_T_DOUBLE:
-        return of_physical(ALM_PQ_DOUBLE, ALM_PQ_ORDER_DOUBLE);
-    case ALM_T_NONE:
-    case ALM_T_NULL:
-    case ALM_T_STRING:
-    case ALM_T_VARCHAR:
-    case ALM_T_SYMBOL:
-        return of_text();
-    case ALM_T_DATE:
-        return of_time(ALM_PQ_MILLIS);
-    case ALM_T_TIMESTAMP:
-        return of_time(ALM_PQ_MICROS);
-    case ALM_T_TIMESTAMP_NS:
-        return of_time(ALM_PQ_NANOS);
-    case ALM_T_UUID:
-        return of_uuid();
-    case ALM_T_IPV4:
-        return of_integer(32, false);
-    case ALM_T_INTERVAL:
-        return of_fixed(16, ALM_PQ_ORDER_NONE);
-    case ALM_T_LONG256:
-        return of_fixed(32, ALM_PQ_ORDER_NONE);
-    case ALM_T_GEOHASH:
-        return of_geohash(column->type);
-    case ALM_T_BINARY:
-        return of_physical(ALM_PQ_BYTE_ARRAY, ALM_PQ_ORDER_BYTES);
-    case ALM_T_DECIMAL:
-        return of_decimal(column->type);
-    case ALM_T_ARRAY:
-        return of_array(column);
-    case ALM_TYPE_COUNT:
-        break;
-    }
-    ALM_UNREACHABLE("a type beyond the last");
-}
-
 alm_pq_shape alm_pq_shape_of(const alm_pq_column *column)
 {
-    alm_pq_shape s = of_type(column);
-    s.required =
-        s.dims == 0 && (column->required || alm_type_info_of(column->type)->null == ALM_NULL_NONE);
-    return s;
+    const alm_type_info *info = alm_type_info_of(column->type);
+    const alm_parquet_form f = info->ops->parquet(column->type, column->raw);
+    return (alm_pq_shape){
+        .leaf = {.physical = (int8_t)f.physical,
+                 .converted = (int8_t)f.converted,
+                 .logical = f.logical,
+                 .unit = (uint8_t)f.unit,
+                 .utc = f.utc,
+                 .bits = f.bits,
+                 .is_signed = f.is_signed,
+                 .length = f.physical == ALM_PQ_FIXED ? (int32_t)f.width : 0,
+                 .precision = f.precision,
+                 .scale = f.scale},
+        .order = f.order,
+        .width = f.width,
+        .dims = f.dims,
+        .required = f.dims == 0 && (column->required || info->null == ALM_NULL_NONE),
+    };
 }
 
 /* -------------------------------------------------------------------------- values */
@@ -225,13 +97,14 @@ static uint32_t convert(const alm_pq_shape *shape, alm_type type, const void *in
                         const uint8_t *null, uint32_t rows, void *out)
 {
     const uint32_t width = alm_type_width(type);
-    if (type.id == ALM_T_UUID)
+    const alm_value_form form = alm_type_info_of(type)->form;
+    if (form == ALM_FORM_UUID)
         return from_uuid(in, null, rows, out);
-    if (type.id == ALM_T_DECIMAL && width >= 16)
+    if (shape->order == ALM_PQ_ORDER_SIGNED_BYTES)
         return from_words(in, null, rows, width, out);
     if (shape->leaf.physical == ALM_PQ_INT32 && width == 1)
         return from_i8(in, null, rows, out);
-    if (type.id == ALM_T_CHAR)
+    if (form == ALM_FORM_U16)
         return from_u16(in, null, rows, out);
     if (shape->leaf.physical == ALM_PQ_INT32 && width == 2)
         return from_i16(in, null, rows, out);
@@ -244,7 +117,7 @@ static uint32_t convert(const alm_pq_shape *shape, alm_type type, const void *in
 /* Are the elements in memory what Parquet wants? */
 static bool is_as_is(const alm_pq_shape *shape, alm_type type)
 {
-    return alm_type_width(type) == shape->width && type.id != ALM_T_UUID &&
+    return alm_type_width(type) == shape->width && alm_type_info_of(type)->form != ALM_FORM_UUID &&
            shape->order != ALM_PQ_ORDER_SIGNED_BYTES;
 }
 
