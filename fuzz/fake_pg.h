@@ -35,7 +35,7 @@ static void fake_pg_put(alm_buf *out, char type, alm_str body)
 {
     alm_ctx cx = {0};
     char head[5] = {type};
-    alm_pg_put32(head + 1, (uint32_t)body.len + 4);
+    alm_be_put32(head + 1, (uint32_t)body.len + 4);
     ALM_ASSERT(alm_buf_append(&cx, out, head, sizeof(head)) == ALM_OK);
     ALM_ASSERT(alm_buf_append(&cx, out, body.ptr, body.len) == ALM_OK);
 }
@@ -44,9 +44,9 @@ static void check_row(alm_str body)
 {
     ALM_ASSERT(body.len >= 2);
     size_t at = 2;
-    for (uint32_t i = 0; i < alm_pg_get16(body.ptr); i++) {
+    for (uint32_t i = 0; i < alm_be_get16(body.ptr); i++) {
         ALM_ASSERT(at + 4 <= body.len);
-        const int32_t n = (int32_t)alm_pg_get32(body.ptr + at);
+        const int32_t n = (int32_t)alm_be_get32(body.ptr + at);
         ALM_ASSERT(n >= -1);
         at += 4 + (n > 0 ? (size_t)n : 0);
     }
@@ -65,7 +65,7 @@ static void check_sent(const alm_conn *conn)
         }
         ALM_ASSERT(at + 5 <= sent.len);
         ALM_ASSERT(strchr("RSKZ123CDETtnsIvNGHdc", sent.ptr[at]) != NULL);
-        const uint32_t length = alm_pg_get32(sent.ptr + at + 1);
+        const uint32_t length = alm_be_get32(sent.ptr + at + 1);
         ALM_ASSERT(length >= 4 && at + 1 + length <= sent.len);
         if (sent.ptr[at] == 'D')
             check_row((alm_str){sent.ptr + at + 5, length - 4});

@@ -90,7 +90,7 @@ static int64_t copied(const alm_conn *conn)
 {
     int64_t sum = 0;
     const alm_str sent = {conn->sent.ptr, conn->sent.len};
-    for (size_t at = 0; at < sent.len; at += 1 + alm_pg_get32(sent.ptr + at + 1))
+    for (size_t at = 0; at < sent.len; at += 1 + alm_be_get32(sent.ptr + at + 1))
         if (sent.ptr[at] == 'C' && strncmp(sent.ptr + at + 5, "COPY ", 5) == 0)
             sum += strtoll(sent.ptr + at + 10, NULL, 10);
     return sum;

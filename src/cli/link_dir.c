@@ -63,7 +63,7 @@ static alm_status put_row(alm_ctx *cx, rows *r, const alm_batch *batch, uint32_t
     }
     size_t at = 0;
     for (uint32_t i = 0; i < r->n; i++) {
-        const bool null = alm_pg_get32(r->buf.ptr + at) == UINT32_MAX;
+        const bool null = alm_be_get32(r->buf.ptr + at) == UINT32_MAX;
         r->texts[i] = (alm_str){null ? NULL : r->buf.ptr + at + 4, r->ends[i] - at - 4};
         at = r->ends[i];
     }

@@ -16,7 +16,7 @@
 #include "func/value/cast_rules.h"
 #include "func/value/signature.h"
 #include "func/value/tables.h"
-#include "type/text.h"
+#include "type/ops.h"
 
 /* Of an operator: 1 + the place of the overload for two types among the rows of its name; 0: not asked yet. */
 typedef struct found_pairs {
@@ -449,14 +449,14 @@ static alm_status unknown_name(alm_ctx *cx, const alm_registry *reg, alm_str nam
                          (int)name.len, name.ptr, list);
 }
 
-/* Where a text is asked for, bind sees the text of a constant UUID or address. */
+/* Where a text is asked for, bind sees the text of a constant that is written as one (a UUID, an address). */
 static alm_status address_as_text(alm_ctx *cx, alm_arg *arg)
 {
     const alm_type type = arg->value->type;
     char scratch[ALM_VALUE_TEXT_MAX];
     alm_str text = {0};
     alm_vec *value = NULL;
-    if (type.id != ALM_T_UUID && type.id != ALM_T_IPV4)
+    if (alm_type_written(type) != ALM_WRITTEN_TEXT)
         return ALM_OK;
     ALM_TRY(ALM_NEW(cx, cx->arena, &value));
     ALM_TRY(alm_vec_null(cx, cx->arena, ALM_TY(STRING), value));

@@ -50,9 +50,25 @@ static alm_parquet_form parquet_boolean(ALM_UNUSED alm_type type, ALM_UNUSED boo
     return f;
 }
 
+static size_t send_boolean(ALM_UNUSED alm_type type, const void *at, char *to)
+{
+    to[0] = *(const uint8_t *)at != 0;
+    return 1;
+}
+
+static alm_status receive_boolean(alm_ctx *cx, uint32_t index, ALM_UNUSED alm_type type, alm_str in,
+                                  void *out)
+{
+    ALM_TRY(alm_pg_length(cx, index, 1, in.len));
+    *(uint8_t *)out = in.ptr[0] != 0;
+    return ALM_OK;
+}
+
 const alm_type_ops alm_type_ops_BOOLEAN = {
     .aliases = {"bool"},
     .format = format_boolean,
     .scan = scan_boolean,
     .parquet = parquet_boolean,
+    .pg_send = send_boolean,
+    .pg_receive = receive_boolean,
 };

@@ -3,6 +3,7 @@
  */
 #include "type/decimal.h"
 
+#include "base/be.h"
 #include "base/number.h"
 #include "type/ops.h"
 
@@ -365,8 +366,99 @@ static alm_parquet_form parquet_decimal(alm_type type, ALM_UNUSED bool raw)
     return f;
 }
 
+enum { NUMERIC_GROUP = 10000, NUMERIC_HEAD = 8 };
+
+/* numeric of the wire: number of groups, weight of the first, sign, scale, groups of four digits without
+ * those at the end that are 0. At most 8 + 2 * 21 bytes. */
+static size_t send_numeric(alm_type type, const void *at, char *to)
+{
+    enum { GROUPS = 24 };
+    uint16_t group[GROUPS]; /* least first */
+    const alm_i256 x = alm_decimal_load(type, at);
+    alm_i256 m = alm_i256_abs(x);
+    /* the point falls between groups once the scale is a multiple of four */
+    const uint32_t fill = (4 - type.s % 4U) % 4, behind = (type.s + fill) / 4U;
+    uint32_t n = 0, first = 0, low = 1;
+    for (uint32_t i = fill; i < 4 && fill > 0; i++) /* the last group holds 4 - fill digits */
+        low *= 10;
+    uint32_t shift = 1;
+    for (uint32_t i = 0; i < fill; i++)
+        shift *= 10;
+    if (fill > 0)
+        group[n++] = (uint16_t)(alm_u256_div_small(&m, low) * shift);
+    while (!alm_i256_is_zero(m) && n < GROUPS)
+        group[n++] = (uint16_t)alm_u256_div_small(&m, NUMERIC_GROUP);
+    while (n > 0 && group[n - 1] == 0)
+        n--;
+    while (first < n && group[first] == 0)
+        first++;
+    const int32_t weight = n == first ? 0 : (int32_t)n - (int32_t)behind - 1;
+    alm_be_put16(to, (uint16_t)(n - first));
+    alm_be_put16(to + 2, (uint16_t)(int16_t)weight);
+    alm_be_put16(to + 4, alm_i256_is_neg(x) ? 0x4000 : 0);
+    alm_be_put16(to + 6, type.s);
+    size_t len = NUMERIC_HEAD;
+    for (uint32_t i = n; i > first; i--, len += 2)
+        alm_be_put16(to + len, group[i - 1]);
+    return len;
+}
+
+alm_status alm_pg_numeric_text(alm_ctx *cx, uint32_t index, alm_str in, char out[512], size_t *n)
+{
+    if (in.len < 8)
+        return alm_pg_length(cx, index, 8, in.len);
+    const uint16_t digits = alm_be_get16(in.ptr);
+    const int16_t weight = (int16_t)alm_be_get16(in.ptr + 2);
+    const uint16_t sign = alm_be_get16(in.ptr + 4);
+    if (in.len != 8 + 2 * (size_t)digits)
+        return alm_pg_length(cx, index, 8 + 2 * (size_t)digits, in.len);
+    if (sign == 0xC000 || sign == 0xD000 || sign == 0xF000) {
+        (void)memcpy(out, "NaN", 3);
+        *n = 3;
+        return ALM_OK;
+    }
+    if (digits > 60)
+        return alm_fail(cx, ALM_E_RANGE, -1, "numeric parameter %u has too many digits", index + 1);
+    size_t at = 0;
+    if (sign == 0x4000)
+        out[at++] = '-';
+    out[at++] = '0';
+    for (uint16_t i = 0; i < digits; i++) { /* as an integer; the exponent follows */
+        uint16_t group = alm_be_get16(in.ptr + 8 + 2 * i);
+        if (group > 9999)
+            return alm_fail(cx, ALM_E_FORMAT, -1, "bad digit in numeric parameter %u", index + 1);
+        for (uint16_t unit = 1000; unit > 0; unit /= 10) {
+            out[at++] = (char)('0' + group / unit);
+            group %= unit;
+        }
+    }
+    int32_t exponent = 4 * (weight - (int32_t)digits + 1);
+    const uint16_t scale = alm_be_get16(in.ptr + 6);
+    /* the last group is full of zeros, with which a number of 76 digits would have too many */
+    for (; -exponent > (int32_t)scale && out[at - 1] == '0' && at > 2; at--)
+        exponent++;
+    out[at++] = 'e';
+    at += alm_int32_format(exponent, out + at);
+    *n = at;
+    return ALM_OK;
+}
+
+static alm_status receive_numeric(alm_ctx *cx, uint32_t index, alm_type type, alm_str in, void *out)
+{
+    char text[512];
+    size_t n = 0;
+    ALM_TRY(alm_pg_numeric_text(cx, index, in, text, &n));
+    if (!alm_str_eq((alm_str){text, n}, ALM_STR("NaN")))
+        return alm_value_parse(cx, -1, type, (alm_str){text, n}, out);
+    alm_value_set_null(type, out);
+    return ALM_OK;
+}
+
 const alm_type_ops alm_type_ops_DECIMAL = {
     .format = format_decimal,
     .scan = scan_decimal,
     .parquet = parquet_decimal,
+    .written = ALM_WRITTEN_WIDE,
+    .pg_send = send_numeric,
+    .pg_receive = receive_numeric,
 };

@@ -1,6 +1,7 @@
 /*
  * floating.c - FLOAT and DOUBLE. What is not finite is null.
  */
+#include "base/be.h"
 #include "base/number.h"
 #include "type/ops.h"
 
@@ -75,15 +76,47 @@ static alm_parquet_form parquet_double(ALM_UNUSED alm_type type, ALM_UNUSED bool
     return f;
 }
 
+static size_t send_float(ALM_UNUSED alm_type type, const void *at, char *to)
+{
+    alm_be_put32(to, *(const uint32_t *)at);
+    return 4;
+}
+
+static size_t send_double(ALM_UNUSED alm_type type, const void *at, char *to)
+{
+    alm_be_put64(to, *(const uint64_t *)at);
+    return 8;
+}
+
+static alm_status receive_float(alm_ctx *cx, uint32_t index, alm_type type, alm_str in, void *out)
+{
+    ALM_TRY(alm_pg_length(cx, index, 4, in.len));
+    *(uint32_t *)out = alm_be_get32(in.ptr);
+    alm_values_settle(type, out, 1);
+    return ALM_OK;
+}
+
+static alm_status receive_double(alm_ctx *cx, uint32_t index, alm_type type, alm_str in, void *out)
+{
+    ALM_TRY(alm_pg_length(cx, index, 8, in.len));
+    *(uint64_t *)out = alm_be_get64(in.ptr);
+    alm_values_settle(type, out, 1);
+    return ALM_OK;
+}
+
 const alm_type_ops alm_type_ops_FLOAT = {
     .aliases = {"real", "float4"},
     .format = format_float,
     .scan = scan_float,
     .parquet = parquet_float,
+    .pg_send = send_float,
+    .pg_receive = receive_float,
 };
 const alm_type_ops alm_type_ops_DOUBLE = {
     .aliases = {"float8", "double precision"},
     .format = format_double,
     .scan = scan_double,
     .parquet = parquet_double,
+    .pg_send = send_double,
+    .pg_receive = receive_double,
 };

@@ -112,4 +112,5 @@ const alm_type_ops alm_type_ops_GEOHASH = {
     .format = format_geohash,
     .scan = scan_geohash,
     .parquet = parquet_geohash,
+    .written = ALM_WRITTEN_WIDE,
 };

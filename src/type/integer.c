@@ -2,6 +2,7 @@
  * integer.c - BYTE, SHORT, INT, LONG: signed whole numbers of 1, 2, 4 and 8 bytes. The null of INT and LONG is their
  * least number; BYTE and SHORT have none.
  */
+#include "base/be.h"
 #include "base/number.h"
 #include "type/ops.h"
 
@@ -67,27 +68,99 @@ static alm_parquet_form parquet_long(ALM_UNUSED alm_type type, ALM_UNUSED bool r
     return f;
 }
 
+static size_t send_byte(ALM_UNUSED alm_type type, const void *at, char *to)
+{
+    alm_be_put16(to, (uint16_t)(int16_t)*(const int8_t *)at);
+    return 2;
+}
+
+static size_t send_short(ALM_UNUSED alm_type type, const void *at, char *to)
+{
+    alm_be_put16(to, *(const uint16_t *)at);
+    return 2;
+}
+
+static size_t send_int(ALM_UNUSED alm_type type, const void *at, char *to)
+{
+    alm_be_put32(to, *(const uint32_t *)at);
+    return 4;
+}
+
+static size_t send_long(ALM_UNUSED alm_type type, const void *at, char *to)
+{
+    alm_be_put64(to, *(const uint64_t *)at);
+    return 8;
+}
+
+static alm_status receive_byte(alm_ctx *cx, uint32_t index, ALM_UNUSED alm_type type, alm_str in,
+                               void *out)
+{
+    ALM_TRY(alm_pg_length(cx, index, 2, in.len));
+    const int16_t value = (int16_t)alm_be_get16(in.ptr);
+    if (value < INT8_MIN || value > INT8_MAX)
+        return alm_fail(cx, ALM_E_RANGE, -1, "inconvertible value: %d [SHORT -> BYTE]", value);
+    *(int8_t *)out = (int8_t)value;
+    return ALM_OK;
+}
+
+static alm_status receive_short(alm_ctx *cx, uint32_t index, ALM_UNUSED alm_type type, alm_str in,
+                                void *out)
+{
+    ALM_TRY(alm_pg_length(cx, index, 2, in.len));
+    *(uint16_t *)out = alm_be_get16(in.ptr);
+    return ALM_OK;
+}
+
+/* The least INT and LONG are their nulls, which a parameter that is one would become without a word. */
+static alm_status least(alm_ctx *cx, uint32_t index, alm_type type, int64_t value)
+{
+    return alm_fail(cx, ALM_E_RANGE, -1, "%s parameter %u is out of range: %lld",
+                    alm_type_name(type), index + 1, (long long)value);
+}
+
+static alm_status receive_int(alm_ctx *cx, uint32_t index, alm_type type, alm_str in, void *out)
+{
+    ALM_TRY(alm_pg_length(cx, index, 4, in.len));
+    *(uint32_t *)out = alm_be_get32(in.ptr);
+    return *(int32_t *)out == ALM_INT_NULL ? least(cx, index, type, ALM_INT_NULL) : ALM_OK;
+}
+
+static alm_status receive_long(alm_ctx *cx, uint32_t index, alm_type type, alm_str in, void *out)
+{
+    ALM_TRY(alm_pg_length(cx, index, 8, in.len));
+    *(uint64_t *)out = alm_be_get64(in.ptr);
+    return *(int64_t *)out == ALM_LONG_NULL ? least(cx, index, type, ALM_LONG_NULL) : ALM_OK;
+}
+
 const alm_type_ops alm_type_ops_BYTE = {
     .aliases = {"int1", "tinyint"},
     .format = format_byte,
     .scan = scan_byte,
     .parquet = parquet_byte,
+    .pg_send = send_byte,
+    .pg_receive = receive_byte,
 };
 const alm_type_ops alm_type_ops_SHORT = {
     .aliases = {"int2", "smallint"},
     .format = format_short,
     .scan = scan_short,
     .parquet = parquet_short,
+    .pg_send = send_short,
+    .pg_receive = receive_short,
 };
 const alm_type_ops alm_type_ops_INT = {
     .aliases = {"integer", "int4"},
     .format = format_int,
     .scan = scan_int,
     .parquet = parquet_int,
+    .pg_send = send_int,
+    .pg_receive = receive_int,
 };
 const alm_type_ops alm_type_ops_LONG = {
     .aliases = {"bigint", "int8"},
     .format = format_long,
     .scan = scan_long,
     .parquet = parquet_long,
+    .pg_send = send_long,
+    .pg_receive = receive_long,
 };

@@ -63,4 +63,5 @@ const alm_type_ops alm_type_ops_IPV4 = {
     .format = format_ipv4,
     .scan = scan_ipv4,
     .parquet = parquet_ipv4,
+    .written = ALM_WRITTEN_TEXT,
 };

@@ -83,4 +83,5 @@ const alm_type_ops alm_type_ops_LONG256 = {
     .scan = scan_long256,
     .scan_stored = scan_stored,
     .parquet = parquet_long256,
+    .written = ALM_WRITTEN_WIDE,
 };

@@ -10,14 +10,23 @@
 #include "base/number.h"
 #include "time/timestamp.h"
 #include "type/parquet.h"
+#include "type/pg.h"
 #include "type/text.h"
 
 enum { ALM_TYPE_ALIASES_MAX = 6 };
+
+/* What a text is that meets a value of the type, where nobody wrote a cast. */
+typedef enum alm_written {
+    ALM_WRITTEN_BY_CLASS, /* the rules of the class say it */
+    ALM_WRITTEN_TEXT,     /* a value of the type; and for functions of texts a value is its text */
+    ALM_WRITTEN_WIDE /* a value of the type; which overloads take only where nothing else fits */
+} alm_written;
 
 typedef struct alm_type_ops {
     /* Spellings besides the name of the row: those of PostgreSQL that drivers write. */
     const char *aliases[ALM_TYPE_ALIASES_MAX];
     alm_time_unit unit; /* of the types of class TIME */
+    alm_written written;
 
     /* Text out, at most ALM_VALUE_TEXT_MAX bytes; 0: the value is null. NULL: the value is a view of its text. */
     size_t (*format)(alm_type type, const void *at, alm_text_style style, char *out);
@@ -33,6 +42,11 @@ typedef struct alm_type_ops {
                         bool *good);
     const char *bad_text; /* start of the error for a text of another form; NULL: the common one */
 
+    /* Binary form of PostgreSQL, big-endian: of a value that is not null, into 96 bytes; bytes written. NULL: its text. */
+    size_t (*pg_send)(alm_type type, const void *at, char *to);
+    /* And back; index: the number of the parameter, from 0, for errors. NULL: a text. */
+    alm_status (*pg_receive)(alm_ctx *cx, uint32_t index, alm_type type, alm_str in, void *out);
+
     /* In a Parquet file. raw: read by this program alone (partitions in Parquet), so that no value becomes a text. */
     alm_parquet_form (*parquet)(alm_type type, bool raw);
 } alm_type_ops;
@@ -47,6 +61,11 @@ static inline alm_time_unit alm_type_unit(alm_type t)
 {
     const alm_type_info *info = alm_type_info_of(t);
     return info->cls == ALM_TC_TIME ? info->ops->unit : ALM_TIME_US;
+}
+
+static inline alm_written alm_type_written(alm_type t)
+{
+    return alm_type_info_of(t)->ops->written;
 }
 
 /* For the files of types. */

@@ -2,6 +2,7 @@
  * timestamp.c - DATE, TIMESTAMP and TIMESTAMP_NS: milli-, micro- and nanoseconds since 1970 in 8 bytes. Null is the
  * least number.
  */
+#include "base/be.h"
 #include "type/ops.h"
 
 static size_t format_time(alm_type type, const void *at, alm_text_style style, char *out)
@@ -33,11 +34,50 @@ static alm_parquet_form parquet_time(alm_type type, ALM_UNUSED bool raw)
     return f;
 }
 
+int64_t alm_pg_time(alm_type type, int64_t value)
+{
+    const alm_time_unit unit = alm_type_unit(type);
+    int64_t us = 0;
+    if (unit != ALM_TIME_NS && (value == INT64_MAX || value == ALM_TS_NULL + 1))
+        return value < 0 ? INT64_MIN : INT64_MAX; /* what a cast makes of infinity */
+    if (__builtin_sub_overflow(alm_time_rescale(value, unit, ALM_TIME_US), ALM_PG_EPOCH_US, &us))
+        return INT64_MIN; /* -infinity, to the client */
+    return us;
+}
+
+alm_status alm_pg_time_param(alm_ctx *cx, uint32_t index, alm_type type, int64_t value, void *out)
+{
+    int64_t us = 0, time = ALM_TS_NULL;
+    if (value == INT64_MAX || value == INT64_MIN)
+        return alm_fail(cx, ALM_E_TIME_RANGE, -1, "time parameter %u is %sinfinity", index + 1,
+                        value < 0 ? "-" : "");
+    if (!__builtin_add_overflow(value, ALM_PG_EPOCH_US, &us))
+        time = alm_time_rescale(us, ALM_TIME_US, alm_type_unit(type));
+    if (time == ALM_TS_NULL)
+        return alm_fail(cx, ALM_E_TIME_RANGE, -1, "time parameter %u is out of range", index + 1);
+    (void)memcpy(out, &time, sizeof(time));
+    return ALM_OK;
+}
+
+static size_t send_time(alm_type type, const void *at, char *to)
+{
+    alm_be_put64(to, (uint64_t)alm_pg_time(type, *(const int64_t *)at));
+    return 8;
+}
+
+static alm_status receive_time(alm_ctx *cx, uint32_t index, alm_type type, alm_str in, void *out)
+{
+    ALM_TRY(alm_pg_length(cx, index, 8, in.len));
+    return alm_pg_time_param(cx, index, type, (int64_t)alm_be_get64(in.ptr), out);
+}
+
 const alm_type_ops alm_type_ops_DATE = {
     .unit = ALM_TIME_MS,
     .format = format_time,
     .scan = scan_time,
     .parquet = parquet_time,
+    .pg_send = send_time,
+    .pg_receive = receive_time,
 };
 const alm_type_ops alm_type_ops_TIMESTAMP = {
     .aliases = {"timestamptz", "timestamp with time zone", "timestamp without time zone"},
@@ -45,10 +85,14 @@ const alm_type_ops alm_type_ops_TIMESTAMP = {
     .format = format_time,
     .scan = scan_time,
     .parquet = parquet_time,
+    .pg_send = send_time,
+    .pg_receive = receive_time,
 };
 const alm_type_ops alm_type_ops_TIMESTAMP_NS = {
     .unit = ALM_TIME_NS,
     .format = format_time,
     .scan = scan_time,
     .parquet = parquet_time,
+    .pg_send = send_time,
+    .pg_receive = receive_time,
 };

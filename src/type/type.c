@@ -344,3 +344,13 @@ alm_status alm_no_type(alm_ctx *cx, int32_t pos, const char *what, alm_str text)
             alm_nearest_offer(&near, alm_str_of(*alias));
     return alm_fail_near(cx, ALM_E_SETTING, pos, &near, "%s: %.*s", what, (int)text.len, text.ptr);
 }
+
+alm_status alm_pg_length(alm_ctx *cx, uint32_t index, size_t want, size_t got)
+{
+    if (want == got)
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_FORMAT, -1,
+                    "bad parameter value length [sizeRequired=%zu, sizeActual=%zu, "
+                    "variableIndex=%u]",
+                    want, got, index);
+}

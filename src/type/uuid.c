@@ -1,6 +1,7 @@
 /*
  * uuid.c - UUID: 16 bytes as two unsigned numbers, the first half of the text first. Null: both are the least LONG.
  */
+#include "base/be.h"
 #include "base/number.h"
 #include "type/ops.h"
 
@@ -85,9 +86,29 @@ static alm_parquet_form parquet_uuid(ALM_UNUSED alm_type type, ALM_UNUSED bool r
     return f;
 }
 
+static size_t send_uuid(ALM_UNUSED alm_type type, const void *at, char *to)
+{
+    alm_uuid uuid;
+    memcpy(&uuid, at, sizeof uuid);
+    alm_uuid_to_bytes(uuid, (uint8_t *)to);
+    return 16;
+}
+
+static alm_status receive_uuid(alm_ctx *cx, uint32_t index, ALM_UNUSED alm_type type, alm_str in,
+                               void *out)
+{
+    ALM_TRY(alm_pg_length(cx, index, 16, in.len));
+    const alm_uuid uuid = alm_uuid_from_bytes((const uint8_t *)in.ptr);
+    memcpy(out, &uuid, sizeof uuid);
+    return ALM_OK;
+}
+
 const alm_type_ops alm_type_ops_UUID = {
     .format = format_uuid,
     .scan = scan_uuid,
     .scan_stored = scan_stored,
     .parquet = parquet_uuid,
+    .written = ALM_WRITTEN_TEXT,
+    .pg_send = send_uuid,
+    .pg_receive = receive_uuid,
 };

@@ -16,7 +16,7 @@ static alm_status take_head(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_r
         return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "COPY file signature not recognized");
     if (left < HEAD_BYTES)
         return last ? alm_fail(cx, ALM_E_COPY_FORMAT, -1, "invalid COPY file header") : ALM_OK;
-    const uint32_t flags = alm_pg_get32(from + 11), extension = alm_pg_get32(from + 15);
+    const uint32_t flags = alm_be_get32(from + 11), extension = alm_be_get32(from + 15);
     if ((flags & (uint32_t)FLAG_CRITICAL) != 0)
         return alm_fail(cx, ALM_E_COPY_FORMAT, -1,
                         "unrecognized critical flags in COPY file header");
@@ -45,7 +45,7 @@ static alm_status find_record(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv
     const size_t left = r->buf.len - r->at;
     if (left < 2)
         return cut_short(cx, r, last);
-    const int16_t n = (int16_t)alm_pg_get16(from);
+    const int16_t n = (int16_t)alm_be_get16(from);
     if (n == -1) {
         r->ended = true;
         *out = (alm_csv_record){.found = true, .skip = true, .next = 2};
@@ -58,7 +58,7 @@ static alm_status find_record(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv
     for (uint32_t i = 0; i < r->cols; i++) {
         if (left < at + 4)
             return cut_short(cx, r, last);
-        const int32_t bytes = (int32_t)alm_pg_get32(from + at);
+        const int32_t bytes = (int32_t)alm_be_get32(from + at);
         if (bytes < -1 || (bytes > 0 && (size_t)bytes > r->record_max))
             return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "row %llu: invalid field size %d",
                             (unsigned long long)r->line, bytes);
@@ -76,7 +76,7 @@ static void split_record(alm_csv_reader *r, size_t base, size_t n, uint32_t row)
     size_t at = 2;
     (void)n;
     for (uint32_t col = 0; col < r->cols; col++) {
-        const int32_t bytes = (int32_t)alm_pg_get32(from + at);
+        const int32_t bytes = (int32_t)alm_be_get32(from + at);
         at += 4;
         const alm_csv_field field = {.off = (uint32_t)(base + at),
                                      .len = bytes > 0 ? (uint32_t)bytes : 0,

@@ -28,11 +28,11 @@ typedef struct convert {
 #define NEVER_NULL(x) false
 #define LEAST_INT(x)  ((int32_t)(x) == ALM_INT_NULL)
 #define LEAST_LONG(x) ((int64_t)(x) == ALM_LONG_NULL)
-DEFINE_TAKE(take_short, uint16_t, alm_pg_get16, 0, NEVER_NULL)
-DEFINE_TAKE(take_int, uint32_t, alm_pg_get32, ALM_INT_NULL, LEAST_INT)
-DEFINE_TAKE(take_long, uint64_t, alm_pg_get64, ALM_LONG_NULL, LEAST_LONG)
-DEFINE_TAKE(take_float, uint32_t, alm_pg_get32, UINT32_C(0x7fc00000), NEVER_NULL)
-DEFINE_TAKE(take_double, uint64_t, alm_pg_get64, UINT64_C(0x7ff8000000000000), NEVER_NULL)
+DEFINE_TAKE(take_short, uint16_t, alm_be_get16, 0, NEVER_NULL)
+DEFINE_TAKE(take_int, uint32_t, alm_be_get32, ALM_INT_NULL, LEAST_INT)
+DEFINE_TAKE(take_long, uint64_t, alm_be_get64, ALM_LONG_NULL, LEAST_LONG)
+DEFINE_TAKE(take_float, uint32_t, alm_be_get32, UINT32_C(0x7fc00000), NEVER_NULL)
+DEFINE_TAKE(take_double, uint64_t, alm_be_get64, UINT64_C(0x7ff8000000000000), NEVER_NULL)
 
 static alm_status take_others(alm_ctx *cx, alm_arena *arena, convert *c, alm_type type,
                               uint32_t width, uint8_t *out)

@@ -90,7 +90,7 @@ alm_status alm_copy_put_row(alm_ctx *cx, const alm_copy_format *format, const al
 {
     if (format->kind == ALM_COPY_BINARY) {
         ALM_TRY(alm_buf_reserve(cx, out, 2));
-        alm_pg_put16(out->ptr + out->len, (uint16_t)batch->n_cols);
+        alm_be_put16(out->ptr + out->len, (uint16_t)batch->n_cols);
         out->len += 2;
         for (uint32_t i = 0; i < batch->n_cols; i++)
             ALM_TRY(alm_pg_put_cell(cx, &batch->cols[i], row, true, out));
@@ -99,7 +99,7 @@ alm_status alm_copy_put_row(alm_ctx *cx, const alm_copy_format *format, const al
     for (uint32_t i = 0; i < batch->n_cols; i++) {
         scratch->len = 0;
         ALM_TRY(alm_pg_put_cell(cx, &batch->cols[i], row, false, scratch));
-        const bool null = alm_pg_get32(scratch->ptr) == UINT32_MAX;
+        const bool null = alm_be_get32(scratch->ptr) == UINT32_MAX;
         const alm_str text = {null ? NULL : scratch->ptr + 4, scratch->len - 4};
         const bool forced = format->force_quote != NULL && format->force_quote[i];
         ALM_TRY(put_field(cx, format, text, i, batch->n_cols, forced, out));

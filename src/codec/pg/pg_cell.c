@@ -19,14 +19,14 @@ static size_t row_of(const alm_vec *v, size_t row)
 /* The bytes stand behind the place for their length already. */
 static alm_status put_length(alm_buf *out, size_t n)
 {
-    alm_pg_put32(out->ptr + out->len, (uint32_t)n);
+    alm_be_put32(out->ptr + out->len, (uint32_t)n);
     out->len += CELL_HEAD + n;
     return ALM_OK;
 }
 
 static alm_status put_null(alm_buf *out)
 {
-    alm_pg_put32(out->ptr + out->len, UINT32_MAX);
+    alm_be_put32(out->ptr + out->len, UINT32_MAX);
     out->len += CELL_HEAD;
     return ALM_OK;
 }
@@ -73,11 +73,11 @@ static alm_status put_text(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, siz
     }
 
 NUMBER_CELL(put_int, int32_t, uint32_t, value == ALM_INT_NULL, alm_int32_format(value, place(out)),
-            alm_pg_put32)
+            alm_be_put32)
 NUMBER_CELL(put_long, int64_t, uint64_t, value == ALM_LONG_NULL,
-            alm_int64_format(value, place(out)), alm_pg_put64)
+            alm_int64_format(value, place(out)), alm_be_put64)
 NUMBER_CELL(put_double, double, uint64_t, !isfinite(value),
-            alm_double_format(value, ALM_NUM_PG, place(out)), alm_pg_put64)
+            alm_double_format(value, ALM_NUM_PG, place(out)), alm_be_put64)
 
 static alm_status put_time(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, size_t row,
                            alm_buf *out)

@@ -8,19 +8,15 @@
 #include "time/timestamp.h"
 #include "type/array.h"
 #include "type/decimal.h"
+#include "type/ops.h"
 #include "type/pg_oid.h"
-#include "type/text.h"
 #include "type/text_list.h"
 
+/* OIDs that are those of several types of type.def, or of none: the others are found there. */
 static const struct {
     uint32_t oid;
     alm_type type;
-} param_types[] = {{ALM_PG_OID_BOOL, {.id = ALM_T_BOOLEAN}},
-                   {ALM_PG_OID_INT8, {.id = ALM_T_LONG}},
-                   {ALM_PG_OID_INT2, {.id = ALM_T_SHORT}},
-                   {ALM_PG_OID_INT4, {.id = ALM_T_INT}},
-                   {ALM_PG_OID_FLOAT4, {.id = ALM_T_FLOAT}},
-                   {ALM_PG_OID_FLOAT8, {.id = ALM_T_DOUBLE}},
+} param_types[] = {{ALM_PG_OID_INT2, {.id = ALM_T_SHORT}},
                    {ALM_PG_OID_CHAR, {.id = ALM_T_VARCHAR}},
                    {ALM_PG_OID_NAME, {.id = ALM_T_VARCHAR}},
                    {ALM_PG_OID_TEXT, {.id = ALM_T_VARCHAR}},
@@ -48,8 +44,6 @@ static const struct {
                    {ALM_PG_OID_TIMESTAMPTZ_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_TIME}},
                    {ALM_PG_OID_NUMERIC_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_NUMERIC}},
                    {ALM_PG_OID_UUID_ARRAY, {.id = ALM_T_STRING, .p = ALM_LIST_UUID}},
-                   {ALM_PG_OID_BYTEA, {.id = ALM_T_BINARY}},
-                   {ALM_PG_OID_UUID, {.id = ALM_T_UUID}},
                    {ALM_PG_OID_OID, {.id = ALM_T_LONG}},
                    {ALM_PG_OID_INET, {.id = ALM_T_IPV4}},
                    {ALM_PG_OID_NONE, {.id = ALM_T_NONE}}};
@@ -62,74 +56,13 @@ alm_status alm_pg_param_type(alm_ctx *cx, uint32_t oid, alm_type *out)
         *out = param_types[i].type;
         return ALM_OK;
     }
-    return alm_fail(cx, ALM_E_UNSUPPORTED, -1, "unsupported parameter type (OID %u)", oid);
-}
-
-static alm_status bad_length(alm_ctx *cx, uint32_t index, size_t want, size_t got)
-{
-    return alm_fail(cx, ALM_E_FORMAT, -1,
-                    "bad parameter value length [sizeRequired=%zu, sizeActual=%zu, "
-                    "variableIndex=%u]",
-                    want, got, index);
-}
-
-/* numeric of the wire: ndigits, weight, sign, dscale, base-10000 digits. */
-static alm_status numeric_to_text(alm_ctx *cx, uint32_t index, alm_str in, char out[512], size_t *n)
-{
-    if (in.len < 8)
-        return bad_length(cx, index, 8, in.len);
-    const uint16_t digits = alm_pg_get16(in.ptr);
-    const int16_t weight = (int16_t)alm_pg_get16(in.ptr + 2);
-    const uint16_t sign = alm_pg_get16(in.ptr + 4);
-    if (in.len != 8 + 2 * (size_t)digits)
-        return bad_length(cx, index, 8 + 2 * (size_t)digits, in.len);
-    if (sign == 0xC000 || sign == 0xD000 || sign == 0xF000) {
-        (void)memcpy(out, "NaN", 3);
-        *n = 3;
+    for (uint8_t id = ALM_T_NULL + 1; id < ALM_TYPE_COUNT; id++) {
+        if ((uint32_t)alm_type_info_of((alm_type){.id = id})->pg_oid != oid)
+            continue;
+        *out = (alm_type){.id = id};
         return ALM_OK;
     }
-    if (digits > 60)
-        return alm_fail(cx, ALM_E_RANGE, -1, "numeric parameter %u has too many digits", index + 1);
-    size_t at = 0;
-    if (sign == 0x4000)
-        out[at++] = '-';
-    out[at++] = '0';
-    for (uint16_t i = 0; i < digits; i++) { /* as an integer; the exponent follows */
-        uint16_t group = alm_pg_get16(in.ptr + 8 + 2 * i);
-        if (group > 9999)
-            return alm_fail(cx, ALM_E_FORMAT, -1, "bad digit in numeric parameter %u", index + 1);
-        for (uint16_t unit = 1000; unit > 0; unit /= 10) {
-            out[at++] = (char)('0' + group / unit);
-            group %= unit;
-        }
-    }
-    int32_t exponent = 4 * (weight - (int32_t)digits + 1);
-    const uint16_t scale = alm_pg_get16(in.ptr + 6);
-    /* the last group is full of zeros, with which a number of 76 digits would have too many */
-    for (; -exponent > (int32_t)scale && out[at - 1] == '0' && at > 2; at--)
-        exponent++;
-    out[at++] = 'e';
-    at += alm_int32_format(exponent, out + at);
-    *n = at;
-    return ALM_OK;
-}
-
-/* Microseconds since 2000 as a time of the type. Infinity is none that a row can hold. */
-static alm_status time_param(alm_ctx *cx, uint32_t index, alm_type type, int64_t value, void *out)
-{
-    int64_t us = 0, time = ALM_TS_NULL;
-    if (value == INT64_MAX || value == INT64_MIN)
-        return alm_fail(cx, ALM_E_TIME_RANGE, -1, "time parameter %u is %sinfinity", index + 1,
-                        value < 0 ? "-" : "");
-    if (!__builtin_add_overflow(value, ALM_PG_EPOCH_US, &us))
-        time = alm_time_rescale(us, ALM_TIME_US,
-                                type.id == ALM_T_DATE        ? ALM_TIME_MS
-                                : type.id == ALM_T_TIMESTAMP ? ALM_TIME_US
-                                                             : ALM_TIME_NS);
-    if (time == ALM_TS_NULL)
-        return alm_fail(cx, ALM_E_TIME_RANGE, -1, "time parameter %u is out of range", index + 1);
-    (void)memcpy(out, &time, sizeof(time));
-    return ALM_OK;
+    return alm_fail(cx, ALM_E_UNSUPPORTED, -1, "unsupported parameter type (OID %u)", oid);
 }
 
 /* Binary forms that a text stands behind: jsonb begins with its version, inet has a head of family, bits,
@@ -147,18 +80,11 @@ static bool wrapped_text(uint32_t oid, alm_str *in, char scratch[ALM_VALUE_TEXT_
     if (in->len != INET_HEAD + IPV4_BYTES || at[0] != FAMILY_4 || at[1] != BITS_4 ||
         at[3] != IPV4_BYTES)
         return false;
-    const uint32_t address = alm_pg_get32(at + INET_HEAD);
+    const uint32_t address = alm_be_get32(at + INET_HEAD);
     const alm_vec v = {.type = ALM_TY(IPV4), .data = (void *)(uintptr_t)&address, .is_const = true};
     if (!alm_value_text(&v, 0, ALM_TEXT_PG, scratch, in))
         *in = ALM_STR("0.0.0.0");
     return true;
-}
-
-/* The least INT and LONG are their nulls, which a parameter that is one would become without a word. */
-static alm_status least(alm_ctx *cx, uint32_t index, alm_type type, int64_t value)
-{
-    return alm_fail(cx, ALM_E_RANGE, -1, "%s parameter %u is out of range: %lld",
-                    alm_type_name(type), index + 1, (long long)value);
 }
 
 /* Binary value of the OID the client named, as the value of the type that OID stands for. */
@@ -167,71 +93,26 @@ static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_ty
 {
     char text[512];
     size_t n = 0;
-    if (oid == ALM_PG_OID_NUMERIC || type.id == ALM_T_DECIMAL) {
-        ALM_TRY(numeric_to_text(cx, index, in, text, &n));
-        if (type.id == ALM_T_DECIMAL && alm_str_eq((alm_str){text, n}, ALM_STR("NaN"))) {
-            alm_value_set_null(type, out);
-            return ALM_OK;
-        }
+    if (oid == ALM_PG_OID_NUMERIC && type.id != ALM_T_DECIMAL) {
+        ALM_TRY(alm_pg_numeric_text(cx, index, in, text, &n));
         return alm_value_parse(cx, -1, type, (alm_str){text, n}, out);
     }
-    if (oid == ALM_PG_OID_DATE) {
-        if (in.len != 4)
-            return bad_length(cx, index, 4, in.len);
-        const int64_t days = (int32_t)alm_pg_get32(in.ptr);
+    if (oid == ALM_PG_OID_DATE && type.id != ALM_T_DECIMAL) {
+        ALM_TRY(alm_pg_length(cx, index, 4, in.len));
+        const int64_t days = (int32_t)alm_be_get32(in.ptr);
         int64_t us = days < 0 ? INT64_MIN : INT64_MAX;
         if (days != INT32_MAX && days != INT32_MIN &&
             __builtin_mul_overflow(days, INT64_C(86400000000), &us))
             return alm_fail(cx, ALM_E_TIME_RANGE, -1, "date parameter %u is out of range",
                             index + 1);
-        return time_param(cx, index, type, us, out);
+        return alm_pg_time_param(cx, index, type, us, out);
     }
     if (oid == ALM_PG_OID_OID && type.id == ALM_T_LONG) {
-        if (in.len != sizeof(uint32_t))
-            return bad_length(cx, index, sizeof(uint32_t), in.len);
-        *(int64_t *)out = alm_pg_get32(in.ptr);
+        ALM_TRY(alm_pg_length(cx, index, sizeof(uint32_t), in.len));
+        *(int64_t *)out = alm_be_get32(in.ptr);
         return ALM_OK;
     }
-    const size_t want = type.id == ALM_T_BYTE ? 2 : alm_type_width(type);
-    if (in.len != want)
-        return bad_length(cx, index, want, in.len);
-    switch (want) {
-    case 1:
-        *(uint8_t *)out = in.ptr[0] != 0;
-        return ALM_OK;
-    case 2: {
-        if (type.id != ALM_T_BYTE) {
-            *(uint16_t *)out = alm_pg_get16(in.ptr);
-            return ALM_OK;
-        }
-        const int16_t value = (int16_t)alm_pg_get16(in.ptr);
-        if (value < INT8_MIN || value > INT8_MAX)
-            return alm_fail(cx, ALM_E_RANGE, -1, "inconvertible value: %d [SHORT -> BYTE]", value);
-        *(int8_t *)out = (int8_t)value;
-        return ALM_OK;
-    }
-    case 4:
-        *(uint32_t *)out = alm_pg_get32(in.ptr);
-        if (type.id == ALM_T_INT && *(int32_t *)out == ALM_INT_NULL)
-            return least(cx, index, type, ALM_INT_NULL);
-        alm_values_settle(type, out, 1);
-        return ALM_OK;
-    case 8: {
-        const int64_t value = (int64_t)alm_pg_get64(in.ptr);
-        *(int64_t *)out = value;
-        if (type.id == ALM_T_LONG && value == ALM_LONG_NULL)
-            return least(cx, index, type, value);
-        alm_values_settle(type, out, 1);
-        if (alm_type_info_of(type)->cls != ALM_TC_TIME)
-            return ALM_OK;
-        return time_param(cx, index, type, value, out);
-    }
-    default: {
-        const alm_uuid uuid = alm_uuid_from_bytes((const uint8_t *)in.ptr);
-        (void)memcpy(out, &uuid, sizeof(uuid));
-        return ALM_OK;
-    }
-    }
+    return alm_type_info_of(type)->ops->pg_receive(cx, index, type, in, out);
 }
 
 /* bytea: bytes as they are, or as text. */
@@ -251,8 +132,8 @@ static alm_status binary_text_param(alm_ctx *cx, alm_arena *arena, uint32_t inde
 
 static double float_of(const char *bytes, size_t n)
 {
-    const uint64_t bits = n == 8 ? alm_pg_get64(bytes) : 0;
-    const uint32_t half = n == 4 ? alm_pg_get32(bytes) : 0;
+    const uint64_t bits = n == 8 ? alm_be_get64(bytes) : 0;
+    const uint32_t half = n == 4 ? alm_be_get32(bytes) : 0;
     double wide = 0;
     float narrow = 0;
     (void)memcpy(&wide, &bits, sizeof wide);
@@ -266,15 +147,15 @@ static alm_status binary_array_param(alm_ctx *cx, alm_arena *arena, uint32_t ind
 {
     enum { HEAD = 12, PER_DIM = 8 };
     uint32_t len[ALM_ARRAY_DIMS_MAX] = {0};
-    const uint32_t dims = in.len >= HEAD ? alm_pg_get32(in.ptr) : UINT32_MAX;
-    const uint32_t of = in.len >= HEAD ? alm_pg_get32(in.ptr + 8) : 0;
+    const uint32_t dims = in.len >= HEAD ? alm_be_get32(in.ptr) : UINT32_MAX;
+    const uint32_t of = in.len >= HEAD ? alm_be_get32(in.ptr + 8) : 0;
     if (dims > ALM_ARRAY_DIMS_MAX || in.len < HEAD + PER_DIM * (size_t)dims ||
         (of != ALM_PG_OID_FLOAT8 && of != ALM_PG_OID_FLOAT4))
         return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u is not an array of float8", index + 1);
     const uint32_t width = of == ALM_PG_OID_FLOAT8 ? 8 : 4;
     bool empty = false; /* some drivers send one dimension of no elements */
     for (uint32_t d = 0; d < dims; d++) {
-        len[d] = alm_pg_get32(in.ptr + HEAD + PER_DIM * (size_t)d);
+        len[d] = alm_be_get32(in.ptr + HEAD + PER_DIM * (size_t)d);
         empty |= len[d] == 0;
     }
     if (dims > 0)
@@ -288,7 +169,7 @@ static alm_status binary_array_param(alm_ctx *cx, alm_arena *arena, uint32_t ind
     if (good)
         ALM_TRY(alm_array_begin(cx, arena, -1, ALM_MAX(type->dims, 1U), len, &w));
     for (size_t i = 0; good && i < w.count; i++) {
-        const uint32_t n = rest.len >= 4 ? alm_pg_get32(rest.ptr) : 1;
+        const uint32_t n = rest.len >= 4 ? alm_be_get32(rest.ptr) : 1;
         good = n == UINT32_MAX || (n == width && rest.len >= 4 + width);
         const size_t used = n == UINT32_MAX ? 4 : 4 + width;
         const double x = good && n == width ? float_of(rest.ptr + 4, width) : __builtin_nan("");
@@ -318,7 +199,7 @@ static bool typed_element_text(alm_ctx *cx, uint32_t oid, alm_str in, char to[EL
         alm_i256 number;
         uint32_t precision = 0, places = 0;
         out->ptr = to;
-        if (numeric_to_text(cx, 0, in, to, &out->len) != ALM_OK)
+        if (alm_pg_numeric_text(cx, 0, in, to, &out->len) != ALM_OK)
             return false;
         if (alm_decimal_parse(*out, &number, &precision, &places)) /* 00007e0 is 7 */
             out->len = alm_decimal_format(number, places, to);
@@ -345,13 +226,13 @@ static bool element_text(alm_ctx *cx, uint32_t oid, alm_str in, char to[ELEMENT_
     if (oid == ALM_PG_OID_BOOL && in.len == 1)
         n = snprintf(to, 24, "%c", in.ptr[0] != 0 ? 't' : 'f');
     else if (oid == ALM_PG_OID_INT2 && in.len == 2)
-        n = snprintf(to, 24, "%d", (int16_t)alm_pg_get16(in.ptr));
+        n = snprintf(to, 24, "%d", (int16_t)alm_be_get16(in.ptr));
     else if (oid == ALM_PG_OID_INT4 && in.len == 4)
-        n = snprintf(to, 24, "%d", (int32_t)alm_pg_get32(in.ptr));
+        n = snprintf(to, 24, "%d", (int32_t)alm_be_get32(in.ptr));
     else if (oid == ALM_PG_OID_OID && in.len == 4)
-        n = snprintf(to, 24, "%u", alm_pg_get32(in.ptr));
+        n = snprintf(to, 24, "%u", alm_be_get32(in.ptr));
     else if (oid == ALM_PG_OID_INT8 && in.len == 8)
-        n = snprintf(to, 24, "%lld", (long long)alm_pg_get64(in.ptr));
+        n = snprintf(to, 24, "%lld", (long long)alm_be_get64(in.ptr));
     else
         return typed_element_text(cx, oid, in, to, out);
     *out = (alm_str){to, (size_t)n};
@@ -363,12 +244,12 @@ static alm_status binary_list_param(alm_ctx *cx, alm_arena *arena, uint32_t inde
                                     alm_view *out)
 {
     enum { HEAD = 12, PER_DIM = 8, PER_ELEMENT = 26 };
-    const uint32_t dims = in.len >= HEAD ? alm_pg_get32(in.ptr) : UINT32_MAX;
+    const uint32_t dims = in.len >= HEAD ? alm_be_get32(in.ptr) : UINT32_MAX;
     if (dims > 1 || in.len < HEAD + PER_DIM * (size_t)dims)
         return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u is not an array of one dimension",
                         index + 1);
-    const uint32_t of = alm_pg_get32(in.ptr + 8),
-                   count = dims > 0 ? alm_pg_get32(in.ptr + HEAD) : 0;
+    const uint32_t of = alm_be_get32(in.ptr + 8),
+                   count = dims > 0 ? alm_be_get32(in.ptr + HEAD) : 0;
     alm_str rest = {in.ptr + HEAD + PER_DIM * (size_t)dims, in.len - HEAD - PER_DIM * (size_t)dims};
     char *text = NULL, digits[ELEMENT_TEXT];
     size_t n = 0;
@@ -377,7 +258,7 @@ static alm_status binary_list_param(alm_ctx *cx, alm_arena *arena, uint32_t inde
         ALM_TRY(alm_arena_bytes(cx, arena, 2 + PER_ELEMENT * (size_t)count + 2 * rest.len, &text));
     for (uint32_t i = 0; good && i < count; i++) {
         alm_str element = {NULL, 0};
-        const uint32_t len = rest.len >= 4 ? alm_pg_get32(rest.ptr) : 0;
+        const uint32_t len = rest.len >= 4 ? alm_be_get32(rest.ptr) : 0;
         const size_t used = len == UINT32_MAX ? 4 : 4 + (size_t)len;
         good = rest.len >= 4 && used <= rest.len;
         if (good && len != UINT32_MAX)
@@ -413,8 +294,8 @@ static uint32_t leading_braces(alm_str text)
 
 static bool takes_text(alm_type type)
 {
-    return alm_type_is_text(type) || type.id == ALM_T_CHAR || type.id == ALM_T_IPV4 ||
-           type.id == ALM_T_INTERVAL || type.id == ALM_T_LONG256 || type.id == ALM_T_GEOHASH;
+    const alm_type_ops *ops = alm_type_info_of(type)->ops;
+    return ops->pg_receive == NULL && ops->scan != NULL;
 }
 
 /* What numeric alone says of a parameter; its value says how many digits it needs. */
@@ -448,7 +329,7 @@ static alm_status numeric_param(alm_ctx *cx, alm_arena *arena, uint32_t index, u
     char digits[512];
     alm_str text = in;
     if (binary) {
-        ALM_TRY(numeric_to_text(cx, index, in, digits, &text.len));
+        ALM_TRY(alm_pg_numeric_text(cx, index, in, digits, &text.len));
         text.ptr = digits;
     }
     const alm_type type = numeric_type(text);
@@ -517,12 +398,12 @@ static bool has_more_digits(alm_type type, alm_str text)
 static int8_t binary_infinity(uint32_t oid, alm_str bytes)
 {
     if (oid == ALM_PG_OID_DATE && bytes.len == sizeof(int32_t)) {
-        const int32_t days = (int32_t)alm_pg_get32(bytes.ptr);
+        const int32_t days = (int32_t)alm_be_get32(bytes.ptr);
         return days == INT32_MAX ? 1 : days == INT32_MIN ? -1 : 0;
     }
     if (bytes.len != sizeof(int64_t))
         return 0;
-    const int64_t us = (int64_t)alm_pg_get64(bytes.ptr);
+    const int64_t us = (int64_t)alm_be_get64(bytes.ptr);
     return us == INT64_MAX ? 1 : us == INT64_MIN ? -1 : 0;
 }
 

@@ -28,8 +28,8 @@ static const char *put_field(const char *at, const char *end, alm_buf *out)
         *to++ = *at;
     }
     const size_t len = (size_t)(to - head) - PER_FIELD;
-    alm_pg_put32(head, ALM_PG_OID_TEXT);
-    alm_pg_put32(head + 4, null ? UINT32_MAX : (uint32_t)len);
+    alm_be_put32(head, ALM_PG_OID_TEXT);
+    alm_be_put32(head + 4, null ? UINT32_MAX : (uint32_t)len);
     out->len += PER_FIELD + len;
     return at;
 }
@@ -47,7 +47,7 @@ alm_status alm_pg_put_record(alm_ctx *cx, alm_str text, alm_buf *out)
         at = put_field(at, end, out);
         n++;
     }
-    alm_pg_put32(out->ptr + start, (uint32_t)(out->len - start - 4));
-    alm_pg_put32(out->ptr + start + 4, n);
+    alm_be_put32(out->ptr + start, (uint32_t)(out->len - start - 4));
+    alm_be_put32(out->ptr + start + 4, n);
     return ALM_OK;
 }

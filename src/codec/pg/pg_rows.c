@@ -19,7 +19,7 @@ typedef struct block {
     alm_str texts[TEXT_COLS_MAX][BLOCK_ROWS];
 } block;
 
-/* As alm_pg_put32 and its like, in line. */
+/* As alm_be_put32 and its like, in line. */
 static inline void put16(char *to, uint16_t v)
 {
     v = htobe16(v);

@@ -92,10 +92,10 @@ static void by_cells(fixture *f, uint32_t from, uint32_t to, alm_buf *out)
     for (uint32_t row = from; row < to; row++) {
         const size_t at = out->len;
         assert_int_equal(alm_buf_append(&f->cx, out, "D\0\0\0\0\0\0", 7), ALM_OK);
-        alm_pg_put16(out->ptr + at + 5, COLS);
+        alm_be_put16(out->ptr + at + 5, COLS);
         for (uint32_t c = 0; c < COLS; c++)
             assert_int_equal(alm_pg_cell_put(&f->cx, &f->cells[c], &f->cols[c], row, out), ALM_OK);
-        alm_pg_put32(out->ptr + at + 1, (uint32_t)(out->len - at - 1));
+        alm_be_put32(out->ptr + at + 1, (uint32_t)(out->len - at - 1));
     }
 }
 

@@ -10,10 +10,9 @@
 #ifndef ALM_CODEC_PG_PG_VALUE_H
 #define ALM_CODEC_PG_PG_VALUE_H
 
+#include "base/be.h"
+#include "type/pg.h"
 #include "type/vector.h"
-
-/* 00:00 of 2000-01-01 in microseconds since 1970. */
-#define ALM_PG_EPOCH_US INT64_C(946684800000000)
 
 struct alm_conf; /* base/conf.h */
 
@@ -42,15 +41,5 @@ ALM_NODISCARD alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t in
  * bytes are borrowed. Not null. */
 ALM_NODISCARD alm_status alm_pg_binary_value(alm_ctx *cx, alm_arena *arena, alm_type type,
                                              alm_str bytes, void *out);
-
-/* Big-endian integers. */
-void alm_pg_put16(char *to, uint16_t v);
-void alm_pg_put32(char *to, uint32_t v);
-void alm_pg_put64(char *to, uint64_t v);
-/* A DATE, TIMESTAMP or TIMESTAMP_NS, not null, as the wire has it: microseconds since 2000. */
-int64_t alm_pg_time(alm_type type, int64_t value);
-uint16_t alm_pg_get16(const char *from);
-uint32_t alm_pg_get32(const char *from);
-uint64_t alm_pg_get64(const char *from);
 
 #endif

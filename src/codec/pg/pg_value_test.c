@@ -86,7 +86,7 @@ static alm_str cell(fixture *f, const alm_vec *v, bool binary)
     f->out.len = 0;
     assert_int_equal(alm_pg_put_cell(&f->cx, v, 0, binary, &f->out), ALM_OK);
     same_by_column(f, v, binary);
-    const int32_t n = (int32_t)alm_pg_get32(f->out.ptr);
+    const int32_t n = (int32_t)alm_be_get32(f->out.ptr);
     if (n < 0) {
         assert_int_equal(n, -1);
         assert_int_equal(f->out.len, 4);
@@ -262,18 +262,18 @@ static void test_times_at_the_ends(void **state)
             assert_int_equal(cell(f, &v, true).len, 8);
         }
     const alm_vec last = {.type = ALM_TY(TIMESTAMP_NS), .width = 8, .data = &values[3]};
-    assert_int_equal((int64_t)alm_pg_get64(cell(f, &last, true).ptr), -ALM_PG_EPOCH_US - 1);
+    assert_int_equal((int64_t)alm_be_get64(cell(f, &last, true).ptr), -ALM_PG_EPOCH_US - 1);
 }
 
 static void test_big_endian(void **state)
 {
     (void)state;
     char bytes[8];
-    alm_pg_put64(bytes, 0x0102030405060708);
+    alm_be_put64(bytes, 0x0102030405060708);
     assert_memory_equal(bytes, "\1\2\3\4\5\6\7\10", 8);
-    assert_int_equal(alm_pg_get64(bytes), 0x0102030405060708);
-    assert_int_equal(alm_pg_get32(bytes + 4), 0x05060708);
-    assert_int_equal(alm_pg_get16(bytes + 6), 0x0708);
+    assert_int_equal(alm_be_get64(bytes), 0x0102030405060708);
+    assert_int_equal(alm_be_get32(bytes + 4), 0x05060708);
+    assert_int_equal(alm_be_get16(bytes + 6), 0x0708);
 }
 
 static void test_bad_parameters(void **state)

@@ -10,6 +10,8 @@
  */
 #include "func/value/cast_rules.h"
 
+#include "type/ops.h"
+
 /* Place on the ladder of numbers, 0 for what is none. */
 static int number_rank(alm_type t)
 {
@@ -60,9 +62,9 @@ static int text_cost(alm_type from, alm_type to)
         return 1;
     if (time_rank(to) != 0)
         return TEXT_TO_TIME + time_rank(to);
-    if (to.id == ALM_T_UUID || to.id == ALM_T_IPV4)
+    if (alm_type_written(to) == ALM_WRITTEN_TEXT)
         return TEXT_TO_OTHER;
-    if (to.id == ALM_T_GEOHASH || to.id == ALM_T_LONG256 || to.id == ALM_T_DECIMAL)
+    if (alm_type_written(to) == ALM_WRITTEN_WIDE)
         return symbol ? -1 : TEXT_TO_WIDE;
     if (symbol) /* sum(symbol) is a mistake, sum(varchar) may be meant */
         return -1;
@@ -75,8 +77,7 @@ static int text_cost(alm_type from, alm_type to)
 
 static bool is_rare(alm_type t)
 {
-    return t.id == ALM_T_LONG256 || t.id == ALM_T_GEOHASH || t.id == ALM_T_DECIMAL ||
-           t.id == ALM_T_BINARY || t.id == ALM_T_ARRAY;
+    return alm_type_written(t) == ALM_WRITTEN_WIDE || t.id == ALM_T_BINARY || t.id == ALM_T_ARRAY;
 }
 
 int alm_cast_cost(alm_type from, alm_type to)
@@ -95,9 +96,9 @@ int alm_cast_cost(alm_type from, alm_type to)
         return 0;
     if (from.id ==
         ALM_T_NONE) /* a parameter: a DOUBLE takes any number, and nobody means the rare types */
-        return is_rare(to) || to.id == ALM_T_UUID || to.id == ALM_T_IPV4 ? 2
-               : number_rank(to) != 0 && to.id != ALM_T_DOUBLE           ? 1
-                                                                         : 0;
+        return is_rare(to) || alm_type_written(to) == ALM_WRITTEN_TEXT ? 2
+               : number_rank(to) != 0 && to.id != ALM_T_DOUBLE         ? 1
+                                                                       : 0;
     if (from.id == ALM_T_NULL) /* nobody means a type without null, nor one of the rare types */
         return alm_type_info_of(to)->null == ALM_NULL_NONE ? 3
                : is_rare(to) || to.id == ALM_T_UUID        ? 2
@@ -130,7 +131,7 @@ int alm_cast_cost(alm_type from, alm_type to)
         return to.id == ALM_T_STRING ? 1 : 2;
     if (from.id == ALM_T_CHAR && nt != 0)
         return CHAR_TO_NUMBER + 6 - nt;
-    if ((from.id == ALM_T_UUID || from.id == ALM_T_IPV4) && alm_type_is_text(to))
+    if (alm_type_written(from) == ALM_WRITTEN_TEXT && alm_type_is_text(to))
         return ADDRESS_TO_TEXT + (to.id == ALM_T_STRING ? 0 : 1);
     return -1;
 }
@@ -213,43 +214,19 @@ bool alm_assign_allowed(alm_type from, alm_type to)
                              (to_time || to.id == ALM_T_DECIMAL || to.id == ALM_T_LONG256));
     if (time_rank(from) != 0)
         return to_time || (to_number && to.id != ALM_T_FLOAT);
-    switch ((alm_type_id)from.id) {
-    case ALM_T_CHAR:
+    const bool to_string = to.id == ALM_T_STRING || to.id == ALM_T_VARCHAR;
+    if (from.id == ALM_T_CHAR)
         return alm_type_is_text(to) || to_number || to_time || to.id == ALM_T_GEOHASH ||
                to.id == ALM_T_DECIMAL;
-    case ALM_T_STRING:
-    case ALM_T_VARCHAR:
+    if (from.id == ALM_T_STRING || from.id == ALM_T_VARCHAR)
         return to.id != ALM_T_BOOLEAN && to.id != ALM_T_INTERVAL && to.id != ALM_T_BINARY;
-    case ALM_T_SYMBOL:
+    if (from.id == ALM_T_SYMBOL)
         return alm_type_is_text(to) || to_time;
-    case ALM_T_DECIMAL:
+    if (from.id == ALM_T_DECIMAL)
         return to.id == ALM_T_DECIMAL || to.id == ALM_T_DOUBLE || to.id == ALM_T_FLOAT;
-    case ALM_T_GEOHASH: /* cells may grow, not shrink */
-        return to.id == ALM_T_GEOHASH ? from.p >= to.p
-                                      : to.id == ALM_T_STRING || to.id == ALM_T_VARCHAR;
-    case ALM_T_LONG256:
-    case ALM_T_UUID:
-    case ALM_T_IPV4:
-        return to.id == ALM_T_STRING || to.id == ALM_T_VARCHAR;
-    case ALM_T_NONE:
-    case ALM_T_NULL:
-    case ALM_T_BOOLEAN:
-    case ALM_T_BYTE:
-    case ALM_T_SHORT:
-    case ALM_T_INT:
-    case ALM_T_LONG:
-    case ALM_T_FLOAT:
-    case ALM_T_DOUBLE:
-    case ALM_T_DATE:
-    case ALM_T_TIMESTAMP:
-    case ALM_T_TIMESTAMP_NS:
-    case ALM_T_INTERVAL:
-    case ALM_T_BINARY:
-    case ALM_T_ARRAY:
-    case ALM_TYPE_COUNT:
-        break;
-    }
-    return false;
+    if (from.id == ALM_T_GEOHASH && to.id == ALM_T_GEOHASH) /* cells may grow, not shrink */
+        return from.p >= to.p;
+    return alm_type_written(from) != ALM_WRITTEN_BY_CLASS && to_string;
 }
 
 const char *alm_fn_negated(const char *name)

@@ -305,7 +305,7 @@ bool pg_startup(pg_conn *c, const char *body, size_t n)
         alm_conn_abort(c->conn);
         return false;
     }
-    const uint32_t code = alm_pg_get32(body);
+    const uint32_t code = alm_be_get32(body);
     if (code == CODE_SSL && c->pg->tls != NULL) {
         start_tls(c);
         return true;

@@ -15,14 +15,14 @@ void pg_put(pg_conn *c, const void *bytes, size_t n)
 void pg_put16(pg_conn *c, int32_t v)
 {
     char bytes[2];
-    alm_pg_put16(bytes, (uint16_t)v);
+    alm_be_put16(bytes, (uint16_t)v);
     pg_put(c, bytes, 2);
 }
 
 void pg_put32(pg_conn *c, int32_t v)
 {
     char bytes[4];
-    alm_pg_put32(bytes, (uint32_t)v);
+    alm_be_put32(bytes, (uint32_t)v);
     pg_put(c, bytes, 4);
 }
 
@@ -46,7 +46,7 @@ void pg_begin(pg_conn *c, alm_pg_server type, size_t *at)
 void pg_end(pg_conn *c, size_t at)
 {
     if (c->out.len >= at + 4)
-        alm_pg_put32(c->out.ptr + at, (uint32_t)(c->out.len - at));
+        alm_be_put32(c->out.ptr + at, (uint32_t)(c->out.len - at));
 }
 
 void pg_simple_message(pg_conn *c, alm_pg_server type)
@@ -231,13 +231,13 @@ alm_str pg_read_bytes(pg_reader *r, size_t n)
 int32_t pg_read32(pg_reader *r)
 {
     const alm_str bytes = pg_read_bytes(r, 4);
-    return r->bad ? 0 : (int32_t)alm_pg_get32(bytes.ptr);
+    return r->bad ? 0 : (int32_t)alm_be_get32(bytes.ptr);
 }
 
 int32_t pg_read16(pg_reader *r)
 {
     const alm_str bytes = pg_read_bytes(r, 2);
-    return r->bad ? 0 : (int16_t)alm_pg_get16(bytes.ptr);
+    return r->bad ? 0 : (int16_t)alm_be_get16(bytes.ptr);
 }
 
 alm_str pg_read_text(pg_reader *r)

@@ -124,7 +124,7 @@ static alm_status read_value(alm_ctx *cx, alm_arena *arena, const pg_statement *
     alm_status st = alm_pg_cell_put(cx, &cell, col, 0, &text);
     alm_str bytes = {0};
     if (st == ALM_OK) { /* length, then the text; -1: null */
-        const int32_t length = (int32_t)alm_pg_get32(text.ptr);
+        const int32_t length = (int32_t)alm_be_get32(text.ptr);
         alm_str kept = {0};
         if (length >= 0)
             st = alm_arena_copy(cx, arena, (alm_str){text.ptr + 4, (size_t)length}, &kept);

@@ -86,11 +86,11 @@ static alm_status put_cells(pg_conn *c, pg_portal *portal, const alm_batch *batc
     ALM_TRY(alm_buf_reserve(&c->cx, out, 7));
     const size_t at = out->len;
     out->ptr[at] = ALM_PG_SERVER_DATA_ROW;
-    alm_pg_put16(out->ptr + at + 5, (uint16_t)batch->n_cols);
+    alm_be_put16(out->ptr + at + 5, (uint16_t)batch->n_cols);
     out->len += 7;
     for (uint32_t i = 0; i < batch->n_cols; i++)
         ALM_TRY(alm_pg_cell_put(&c->cx, &portal->cells[i], &batch->cols[i], row, out));
-    alm_pg_put32(out->ptr + at + 1, (uint32_t)(out->len - at - 1));
+    alm_be_put32(out->ptr + at + 1, (uint32_t)(out->len - at - 1));
     return ALM_OK;
 }
 

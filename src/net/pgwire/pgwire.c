@@ -134,7 +134,7 @@ static size_t one_message(pg_conn *c, const char *bytes, size_t n)
     }
     if (n < head)
         return 0;
-    const uint32_t length = alm_pg_get32(bytes + head - 4);
+    const uint32_t length = alm_be_get32(bytes + head - 4);
     const int64_t max = c->phase == PG_READY ? c->cx.conf->pg_message_bytes_max : LOGIN_BYTES_MAX;
     if (c->phase == PG_STARTUP && (length < 8 || length > 10000)) {
         alm_conn_fault(c->conn, PG_BROKEN, "not a start-up packet");

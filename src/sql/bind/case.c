@@ -1,6 +1,8 @@
 /* case.c - CASE, COALESCE and NULLIF: branches of one type, tests in order. */
 #include "sql/bind/bind.h"
 
+#include "type/ops.h"
+
 /* Type in which all results meet; positions for the error. */
 static alm_status meet_all(alm_planner *p, alm_expr **values, uint32_t n, alm_type *out)
 {
@@ -161,8 +163,8 @@ alm_status alm_bind_case(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 static alm_status read_text(alm_planner *p, const alm_expr *first, alm_expr **value)
 {
     const alm_type to = first->type;
-    const bool written = alm_type_info_of(to)->cls == ALM_TC_TIME || to.id == ALM_T_UUID ||
-                         to.id == ALM_T_IPV4 || to.id == ALM_T_LONG256 || to.id == ALM_T_GEOHASH;
+    const bool written = alm_type_info_of(to)->cls == ALM_TC_TIME ||
+                         (alm_type_written(to) != ALM_WRITTEN_BY_CLASS && to.id != ALM_T_DECIMAL);
     if (!written || (*value)->kind != ALM_X_CONST || !alm_type_is_text((*value)->type))
         return ALM_OK;
     return alm_expr_cast(p, *value, to, ALM_CAST_IMPLICIT, value);

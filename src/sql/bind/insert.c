@@ -135,11 +135,10 @@ static alm_status cell_string(alm_planner *p, const alm_ast *ast, const alm_colu
         *done = true;
     } else if (col->type.id == ALM_T_BOOLEAN) { /* 't' as drivers write it; others stay refused */
         *done = alm_value_scan(col->type, ast->text, at) == ALM_SCAN_OK;
-    } else if ((col->type.id == ALM_T_UUID || col->type.id == ALM_T_LONG256) &&
+    } else if (alm_type_info_of(col->type)->ops->scan_stored != NULL &&
                alm_value_scan_stored(col->type, ast->text, at) == ALM_SCAN_OK) {
         *done = true;
-    } else if (col->type.id == ALM_T_GEOHASH || col->type.id == ALM_T_DECIMAL ||
-               col->type.id == ALM_T_LONG256) {
+    } else if (alm_type_written(col->type) == ALM_WRITTEN_WIDE) {
         const alm_str text = {ast->text.ptr != NULL ? ast->text.ptr : "", ast->text.len};
         ALM_TRY(alm_value_parse(p->cx, ast->pos, col->type, text, at));
         *done = true;

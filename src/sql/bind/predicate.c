@@ -77,8 +77,7 @@ static alm_status adapt(alm_planner *p, alm_expr **c, const alm_expr *with, bool
             return bool_of_text(p, e, c);
         if (is_time(to))
             return alm_bind_time(p, e, to, equality, c);
-        if (is_number(to) || to.id == ALM_T_UUID || to.id == ALM_T_IPV4 || to.id == ALM_T_LONG256 ||
-            to.id == ALM_T_GEOHASH || to.id == ALM_T_DECIMAL)
+        if (is_number(to) || alm_type_written(to) != ALM_WRITTEN_BY_CLASS)
             return alm_expr_cast(p, e, to, ALM_CAST_IMPLICIT, c);
         if (alm_type_is_text(to) && e->type.id == ALM_T_CHAR)
             return alm_expr_cast(p, e, ALM_TY(STRING), ALM_CAST_EXPLICIT, c);
