@@ -18,55 +18,9 @@ typedef struct sample {
     const char *pg;
 } sample;
 
-#define UUID_A   "11111111-2222-3333-4444-555555555555"
-#define DAY_TEXT "('2024-01-01T00:00:00.000Z', '2024-01-02T23:59:59.999Z')"
-
 static const sample SAMPLES[] = {
-    {ALM_T_BOOLEAN, "true", "true", "t"},
-    {ALM_T_BOOLEAN, "OFF", "false", "f"},
-    {ALM_T_BYTE, "-128", "-128", "-128"},
-    {ALM_T_SHORT, "32767", "32767", "32767"},
-    {ALM_T_CHAR, "x", "x", "x"},
-    {ALM_T_CHAR, "\xC5\xBE", "\xC5\xBE", "\xC5\xBE"},
-    {ALM_T_CHAR, "", NULL, NULL},
-    {ALM_T_INT, "-2147483647", "-2147483647", "-2147483647"},
-    {ALM_T_LONG, "+9223372036854775807", "9223372036854775807", "9223372036854775807"},
-    {ALM_T_FLOAT, "0.1", "0.1", "0.1"},
-    {ALM_T_FLOAT, "16777217", "1.6777216E7", "1.6777216e+07"},
-    {ALM_T_FLOAT, "1.5f", "1.5", "1.5"},
-    {ALM_T_FLOAT, "NaN", NULL, NULL},
-    {ALM_T_DOUBLE, " 100 ", "100.0", "100"},
-    {ALM_T_DOUBLE, "5.d", "5.0", "5"},
-    {ALM_T_DOUBLE, "1e7", "1.0E7", "10000000"},
-    {ALM_T_DOUBLE, "-0.0", "-0.0", "-0"},
-    {ALM_T_DOUBLE, "-Infinity", NULL, NULL},
-    {ALM_T_STRING, "a text of more than twelve bytes", "a text of more than twelve bytes",
-     "a text of more than twelve bytes"},
-    {ALM_T_STRING, "", "", ""},
-    {ALM_T_VARCHAR, "it's", "it's", "it's"},
-    {ALM_T_SYMBOL, "BTC", "BTC", "BTC"},
-    {ALM_T_DATE, "2020-01-02T03:04:05.678Z", "2020-01-02T03:04:05.678Z", "2020-01-02 03:04:05.678"},
-    {ALM_T_TIMESTAMP, "2020-01-02", "2020-01-02T00:00:00.000000Z", "2020-01-02 00:00:00.000000"},
-    {ALM_T_TIMESTAMP, "1969-12-31 23:59:59.999999", "1969-12-31T23:59:59.999999Z",
-     "1969-12-31 23:59:59.999999"},
-    {ALM_T_TIMESTAMP_NS, "2020-01-02T03:04:05.678901234Z", "2020-01-02T03:04:05.678901234Z",
-     "2020-01-02 03:04:05.678901"},
-    {ALM_T_UUID, "ABCDEFAB-2222-3333-4444-555555555555", "abcdefab-2222-3333-4444-555555555555",
-     "abcdefab-2222-3333-4444-555555555555"},
-    {ALM_T_IPV4, "255.0.10.1", "255.0.10.1", "255.0.10.1"},
-    {ALM_T_IPV4, "0.0.0.0", NULL, NULL},
-    {ALM_T_INTERVAL, DAY_TEXT, DAY_TEXT, DAY_TEXT},
-    {ALM_T_LONG256, "0xABCdef", "0xabcdef", "0xabcdef"},
-    {ALM_T_LONG256, "0x0", "0x00", "0x00"},
-    {ALM_T_LONG256, "0x0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-     "0x0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-     "0x0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},
-    {ALM_T_LONG256, "0x8000000000000000800000000000000080000000000000008000000000000000", NULL,
-     NULL},
-    {ALM_T_GEOHASH, "u33d8b12u33d", "u33d8b12u33d", "u33d8b12u33d"},
-    {ALM_T_BINARY, "twelve bytes and more", "twelve bytes and more", "twelve bytes and more"},
-    {ALM_T_DECIMAL, "-00123m", "-123", "-123"},
-    {ALM_T_DECIMAL, "1.2e3", "1200", "1200"},
+#define ALM_SAMPLE(id, in, dialect, pg) {ALM_T_##id, in, dialect, pg},
+#include "type/type_samples.def"
 };
 
 static const struct {
@@ -74,56 +28,8 @@ static const struct {
     const char *text;
     alm_scan_result why;
 } BAD[] = {
-    {ALM_T_BOOLEAN, "maybe", ALM_SCAN_BAD},
-    {ALM_T_BOOLEAN, "", ALM_SCAN_BAD},
-    {ALM_T_BYTE, "128", ALM_SCAN_RANGE},
-    {ALM_T_BYTE, "x", ALM_SCAN_BAD},
-    {ALM_T_SHORT, "-32769", ALM_SCAN_RANGE},
-    {ALM_T_INT, "2147483648", ALM_SCAN_RANGE},
-    {ALM_T_INT, "-2147483648", ALM_SCAN_RANGE}, /* the null */
-    {ALM_T_LONG, "-9223372036854775808", ALM_SCAN_RANGE},
-    {ALM_T_INT, "1.5", ALM_SCAN_BAD},
-    {ALM_T_INT, " 5", ALM_SCAN_BAD},
-    {ALM_T_INT, "1e3", ALM_SCAN_BAD},
-    {ALM_T_INT, "", ALM_SCAN_BAD},
-    {ALM_T_LONG, "99999999999999999999", ALM_SCAN_RANGE},
-    {ALM_T_FLOAT, "1e39", ALM_SCAN_RANGE},
-    {ALM_T_DOUBLE, "1e400", ALM_SCAN_RANGE},
-    {ALM_T_DOUBLE, "abc", ALM_SCAN_BAD},
-    {ALM_T_DOUBLE, "d", ALM_SCAN_BAD},
-    {ALM_T_DOUBLE, " ", ALM_SCAN_BAD},
-    {ALM_T_CHAR, "ab", ALM_SCAN_BAD},
-    {ALM_T_CHAR, "\xF0\x9F\x98\x80", ALM_SCAN_BAD}, /* two units */
-    {ALM_T_CHAR, "\xC3", ALM_SCAN_BAD},
-    {ALM_T_DATE, "nope", ALM_SCAN_BAD},
-    {ALM_T_TIMESTAMP, "2024-02-30", ALM_SCAN_BAD},
-    {ALM_T_TIMESTAMP, "", ALM_SCAN_BAD},
-    {ALM_T_TIMESTAMP_NS, "2300-01-01", ALM_SCAN_BAD},
-    {ALM_T_UUID, "11111111-2222-3333-4444-55555555555", ALM_SCAN_BAD},
-    {ALM_T_UUID, "11111111-2222-3333-4444-55555555555g", ALM_SCAN_BAD},
-    {ALM_T_UUID, "111111112222-3333-4444-5555555555555", ALM_SCAN_BAD},
-    {ALM_T_IPV4, "1.2.3", ALM_SCAN_BAD},
-    {ALM_T_IPV4, "1.2.3.256", ALM_SCAN_BAD},
-    {ALM_T_IPV4, "1.2.3.4.5", ALM_SCAN_BAD},
-    {ALM_T_IPV4, "1..3.4", ALM_SCAN_BAD},
-    {ALM_T_IPV4, "0001.2.3.4", ALM_SCAN_BAD},
-    {ALM_T_INTERVAL, "('2024-01-02', '2024-01-01')", ALM_SCAN_BAD},
-    {ALM_T_INTERVAL, "(2024-01-02, 2024-01-03)", ALM_SCAN_BAD},
-    {ALM_T_INTERVAL, "(,)", ALM_SCAN_BAD},
-    {ALM_T_INTERVAL, "", ALM_SCAN_BAD},
-    {ALM_T_LONG256, "0x", ALM_SCAN_BAD},
-    {ALM_T_LONG256, "12", ALM_SCAN_BAD},
-    {ALM_T_LONG256, "0x1g", ALM_SCAN_BAD},
-    {ALM_T_LONG256, "0x00123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-     ALM_SCAN_BAD},
-    {ALM_T_GEOHASH, "u33d8b12u33", ALM_SCAN_BAD}, /* too short */
-    {ALM_T_GEOHASH, "a33d8b12u33d", ALM_SCAN_BAD},
-    {ALM_T_GEOHASH, "", ALM_SCAN_BAD},
-    {ALM_T_DECIMAL, "1.5", ALM_SCAN_BAD}, /* would lose a digit */
-    {ALM_T_DECIMAL, "", ALM_SCAN_BAD},
-    {ALM_T_DECIMAL, ".", ALM_SCAN_BAD},
-    {ALM_T_DECIMAL, "1e", ALM_SCAN_BAD},
-    {ALM_T_DECIMAL, "1000000000000000000", ALM_SCAN_RANGE},
+#define ALM_BAD_TEXT(id, text, why) {ALM_T_##id, text, why},
+#include "type/type_samples.def"
 };
 
 /* The text of one value, "<null>" for null, terminated. */

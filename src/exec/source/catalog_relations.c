@@ -452,6 +452,7 @@ static alm_status column_row(alm_ctx *cx, alm_cat *cat, const char *schema, cons
     const int32_t oid = alm_pg_column_type(cx, type);
     const struct word *w = word_of(oid);
     const alm_pg_type_row *row = alm_pg_type_find(oid);
+    const char *display = alm_cat_display_type(oid);
     const bool decimal = oid == ALM_PG_OID_NUMERIC;
     const char *id = NULL;
     ALM_TRY(alm_arena_printf(cx, cx->arena, &id, "%u", number));
@@ -461,7 +462,8 @@ static alm_status column_row(alm_ctx *cx, alm_cat *cat, const char *schema, cons
     alm_cat_text(cat, col->name);
     alm_cat_int(cat, number);
     alm_cat_text(cat, cat->function ? "yes" : "YES");
-    alm_cat_text(cat, w == NULL                               ? "unknown"
+    alm_cat_text(cat, w == NULL && display != NULL            ? display
+                      : w == NULL                             ? "unknown"
                       : cat->function && w->reference != NULL ? w->reference
                                                               : w->name);
     int_or_null(cat, type.id == ALM_T_CHAR ? 1 : (int32_t)col->length);
