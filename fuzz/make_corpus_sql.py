@@ -21,8 +21,8 @@ def main():
     out = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else pathlib.Path(__file__).parent / "corpus/sql")
     out.mkdir(parents=True, exist_ok=True)
     statements = set()
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "test" / "sql"))
-    from cases import read
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "test"))
+    from lib.cases import read
     for path in sorted(cases.rglob("*.test")):
         statements |= {case.sql for case in read(path) if 3 < len(case.sql) <= 400}
     words = {}

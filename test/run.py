@@ -124,7 +124,26 @@ def counted(args, env=None, timeout=3600):
 def layers(mode):
     build("release")  # the objects show which wings use each other
     code, _ = command([sys.executable, "tools/check_layers"])
+    if code:
+        say("    again: python3 tools/check_layers")
     return (0, 1) if code else (1, 0)
+
+
+def failed_unit_tests(output):
+    """[(target, test)] of the output of ctest: tests that failed, and the one during which a program ended."""
+    found, target, running = [], None, None
+    for line in output.splitlines():
+        head = re.match(r" *\d+/\d+ +Test +#\d+: (\S+) \.*(.*)", line)
+        test = re.match(r"\[ *(RUN|OK|FAILED|SKIPPED) *\] (\w+)$", line)
+        if head:
+            if running:
+                found.append((target, running))
+            target, running = head[1].replace("/", "_") if "***" in head[2] else None, None
+        elif test and target:
+            running = test[2] if test[1] == "RUN" else None
+            if test[1] == "FAILED" and (target, test[2]) not in found:
+                found.append((target, test[2]))
+    return found + ([(target, running)] if running else [])
 
 
 def unit(preset, mode):
@@ -134,7 +153,14 @@ def unit(preset, mode):
     elif preset == "tsan" and mode == "ci":
         wanted = ["-E", ONE_THREAD]
     build(preset, *targets)
-    code, out = command(["ctest", "--test-dir", f"build/{preset}", "-j", str(os.cpu_count()), "--output-on-failure", *wanted])
+    return ctest(f"build/{preset}", *wanted)
+
+
+def ctest(folder, *wanted):
+    code, out = command(["ctest", "--test-dir", folder, "-j", str(os.cpu_count()), "--output-on-failure", *wanted])
+    for target, test in failed_unit_tests(out):
+        everything = "ALM_TEST_ALL=1 " if "ALM_TEST_ALL" in os.environ else ""
+        say(f"FAILED {target}: {test}\n    again: (cd {folder} && {everything}./{target} {test})")
     m = re.search(r"(\d+)% tests passed, (\d+) tests failed out of (\d+)", out)
     if not m:
         return 0, 1
@@ -231,6 +257,7 @@ SUITES = [
     ("layers", False, layers),
     ("log-search", False, script("test/self/log_search_test.py")),
     ("unit", False, lambda mode: unit("release", mode)),
+    ("again", False, script("test/self/again_test.py")),
     ("cases", False, script("test/sql/run_test.py")),
     ("conformance", False, lambda mode: conformance("release", mode)),
     ("conformance-pg", False, conformance_pg),
@@ -350,6 +377,8 @@ def run_suites(suites, mode):
             say(f"{name}: {type(e).__name__}: {e}")
             p, f = 0, 1
         passed, failed = passed + p, failed + f
+        if f:
+            say(f"    the suite again: ./dev {'nightly' if mode == 'nightly' else 'test'} {name}")
         print("\n".join([*said.lines, f"{name}: {p} passed, {f} failed ({time.monotonic() - start:.0f} s)"]), flush=True)
         said.lines = None
     return passed, failed

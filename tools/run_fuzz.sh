@@ -29,6 +29,8 @@ one() { # NAME PROGRAM
         echo "fuzz $1: FINDING"
         grep -E 'ERROR|SUMMARY|Assert|assert|Test unit written' "$work/$1/log" | head -10
         tail -30 "$work/$1/log"
+        unit=$(sed -n 's/.*Test unit written to //p' "$work/$1/log" | tail -1)
+        echo "    again: $2 $unit"
         found=1
     fi
 }

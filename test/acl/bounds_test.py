@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The bounds of access control: what somebody could read, take or start who was not granted it. One part for each way that has to stay closed.
 
-    acl_bounds_test.py [--binary FILE] [PATTERN]      PATTERN: of the names of the parts below
+    bounds_test.py [--binary FILE] [PATTERN]      PATTERN: of the names of the parts below
 """
 import base64, json, re, threading, time, urllib.parse
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the server tells and records: files outside of its folders, names that look like others, what errors and headers say, and the audit trail.
 
-    acl_tells_test.py [--binary FILE] [PATTERN]      PATTERN: of the names of the parts below
+    tells_test.py [--binary FILE] [PATTERN]      PATTERN: of the names of the parts below
 """
 import base64, hashlib, http.client, json, pathlib, re, shutil, socket, ssl, subprocess, sys, tempfile, threading, time
 

@@ -4,8 +4,9 @@ directory; formats; errors and their places; exit codes; cancel; memory of large
 
     cli_test.py [--nightly]
 """
-import csv, io, json, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
+import csv, io, json, os, pathlib, signal, subprocess, sys, tempfile, time
 
+from lib.checks import CHECKS, Suite, check, expect
 from lib.server import Server, TOP
 
 PROGRAM = str(TOP / "build" / "release" / "almanac")
@@ -13,17 +14,6 @@ NIGHTLY = "--nightly" in sys.argv
 TABLE = """create table t (ts timestamp, s symbol, x double, b boolean, n long) timestamp(ts) partition by day;
 insert into t values ('2026-01-01', 'a|b', 1.5, true, 7), ('2026-01-02', null, null, false, null),
     ('2026-01-03', 'q"x,\té', 1e300, true, 3);"""
-CHECKS = []
-
-
-def check(function):
-    CHECKS.append(function)
-    return function
-
-
-def expect(got, want):
-    if got != want:
-        raise AssertionError(f"expected {want!r}, got {got!r}")
 
 
 class Client:
@@ -205,30 +195,29 @@ def wire_only():
     expect(Client(folder="/nonexistent").run("-c", "select 1")[0], 2)
 
 
+def each_check(suite, where, client, *more):
+    """Every check against one client; its name begins with where the data are."""
+    for f in CHECKS:
+        if suite.wants(f.__name__):
+            suite.one(f"{where}: {f.__name__}", f, client, *more)
+
+
+class OnBoth(Suite):
+    """A suite whose checks run against a server and against a directory: a failure names both, the command the check."""
+
+    def again(self, name):
+        return super().again(name.rpartition(": ")[2])
+
+
 def main():
-    passed = failed = 0
-
-    def attempt(name, function, *args):
-        nonlocal passed, failed
-        try:
-            function(*args)
-            passed += 1
-        except Exception as e:
-            failed += 1
-            print(f"FAILED {name}: {type(e).__name__}: {e}", flush=True)
-
-    folder = tempfile.mkdtemp(prefix="almanac-cli-")
-    try:
-        with Server() as s:
-            for name, client in (("server", Client(server=s)), ("directory", Client(folder=folder))):
-                attempt(f"{name}: set-up", client.ok, "-c", TABLE)
-                for function in CHECKS:
-                    attempt(f"{name}: {function.__name__}", function, client)
-        attempt("server only", wire_only)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    suite = OnBoth(__doc__)
+    with Server() as s, tempfile.TemporaryDirectory(prefix="almanac-cli-", ignore_cleanup_errors=True) as folder:
+        for where, client in (("server", Client(server=s)), ("directory", Client(folder=folder))):
+            suite.one(f"{where}: set-up", client.ok, "-c", TABLE)
+            each_check(suite, where, client)
+    if suite.wants("wire_only"):
+        suite.one("wire_only", wire_only)
+    suite.close()
 
 
 if __name__ == "__main__":

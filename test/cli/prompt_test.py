@@ -2,20 +2,15 @@
 """The prompt of `almanac sql` at a terminal (a pty): statements over several lines, editing, history,
 completion, commands, Ctrl-C at the prompt and in a statement, Ctrl-D.
 
-    cli_prompt_test.py [--nightly]
+    prompt_test.py [--nightly]
 """
-import os, pathlib, pty, re, select, shutil, signal, sys, tempfile, termios, time
+import os, pathlib, pty, re, select, signal, tempfile, termios, time
 
-from cli_test import PROGRAM, TABLE, Client, expect
+from cli_test import PROGRAM, TABLE, Client, OnBoth
+from lib.checks import CHECKS, check, expect
 from lib.server import Server
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|[\x07\r]")
-CHECKS = []
-
-
-def check(function):
-    CHECKS.append(function)
-    return function
 
 
 class Prompt:
@@ -196,16 +191,14 @@ def watch(p):
     p.ready()
 
 
-def run_checks(name, client, attempt):
-    folder = tempfile.mkdtemp(prefix="almanac-prompt-")
-    client.ok("-c", TABLE + "create table a_table_to_complete (long_name_to_complete int)")
+def at_a_prompt(f, client):
+    with tempfile.TemporaryDirectory(prefix="almanac-prompt-") as folder, Prompt(client, folder) as p:
+        p.ready()
+        f(p)
 
-    def with_prompt(function):
-        with Prompt(client, folder) as p:
-            p.ready()
-            function(p)
 
-    def history_lasts():
+def history_lasts(client):
+    with tempfile.TemporaryDirectory(prefix="almanac-prompt-") as folder:
         with Prompt(client, folder) as p:
             p.ready()
             p.ask("select 77 remembered;", "(1 row)")
@@ -219,11 +212,6 @@ def run_checks(name, client, attempt):
             p.ready()
             expect(p.leave("\\q\n"), 0)
 
-    for function in CHECKS:
-        attempt(f"{name}: {function.__name__}", with_prompt, function)
-    attempt(f"{name}: history lasts", history_lasts)
-    shutil.rmtree(folder, ignore_errors=True)
-
 
 def asks_for_password(client):
     with tempfile.TemporaryDirectory() as folder, Prompt(client, folder, password=None) as p:
@@ -235,23 +223,18 @@ def asks_for_password(client):
 
 
 def main():
-    passed = failed = 0
-
-    def attempt(name, function, *args):
-        nonlocal passed, failed
-        try:
-            function(*args)
-            passed += 1
-        except Exception as e:
-            failed += 1
-            print(f"FAILED {name}: {type(e).__name__}: {e}", flush=True)
-
+    suite = OnBoth(__doc__)
     with Server() as s, tempfile.TemporaryDirectory() as data:
-        run_checks("server", Client(server=s), attempt)
-        attempt("password", asks_for_password, Client(server=s))
-        run_checks("directory", Client(folder=data), attempt)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+        for where, client in (("server", Client(server=s)), ("directory", Client(folder=data))):
+            suite.one(f"{where}: set-up", client.ok, "-c", TABLE + "create table a_table_to_complete (long_name_to_complete int)")
+            for f in CHECKS:
+                if suite.wants(f.__name__):
+                    suite.one(f"{where}: {f.__name__}", at_a_prompt, f, client)
+            if suite.wants("history_lasts"):
+                suite.one(f"{where}: history_lasts", history_lasts, client)
+        if suite.wants("asks_for_password"):
+            suite.one("asks_for_password", asks_for_password, Client(server=s))
+    suite.close()
 
 
 if __name__ == "__main__":

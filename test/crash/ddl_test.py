@@ -16,6 +16,7 @@ Options: --nightly (60 s instead of 10), --seconds N, --seed N.
 """
 import argparse, http.client, json, random, subprocess, sys, threading, time, urllib.error, urllib.parse, urllib.request
 
+from lib.checks import given, print_again
 from lib.server import Server
 
 ROWS = 5
@@ -538,6 +539,7 @@ def main():
         if failed:
             server.own = False
             print(f"kept: {server.root}")
+            print_again(*given(ap, o, leave=("seed",)), "--seed", str(o.seed))
         server.__exit__(None, None, None)
     finally:
         if server.process is not None:

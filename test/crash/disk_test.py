@@ -11,8 +11,9 @@ Failing  a write or a sync that fails with EIO: no write is accepted until a res
 
     disk_test.py [--binary FILE]
 """
-import argparse, json, pathlib, subprocess, sys, tempfile, time, urllib.request, urllib.error
+import json, pathlib, subprocess, tempfile, time, urllib.request, urllib.error
 
+from lib.checks import Suite, ensure
 from lib.pgclient import Wire, msg, query
 from lib.preload import preloaded
 from lib.server import TOP, Server
@@ -20,11 +21,6 @@ from lib.server import TOP, Server
 ENV = {"ALMANAC_WAL_SEGMENT_SIZE": "1m", "ALMANAC_STORAGE_CHECKPOINT_WAL_BYTES": "8m",
        "ALMANAC_STORAGE_HEAD_BYTES_MAX": "8m", "ALMANAC_STORAGE_TABLE_HEAD_BYTES_MAX": "4m"}
 PAD = "x" * 200
-
-
-def expect(ok, why):
-    if not ok:
-        raise AssertionError(why)
 
 
 class Rows:
@@ -60,46 +56,46 @@ class Rows:
 
     def check(self):
         got = [r[0] for r in self.s.rows("select n from full", limit="0,10000000")]
-        expect(len(got) == len(set(got)), "a row is there twice")
+        ensure(len(got) == len(set(got)), "a row is there twice")
         missing = self.acked - set(got)
-        expect(not missing, f"{len(missing)} acknowledged rows are gone, the first {min(missing, default=None)}")
+        ensure(not missing, f"{len(missing)} acknowledged rows are gone, the first {min(missing, default=None)}")
 
 
 def refusals(rows, codes, words):
     """Each protocol says in its own way that nothing can be written."""
     for how in ("http", "pg", "line"):
         answer = rows.insert(how)
-        expect(answer is not None, f"{how}: accepted")
-        expect(answer[0] in codes and words in answer[1], f"{how}: {answer}")
+        ensure(answer is not None, f"{how}: accepted")
+        ensure(answer[0] in codes and words in answer[1], f"{how}: {answer}")
 
 
 def fill_and_free(s, fill, free):
     rows = Rows(s)
     for how in ("http", "pg", "line") * 3:
-        expect(rows.insert(how) is None, f"{how}: refused before the disk was full")
+        ensure(rows.insert(how) is None, f"{how}: refused before the disk was full")
     fill()
     end = time.monotonic() + 60
     while rows.insert("http") is None:  # what was reserved is used up first
-        expect(time.monotonic() < end, "the full disk is not noticed")
+        ensure(time.monotonic() < end, "the full disk is not noticed")
     refusals(rows, (507, 503, "53100"), "No space left")
     rows.check()
-    expect(s.rows("select 1") == [[1]], "reads do not go on")
+    ensure(s.rows("select 1") == [[1]], "reads do not go on")
     try:
         s.exec("create table another (a int)")
     except RuntimeError as e:
-        expect("No space left" in str(e), str(e))
+        ensure("No space left" in str(e), str(e))
     free()
     end = time.monotonic() + 30
     while rows.insert("http") is not None:
-        expect(time.monotonic() < end, "writes do not go on when there is room")
+        ensure(time.monotonic() < end, "writes do not go on when there is room")
         time.sleep(0.1)
     for how in ("http", "pg", "line"):
-        expect(rows.insert(how) is None, f"{how}: refused though there is room")
+        ensure(rows.insert(how) is None, f"{how}: refused though there is room")
     rows.check()
     s.kill()
     s.start()
     rows.check()
-    expect(rows.insert("pg") is None, "refused after the restart")
+    ensure(rows.insert("pg") is None, "refused after the restart")
     return len(rows.acked)
 
 
@@ -172,18 +168,18 @@ def bulk_loads_on_a_small_disk(binary):
                 before, rows = parts(), 1000
                 for name, load in bulk_ways(s):
                     answer = load()
-                    expect("No space left" in str(answer) and any(c in str(answer) for c in ("507", "53100")), f"{name}: {answer}")
+                    ensure("No space left" in str(answer) and any(c in str(answer) for c in ("507", "53100")), f"{name}: {answer}")
                     began = time.monotonic()
                     while s.get("/exec", query="insert into bulk values (1, 'a', 1)")[0] != 200:
-                        expect(time.monotonic() - began < 5, f"{name}: writes do not go on within 5 s")
+                        ensure(time.monotonic() - began < 5, f"{name}: writes do not go on within 5 s")
                         time.sleep(0.1)
                     rows += 1
-                    expect(s.rows("select count() from bulk") == [[rows]], f"{name}: rows of the load")
-                    expect(not {r[0] for r in s.rows("select table_name from tables()")} - {"bulk"}, f"{name}: a table of the load")
+                    ensure(s.rows("select count() from bulk") == [[rows]], f"{name}: rows of the load")
+                    ensure(not {r[0] for r in s.rows("select table_name from tables()")} - {"bulk"}, f"{name}: a table of the load")
                     end = time.monotonic() + 5
                     while parts() - before and time.monotonic() < end:
                         time.sleep(0.1)
-                    expect(len(parts() - before) <= 1, f"{name}: files {parts() - before}")  # rows of the head may have been flushed
+                    ensure(len(parts() - before) <= 1, f"{name}: files {parts() - before}")  # rows of the head may have been flushed
                     before = parts()
                 return rows
         finally:
@@ -215,7 +211,7 @@ def failing_disk(binary, kind):
         with Server(binary=binary, env=fault.env) as s:
             rows = Rows(s)
             for how in ("http", "pg", "line"):
-                expect(rows.insert(how) is None, f"{how}: refused before the fault")
+                ensure(rows.insert(how) is None, f"{how}: refused before the fault")
             fault.set(kind)
             refusals(rows, (500, "58030"), "error")
             fault.set("-")
@@ -225,32 +221,24 @@ def failing_disk(binary, kind):
                 s.exec("create table another (a int)")
                 raise AssertionError("CREATE TABLE was accepted")
             except RuntimeError as e:
-                expect("until a restart" in str(e), str(e))
+                ensure("until a restart" in str(e), str(e))
             s.kill()
             s.start()
             rows.check()
             for how in ("http", "pg", "line"):
-                expect(rows.insert(how) is None, f"{how}: refused after the restart")
+                ensure(rows.insert(how) is None, f"{how}: refused after the restart")
             rows.check()
             return len(rows.acked)
 
 
 def main():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--nightly", action="store_true")
-    ap.add_argument("--binary")
-    o = ap.parse_args()
-    passed = failed = 0
-    for name, test in {"full": lambda: full_disk(o.binary), "bulk loads": lambda: bulk_loads_on_a_small_disk(o.binary), "full by calls": lambda: full_by_calls(o.binary),
-                       "failing sync": lambda: failing_disk(o.binary, "s"), "failing write": lambda: failing_disk(o.binary, "w")}.items():
-        try:
-            print(f"{name}: {test()} rows acknowledged, all there")
-            passed += 1
-        except (AssertionError, RuntimeError, subprocess.SubprocessError) as e:
-            print(f"{name}: {type(e).__name__}: {e}")
-            failed += 1
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    suite = Suite(__doc__)
+    binary = suite.o.binary
+    for name, test, *more in (("full", full_disk), ("bulk_loads", bulk_loads_on_a_small_disk), ("full_by_calls", full_by_calls),
+                              ("failing_sync", failing_disk, "s"), ("failing_write", failing_disk, "w")):
+        if suite.wants(name):
+            suite.one(name, lambda test=test, more=more: print(f"{name}: {test(binary, *more)} rows acknowledged, all there"))
+    suite.close()
 
 
 if __name__ == "__main__":

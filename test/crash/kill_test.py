@@ -23,6 +23,7 @@ import argparse, random, statistics, subprocess, sys, tempfile, threading, time
 
 from kill_rows import COLUMNS, WRONG, Journal
 from kill_writers import PLAIN, PLAIN_WRITERS, Edited, Editor, Http, Keys, Upsert
+from lib.checks import given, print_again
 from lib.server import Server
 
 EPOCH = 20
@@ -316,6 +317,8 @@ def main():
         passed, failed = passed + p, failed + f
         if failed:
             break
+    if failed:
+        print_again(*given(ap, o, leave=("seed",)), "--seed", str(o.seed))
     print(f"restart: median {statistics.median(restarts):.2f} s, longest {max(restarts):.2f} s, of {len(restarts)}")
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)

@@ -236,7 +236,7 @@ class Cell:
         else:
             names = None
             self.window = False
-        code, said = program("restore", self.root / "backups", "TO", self.root / "restored", binary=self.dbs.binary)
+        code, said = program("restore", self.root / "backups", "TO", self.root / "restored")
         if code:
             self.fail(f"restore: {code}, {said}")
         with self.dbs.server(self.root / "restored") as restored:

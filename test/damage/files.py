@@ -1,14 +1,22 @@
 """Files of a data directory for suites that damage them: which is which, and how it is damaged."""
 import collections, shutil, struct, subprocess
 
-from lib.server import TOP
+from lib.server import TOP, Server
 
 DAY = 86400 * 10**6
 
 
-def program(*args, binary=None, timeout=120):
+def error_of(s, sql):
+    try:
+        s.exec(sql)
+    except RuntimeError as e:
+        return str(e)
+    return None
+
+
+def program(*args, timeout=120):
     """(exit code, what it says) of the program."""
-    r = subprocess.run([binary or TOP / "build/release/almanac", *map(str, args)], capture_output=True, text=True, timeout=timeout)
+    r = subprocess.run([Server.program or TOP / "build/release/almanac", *map(str, args)], capture_output=True, text=True, timeout=timeout)
     return r.returncode, r.stdout + r.stderr
 
 

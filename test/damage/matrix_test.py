@@ -12,6 +12,8 @@ cells, each with several places of the file. A cell is what its name says: the p
 import argparse, collections, multiprocessing, os, random, sys, threading, time, traceback
 
 import cells, kinds, known as k, planted, stored
+from lib.checks import given, print_again
+from lib.server import Server
 
 DBS = None
 
@@ -90,6 +92,7 @@ def main():
     if o.cells:
         wanted = wanted[:o.cells]
     print(f"seed {o.seed}, {len(wanted)} cells" + (f", those of {seconds:g} seconds" if seconds else ""), flush=True)
+    Server.program = o.binary
     DBS = k.Databases(o.binary)
     counts, passed, failed = collections.defaultdict(collections.Counter), 0, 0
     try:
@@ -98,6 +101,7 @@ def main():
                 passed, failed = passed + found, failed + (not found)
                 if not found:
                     print(f"planted, and not found: {what}", flush=True)
+                    print_again(*given(ap, o))
             cells_taken, free = in_turn(wanted, o.jobs, seconds)
             for cell, outcome, why in pool.imap_unordered(run, cells_taken):
                 free.release()
@@ -106,6 +110,7 @@ def main():
                 passed, failed = passed + (why is None), failed + (why is not None)
                 if why is not None:
                     print(why, flush=True)
+                    print_again(*given(ap, o, leave=("seed", "cells", "seconds", "only")), "--only", "/".join(map(str, (kinds.KINDS[cell[0]].name, *cell[1:]))))
                 elif o.verbose:
                     print(kinds.KINDS[cell[0]].name, *cell[1:], outcome, sep="/", flush=True)
     finally:

@@ -7,41 +7,19 @@ and a restart never give a wrong answer, and other tables are served. Where a fi
 
     misplaced_test.py [--binary FILE] [NAME...]
 """
-import argparse, pathlib, shutil, sys, tempfile, time, traceback
+import pathlib, shutil, tempfile, time, traceback
 
 import files
-from files import DAY, exchange, folder, natives, overlays, parquets, part_of, put, read_part, segments
+from files import DAY, error_of, exchange, folder, natives, overlays, parquets, part_of, program, put, read_part, segments
+from lib.checks import Suite, check, ensure
 from lib.server import Server
 
-CHECKS, BINARY = [], None
 ROWS, DAYS = 2000, 6
 ENV = {"ALMANAC_CAIRO_SQL_BACKUP_ROOT": "backups", "ALMANAC_WAL_SEGMENT_SIZE": "1m", "ALMANAC_METRICS_ENABLED": "true"}
 
 
-def check(f):
-    CHECKS.append(f)
-    return f
-
-
-def expect(good, why):
-    if not good:
-        raise AssertionError(why)
-
-
 def server(root, **env):
-    return Server(binary=BINARY, root=root, env={**ENV, **env})
-
-
-def program(*args):
-    return files.program(*args, binary=BINARY)
-
-
-def error_of(s, sql):
-    try:
-        s.exec(sql)
-    except RuntimeError as e:
-        return str(e)
-    return None
+    return Server(root=root, env={**ENV, **env})
 
 
 # ------------------------------------------------------------------------- databases
@@ -140,7 +118,7 @@ def symbols(s, table):
 
 
 def equal(a, b):
-    expect(a.stat().st_size == b.stat().st_size and a.read_bytes() != b.read_bytes(), f"{a} and {b} are no pair for this test")
+    ensure(a.stat().st_size == b.stat().st_size and a.read_bytes() != b.read_bytes(), f"{a} and {b} are no pair for this test")
     return a, b
 
 
@@ -171,7 +149,7 @@ def native_of_another_database(dbs, root):
 
 def native_older(dbs, root):
     pair = part_of(root, 3), part_of(dbs.folder / "here-before", 3)
-    expect(pair[0].name != pair[1].name, "the part of the third day is not a new one")
+    ensure(pair[0].name != pair[1].name, "the part of the third day is not a new one")
     put(pair[1], pair[0])
     return pair[:1]
 
@@ -235,11 +213,11 @@ def names_one(said, wrong):
 
 
 def never_wrong(dbs, s, wrong, when):
-    expect(answers(s, "u") == dbs.answers["u"], f"{when}: another table")
+    ensure(answers(s, "u") == dbs.answers["u"], f"{when}: another table")
     found = answers(s, "t")
     for sql, got, right in zip(READS, found, dbs.answers["t"]):
-        expect(got == right or (isinstance(got, str) and names_one(got, wrong) and "table 't'" in got), f"{when}: {sql}: {got}")
-    expect(any(isinstance(got, str) for got in found), f"{when}: no read says that {wrong[0].name} is another file")
+        ensure(got == right or (isinstance(got, str) and names_one(got, wrong) and "table 't'" in got), f"{when}: {sql}: {got}")
+    ensure(any(isinstance(got, str) for got in found), f"{when}: no read says that {wrong[0].name} is another file")
 
 
 def served(dbs, s, wrong, when):
@@ -247,11 +225,11 @@ def served(dbs, s, wrong, when):
     for sql in REWRITES:
         if not needless(sql, wrong):
             said = error_of(s, sql)
-            expect(names_one(said, wrong), f"{when}: {sql}: {said}")
+            ensure(names_one(said, wrong), f"{when}: {sql}: {said}")
     never_wrong(dbs, s, wrong, when + ", behind the rewrites")
     said = error_of(s, "scrub table t")
-    expect(names_one(said, wrong), f"{when}: scrub: {said}")
-    expect(error_of(s, "scrub table u") is None, f"{when}: a scrub of another table")
+    ensure(names_one(said, wrong), f"{when}: scrub: {said}")
+    ensure(error_of(s, "scrub table u") is None, f"{when}: a scrub of another table")
     never_wrong(dbs, s, wrong, when + ", behind the scrub")
 
 
@@ -264,7 +242,7 @@ def parts_are_noticed(ways, running):
             if not running:
                 wrong = way(dbs, root)
                 code, said = program("check", root)
-                expect(code == 1 and all(p.name in said for p in wrong), f"check: {code} {said}")
+                ensure(code == 1 and all(p.name in said for p in wrong), f"check: {code} {said}")
             with server(root) as s:
                 if running:
                     wrong = way(dbs, root)
@@ -274,13 +252,13 @@ def parts_are_noticed(ways, running):
             for path in wrong:  # copied back, all is as it was
                 put(dbs.folder / "here" / path.relative_to(root), path)
             code, said = program("check", root)
-            expect(code == 0, f"check when it is right again: {code} {said}")
+            ensure(code == 0, f"check when it is right again: {code} {said}")
             with server(root) as s:
-                expect({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "rows when it is right again")
+                ensure({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "rows when it is right again")
         except Exception as e:
             problems.append(f"{way.__name__}: {e if isinstance(e, AssertionError) else traceback.format_exc()[-1500:]}")
         shutil.rmtree(root, ignore_errors=True)
-    expect(not problems, f"{len(problems)} of {len(ways)}:\n  " + "\n  ".join(problems))
+    ensure(not problems, f"{len(problems)} of {len(ways)}:\n  " + "\n  ".join(problems))
 
 
 @check
@@ -301,7 +279,7 @@ def a_part_that_is_written_over_after_it_was_read():
     for sql in REWRITES + ("scrub table t",):
         root = dbs.copy()
         with server(root) as s:
-            expect({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "answers")
+            ensure({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "answers")
             s.rows("select * from t where length(v) < 0 or d < -1e300 or s = 'none' or id < -10")  # each byte is read
             wrong = equal(part_of(root, 4), part_of(dbs.folder / "other", 4))[:1]
             files.write_over(wrong[0], part_of(dbs.folder / "other", 4).read_bytes())
@@ -316,7 +294,7 @@ def a_part_that_is_written_over_after_it_was_read():
             except AssertionError as e:
                 problems.append(str(e))
         shutil.rmtree(root, ignore_errors=True)
-    expect(not problems, "\n  ".join(problems))
+    ensure(not problems, "\n  ".join(problems))
 
 
 @check
@@ -327,8 +305,8 @@ def the_scrub_finds_them():
         with server(root, ALMANAC_STORAGE_SCRUB_INTERVAL="1s") as s:
             wrong = way(dbs, root)
             said = lambda: s.get("/warnings")[2].decode()
-            expect(any(names_one(said(), wrong) or time.sleep(0.1) for _ in range(200)), f"{way.__name__}: {said()}")
-            expect("table 't'" in said() and "table 'u'" not in said(), said())
+            ensure(any(names_one(said(), wrong) or time.sleep(0.1) for _ in range(200)), f"{way.__name__}: {said()}")
+            ensure("table 't'" in said() and "table 'u'" not in said(), said())
 
 
 # ------------------------------------------------------------------------ dictionaries
@@ -386,8 +364,8 @@ def refused(root):
 def is_closed(s, table, wrong, when):
     """Nothing is read and nothing is written, and each statement says why."""
     for said in answers(s, table) + [error_of(s, sql.format(table)) for sql in CLOSED]:
-        expect(isinstance(said, str) and f"table '{table}'" in said and any(f"{p.parent.name}/{p.name}" in said for p in wrong), f"{when}: {table}: {said}")
-    expect("CREATE TABLE" in s.rows(f"show create table {table}")[0][0], f"{when}: it is not described")
+        ensure(isinstance(said, str) and f"table '{table}'" in said and any(f"{p.parent.name}/{p.name}" in said for p in wrong), f"{when}: {table}: {said}")
+    ensure("CREATE TABLE" in s.rows(f"show create table {table}")[0][0], f"{when}: it is not described")
 
 
 CLOSED = ("insert into {} values ('1970-01-09', -3, 'fresh', 'late', 1.0)", "insert into {} values ('1970-01-09', -3, null, 'late', 1.0)", "update {} set d = 1", "delete from {} where id = 1",
@@ -406,34 +384,34 @@ def dictionaries_that_were_misplaced_before_the_start():
             wrong = way(dbs, root)
             tables = ("t", "u") if len(wrong) == 2 else ("t",)
             code, said = program("check", root)
-            expect(code == 1 and all(f"{p.parent.name}/{p.name}" in said for p in wrong), f"check: {code} {said}")
+            ensure(code == 1 and all(f"{p.parent.name}/{p.name}" in said for p in wrong), f"check: {code} {said}")
             for when in ("at first", "after a restart"):
                 with server(root) as s:
                     for table in tables:
                         is_closed(s, table, wrong, when)
                     if "u" not in tables:
-                        expect(answers(s, "u") == dbs.answers["u"], f"{when}: another table")
-                        expect(error_of(s, "scrub table u") is None, f"{when}: a scrub of another table")
+                        ensure(answers(s, "u") == dbs.answers["u"], f"{when}: another table")
+                        ensure(error_of(s, "scrub table u") is None, f"{when}: a scrub of another table")
                     said = s.get("/warnings")[2].decode()
-                    expect("is closed" in said and f"table '{tables[0]}'" in said, f"{when}: {said}")
-                    expect(error_of(s, f"scrub table {tables[-1]}") is not None, f"{when}: a scrub")
+                    ensure("is closed" in said and f"table '{tables[0]}'" in said, f"{when}: {said}")
+                    ensure(error_of(s, f"scrub table {tables[-1]}") is not None, f"{when}: a scrub")
                     s.exec("create table x (ts timestamp, y symbol) timestamp(ts)" if when == "at first" else "drop table x")
                     checkpoint(s)  # the log with the symbols goes
             for path in wrong:
                 put(dbs.folder / "here" / path.relative_to(root), path)
             code, said = program("check", root)
-            expect(code == 0, f"check when it is right again: {code} {said}")
+            ensure(code == 0, f"check when it is right again: {code} {said}")
             with server(root) as s:
-                expect({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "rows when it is right again")
-                expect(s.rows("select id from t where s = 'behind'") == [[-2]], "a symbol that the log alone had")
+                ensure({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "rows when it is right again")
+                ensure(s.rows("select id from t where s = 'behind'") == [[-2]], "a symbol that the log alone had")
                 s.exec("insert into t values ('1970-01-09', -3, 'fresh', 'late', 1.0)")
                 checkpoint(s)
             with server(root) as s:
-                expect(s.rows("select s from t where id < 0 order by id") == [["fresh"], ["behind"], ["more"]], "symbols")
+                ensure(s.rows("select s from t where id < 0 order by id") == [["fresh"], ["behind"], ["more"]], "symbols")
         except Exception as e:
             problems.append(f"{way.__name__}: {e if isinstance(e, AssertionError) else traceback.format_exc()[-1500:]}")
         shutil.rmtree(root, ignore_errors=True)
-    expect(not problems, f"{len(problems)} of {len(DICTS)}:\n  " + "\n  ".join(problems))
+    ensure(not problems, f"{len(problems)} of {len(DICTS)}:\n  " + "\n  ".join(problems))
 
 
 @check
@@ -442,17 +420,17 @@ def a_table_that_is_closed_opens_without_its_column():
     root = dbs.copy()
     dictionary(root).unlink()
     with server(root) as s:
-        expect("it is missing" in answers(s, "t")[0], answers(s, "t")[0])
+        ensure("it is missing" in answers(s, "t")[0], answers(s, "t")[0])
         s.exec("alter table t drop column s")
-        expect(s.rows("select count(), sum(id) from t") == [dbs.answers["t"][0][0][:2]], "rows without the column")
+        ensure(s.rows("select count(), sum(id) from t") == [dbs.answers["t"][0][0][:2]], "rows without the column")
         s.exec("insert into t values ('1970-01-09', -3, 'late', 1.0)")
         dictionary(root, 2).unlink()
     with server(root) as s:
-        expect(s.rows("select count() from t where id = -3") == [[1]], "a row of the table that was opened")
+        ensure(s.rows("select count() from t where id = -3") == [[1]], "a row of the table that was opened")
         s.exec("truncate table u")
         s.exec("drop table u")
     with server(root) as s:
-        expect(s.rows("select count() from t where id = -3") == [[1]], "a row behind a restart")
+        ensure(s.rows("select count() from t where id = -3") == [[1]], "a row behind a restart")
 
 
 @check
@@ -466,10 +444,10 @@ def dictionaries_under_a_server_are_written_anew():
             try:
                 with server(root) as s:
                     wrong = way(dbs, root)
-                    expect({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "answers")
+                    ensure({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "answers")
                     if by_scrub:
                         said = error_of(s, "scrub table t")
-                        expect(names_one(said, wrong) or "dictionary" in str(said), f"scrub: {said}")
+                        ensure(names_one(said, wrong) or "dictionary" in str(said), f"scrub: {said}")
                         error_of(s, "scrub table u")
                     else:
                         for table in ("t", "u"):
@@ -479,15 +457,15 @@ def dictionaries_under_a_server_are_written_anew():
                 if not by_scrub and way is dict_of_the_same_length:
                     continue  # seen by a scrub, or by the next start
                 with server(root) as s:
-                    expect({table: symbols(s, table) for table in ("t", "u")} == dbs.symbols, "symbols after a restart")
+                    ensure({table: symbols(s, table) for table in ("t", "u")} == dbs.symbols, "symbols after a restart")
                     if by_scrub:
-                        expect({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "answers after a restart")
+                        ensure({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "answers after a restart")
                     else:
-                        expect(s.rows("select id from t where s = 'fresh'") == [[-2]] == s.rows("select id from u where s = 'fresh'"), "the new symbol")
-                        expect(s.rows("select id from t where s = 'more'") == [[-1]], "the symbol before")
+                        ensure(s.rows("select id from t where s = 'fresh'") == [[-2]] == s.rows("select id from u where s = 'fresh'"), "the new symbol")
+                        ensure(s.rows("select id from t where s = 'more'") == [[-1]], "the symbol before")
             except Exception as e:
                 problems.append(f"{way.__name__}, {'scrub' if by_scrub else 'checkpoint'}: {e if isinstance(e, AssertionError) else traceback.format_exc()[-1500:]}")
-    expect(not problems, "\n  ".join(problems))
+    ensure(not problems, "\n  ".join(problems))
 
 
 # ------------------------------------------------------------------ catalogue and log
@@ -518,7 +496,7 @@ def log_of_another_database_alone(dbs, root):
 
 def logs_exchanged(dbs, root):
     pair = segments(root)[-2:]
-    expect(len(pair) == 2, "the log has one segment")
+    ensure(len(pair) == 2, "the log has one segment")
     exchange(*pair)
     return None
 
@@ -526,7 +504,7 @@ def logs_exchanged(dbs, root):
 def log_older(dbs, root):
     """A segment as it was when it was the last: the next one shows that it went on."""
     older, = (dbs.folder / "here-segment").iterdir()
-    expect(segments(root)[-1].name != older.name, "the log did not go on")
+    ensure(segments(root)[-1].name != older.name, "the log did not go on")
     put(older, root / "db" / "wal" / older.name)
     return None
 
@@ -547,7 +525,7 @@ def a_catalogue_or_log_of_elsewhere_is_refused():
             problems.append(f"{way.__name__}: {said}")
         if {p: p.read_bytes() for p in folder(root).iterdir()} != before:
             problems.append(f"{way.__name__}: a start that was refused changed files")
-    expect(not problems, "\n  ".join(problems))
+    ensure(not problems, "\n  ".join(problems))
 
 
 @check
@@ -557,10 +535,10 @@ def an_older_catalogue_leads_to_the_same_state():
     root = dbs.copy()
     catalogue_older(dbs, root)
     with server(root) as s:
-        expect({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "answers")
+        ensure({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "answers")
         s.kill()
     with server(root) as s:
-        expect({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "answers after another start")
+        ensure({table: answers(s, table) for table in ("t", "u")} == dbs.answers, "answers after another start")
 
 
 @check
@@ -571,10 +549,10 @@ def a_catalogue_under_a_server_is_written_anew():
         with server(root, ALMANAC_STORAGE_SCRUB_INTERVAL="1s") as s:
             way(dbs, root)
             wrong = (root / "db" / "catalog").read_bytes()
-            expect(any((root / "db" / "catalog").read_bytes() != wrong or time.sleep(0.1) for _ in range(200)), f"{way.__name__}: it stays")
+            ensure(any((root / "db" / "catalog").read_bytes() != wrong or time.sleep(0.1) for _ in range(200)), f"{way.__name__}: it stays")
             s.kill()
         with server(root) as s:
-            expect({table: answers(s, table) for table in ("t", "u")} == dbs.answers, f"{way.__name__}: answers after a restart")
+            ensure({table: answers(s, table) for table in ("t", "u")} == dbs.answers, f"{way.__name__}: answers after a restart")
 
 
 # ---------------------------------------------------------------------------- backups
@@ -592,14 +570,14 @@ def backups_of_two_databases_need_two_directories():
     backups = root / "backups"
     with server(other, ALMANAC_CAIRO_SQL_BACKUP_ROOT=str(backups)) as s:
         said = error_of(s, "backup database")
-        expect(said is not None and "another database" in said, f"{said}")
-    expect(program("check", backups)[0] == 0, "check of a sound backup")
+        ensure(said is not None and "another database" in said, f"{said}")
+    ensure(program("check", backups)[0] == 0, "check of a sound backup")
     # As if it had been copied there by hand.
     for f in (other / "backups" / "files").iterdir():
         shutil.copyfile(f, backups / "files" / f.name)
     shutil.copyfile(other / "backups" / "00000001.manifest", backups / "00000002.manifest")
     code, said = program("check", backups)
-    expect(code == 1, f"check: {code} {said}")
+    ensure(code == 1, f"check: {code} {said}")
 
 
 def wait_for(what):
@@ -619,21 +597,21 @@ def archives_of_two_databases_need_two_directories():
     with server(root, **env) as s:
         s.exec("backup database")
         s.exec(f"insert into u select ({DAYS + 20} * {DAY} + x * 1000)::timestamp, x, 'z0', 'text', 0.5 from long_sequence(90000)")  # a part
-        expect(wait_for(lambda: log() and list((archive / "files").iterdir())), "nothing is archived")
+        ensure(wait_for(lambda: log() and list((archive / "files").iterdir())), "nothing is archived")
     had = log()
     with server(other, **env) as s:
-        expect(wait_for(lambda: s.rows("select archive_failing from backup_status()") == [[True]]), "it is archived beside the log of another database")
-        expect("another database" in s.log_path.read_text(), "the log does not say why")
-    expect(log() == had, "something was archived")
-    expect(program("check", archive)[0] == 0, "check of a sound archive")
+        ensure(wait_for(lambda: s.rows("select archive_failing from backup_status()") == [[True]]), "it is archived beside the log of another database")
+        ensure("another database" in s.log_path.read_text(), "the log does not say why")
+    ensure(log() == had, "something was archived")
+    ensure(program("check", archive)[0] == 0, "check of a sound archive")
     restore = lambda n: program("restore", root / "backups", "TO", root / f"restored{n}", "--until", "2999-01-01T00:00:00Z", "--allow-earlier")
-    expect(restore(0)[0] == 0, "a restore with it")
+    ensure(restore(0)[0] == 0, "a restore with it")
     source = segments(dbs.folder / "other")[-1]
     shutil.copyfile(source, archive / source.name)
     code, said = program("check", archive)
-    expect(code == 1 and "another database" in said, f"check: {code} {said}")
+    ensure(code == 1 and "another database" in said, f"check: {code} {said}")
     code, said = restore(1)
-    expect(code != 0 and "another database" in said and not (root / "restored1").exists(), f"restore: {code} {said}")
+    ensure(code != 0 and "another database" in said and not (root / "restored1").exists(), f"restore: {code} {said}")
 
 
 @check
@@ -644,36 +622,19 @@ def a_restored_database_keeps_its_id():
         s.exec("backup database")
     target = root / "restored"
     code, said = program("restore", root / "backups", "TO", target)
-    expect(code == 0, said)
+    ensure(code == 0, said)
     number = lambda r: (r / "db" / "catalog").read_bytes()[64:72]
-    expect(number(target) == number(root), "the id is another")
+    ensure(number(target) == number(root), "the id is another")
     with server(target) as s:
-        expect(answers(s, "t") == dbs.answers["t"], "rows")
+        ensure(answers(s, "t") == dbs.answers["t"], "rows")
 
 
 def main():
-    global BINARY
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--nightly", action="store_true")
-    ap.add_argument("--binary")
-    ap.add_argument("names", nargs="*")
-    o = ap.parse_args()
-    BINARY = o.binary
-    passed = failed = 0
-    for f in CHECKS:
-        if o.names and f.__name__ not in o.names:
-            continue
-        try:
-            f()
-            passed += 1
-        except Exception as e:
-            failed += 1
-            where = "" if isinstance(e, AssertionError) else traceback.format_exc()[-1500:]
-            print(f"{f.__name__}: {e}\n{where}", flush=True)
+    suite = Suite(__doc__)
+    suite.checks()
     for path in Databases.folders:
         shutil.rmtree(path, ignore_errors=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    suite.close()
 
 
 if __name__ == "__main__":

@@ -7,29 +7,19 @@ archive of the log takes no damaged record; a backup replaces its own damaged fi
 
     rot_test.py [--binary FILE] [NAME...]
 """
-import argparse, json, pathlib, struct, subprocess, sys, time, traceback, urllib.request
+import json, struct, subprocess, time, urllib.request
 
-from files import DAY, flip, program
+from files import DAY, error_of, flip, program
+from lib.checks import check, ensure, main_alone
 from lib.server import TOP, Server
 
 
-CHECKS, BINARY = [], None
 ROWS = 60000
 TEXT = "a text that is no short one, number "
 
 
-def check(f):
-    CHECKS.append(f)
-    return f
-
-
-def expect(good, why):
-    if not good:
-        raise AssertionError(why)
-
-
 def server(**env):
-    return Server(binary=BINARY, env={"ALMANAC_CAIRO_SQL_BACKUP_ROOT": "backups", "ALMANAC_METRICS_ENABLED": "true", **env})
+    return Server(env={"ALMANAC_CAIRO_SQL_BACKUP_ROOT": "backups", "ALMANAC_METRICS_ENABLED": "true", **env})
 
 
 def fill(s, name="t", first=0):
@@ -68,14 +58,6 @@ def rotten(s, where):
     found = [(p, place_of(p, "value")) for p in files(s)]
     path = next(p for p, at in found if at >= 0)
     return path, place_of(path, where)
-
-
-def error_of(s, sql):
-    try:
-        s.exec(sql)
-    except RuntimeError as e:
-        return str(e)
-    return None
 
 
 def copied_out(s, sql):
@@ -118,7 +100,7 @@ def wait_for(what, seconds=20):
 
 def program_check(folder):
     """Lines and exit code of `almanac check`."""
-    code, said = program("check", folder, binary=BINARY)
+    code, said = program("check", folder)
     return said, code
 
 
@@ -165,15 +147,15 @@ def every_rewrite_finds_it():
                     continue
                 if where != "footer":
                     read = error_of(s, "select sum(d + 0.0), sum(length(v)) from t")
-                    expect(read is not None and "checksum" in read, f"{name}, {where}: a read afterwards: {read}")
+                    ensure(read is not None and "checksum" in read, f"{name}, {where}: a read afterwards: {read}")
                 flip(path, at)
                 if name != "squash":
-                    expect(answers(s) == before, f"{name}, {where}: rows are not what they were")
+                    ensure(answers(s) == before, f"{name}, {where}: rows are not what they were")
                 if name in ("insert select", "insert of statistics", "insert of a sum"):
-                    expect(s.rows("select count() from u") == [[0]], f"{name}: rows of a statement that failed")
+                    ensure(s.rows("select count() from u") == [[0]], f"{name}: rows of a statement that failed")
                 if name == "table as":
-                    expect(s.rows("select count() from tables() where table_name = 'u'") == [[0]], "a table of a statement that failed")
-    expect(not problems, f"{len(problems)} not found:\n  " + "\n  ".join(problems))
+                    ensure(s.rows("select count() from tables() where table_name = 'u'") == [[0]], "a table of a statement that failed")
+    ensure(not problems, f"{len(problems)} not found:\n  " + "\n  ".join(problems))
 
 
 @check
@@ -181,26 +163,26 @@ def the_scrub_finds_what_nobody_reads():
     with server(ALMANAC_STORAGE_SCRUB_INTERVAL="1s") as s:
         make(s)
         answers(s)
-        expect(wait_for(lambda: metric(s, "almanac_scrub_passes_total") > 1), "no pass over a sound database")
-        expect((warnings(s), health(s), metric(s, "almanac_damaged_files")) == ([], "Status: Healthy", 0), "damage of a sound database")
+        ensure(wait_for(lambda: metric(s, "almanac_scrub_passes_total") > 1), "no pass over a sound database")
+        ensure((warnings(s), health(s), metric(s, "almanac_damaged_files")) == ([], "Status: Healthy", 0), "damage of a sound database")
         path, at = rotten(s, "value")
         flip(path, at)
         said = wait_for(lambda: warnings(s))
-        expect(len(said) == 1 and "table 't'" in said[0] and path.name in said[0], f"/warnings: {said}")
-        expect(health(s) == "Status: Degraded", health(s))
-        expect((metric(s, "almanac_damaged_files"), metric(s, "almanac_damage_found_total")) == (1, 1), "metrics")
-        expect(path.name in s.log_path.read_text(), "the log says nothing")
+        ensure(len(said) == 1 and "table 't'" in said[0] and path.name in said[0], f"/warnings: {said}")
+        ensure(health(s) == "Status: Degraded", health(s))
+        ensure((metric(s, "almanac_damaged_files"), metric(s, "almanac_damage_found_total")) == (1, 1), "metrics")
+        ensure(path.name in s.log_path.read_text(), "the log says nothing")
         read = error_of(s, "select sum(d + 0.0) from t")
-        expect(read is not None and "checksum" in read, f"a read behind the scrub: {read}")
-        expect(s.rows("select count() from t where ts < '1970-01-02'") == [[20000]], "another partition")
+        ensure(read is not None and "checksum" in read, f"a read behind the scrub: {read}")
+        ensure(s.rows("select count() from t where ts < '1970-01-02'") == [[20000]], "another partition")
         flip(path, at)  # as if it had been copied back
-        expect(wait_for(lambda: not warnings(s)), "damage that is gone is told on")
-        expect(s.rows("select count(), sum(d + 0.0) from t")[0][0] == ROWS, "rows after it is gone")
+        ensure(wait_for(lambda: not warnings(s)), "damage that is gone is told on")
+        ensure(s.rows("select count(), sum(d + 0.0) from t")[0][0] == ROWS, "rows after it is gone")
         flip(path, at)
-        expect(wait_for(lambda: warnings(s)), "it is found again")
+        ensure(wait_for(lambda: warnings(s)), "it is found again")
         s.exec("alter table t drop partition list '1970-01-02'")
-        expect(wait_for(lambda: not warnings(s)), "damage of a dropped partition")
-        expect(health(s) == "Status: Healthy", health(s))
+        ensure(wait_for(lambda: not warnings(s)), "damage of a dropped partition")
+        ensure(health(s) == "Status: Healthy", health(s))
 
 
 @check
@@ -213,13 +195,13 @@ def a_scrub_of_a_table():
         path, at = rotten(s, "text")
         flip(path, at)
         said = error_of(s, "scrub table u, t")
-        expect(said is not None and "1 of " in said and "table 't'" in said and path.name in said, f"{said}")
+        ensure(said is not None and "1 of " in said and "table 't'" in said and path.name in said, f"{said}")
         s.exec("scrub table u")
-        expect("does not exist" in error_of(s, "scrub table nope"), "a table that is not there")
-        expect("view" in error_of(s, "scrub table v"), "a view")
-        expect(len(warnings(s)) == 1, f"{warnings(s)}")
+        ensure("does not exist" in error_of(s, "scrub table nope"), "a table that is not there")
+        ensure("view" in error_of(s, "scrub table v"), "a view")
+        ensure(len(warnings(s)) == 1, f"{warnings(s)}")
         s.exec("drop table t")
-        expect(wait_for(lambda: not warnings(s)), "damage of a dropped table")
+        ensure(wait_for(lambda: not warnings(s)), "damage of a dropped table")
 
 
 def size_of(path):
@@ -249,22 +231,22 @@ def damage_of_one_table_stops_no_other():
                 late(name, i)
                 slowest[name] = max(slowest[name], time.monotonic() - start)
             most = max(most, log_bytes())
-        expect(wait_for(lambda: warnings(s)) and path.name in warnings(s)[0] and "table 't'" in warnings(s)[0], f"{warnings(s)}")
-        expect(wait_for(lambda: len(files(s, "u")) < 12), f"parts of the other table are not merged: {len(files(s, 'u'))}")
-        expect(len(files(s)) > 12, f"the damaged table was merged: {len(files(s))}")
-        expect(metric(s, "almanac_checkpoint_seconds_count") > checkpoints, "no checkpoint")
-        expect(most < 24 << 20, f"the log takes {most / 1e6:.0f} MB")
-        expect(max(slowest.values()) < 2, f"writers wait: {slowest}")
-        expect(error_of(s, "select sum(d + 0.0) from t") is not None, "a read of the damaged part")
+        ensure(wait_for(lambda: warnings(s)) and path.name in warnings(s)[0] and "table 't'" in warnings(s)[0], f"{warnings(s)}")
+        ensure(wait_for(lambda: len(files(s, "u")) < 12), f"parts of the other table are not merged: {len(files(s, 'u'))}")
+        ensure(len(files(s)) > 12, f"the damaged table was merged: {len(files(s))}")
+        ensure(metric(s, "almanac_checkpoint_seconds_count") > checkpoints, "no checkpoint")
+        ensure(most < 24 << 20, f"the log takes {most / 1e6:.0f} MB")
+        ensure(max(slowest.values()) < 2, f"writers wait: {slowest}")
+        ensure(error_of(s, "select sum(d + 0.0) from t") is not None, "a read of the damaged part")
         late_rows = "select count(), sum(id) from {} where id > 1000000000 and ts >= '1970-01-02' and v <> ''"
         flip(path, at)  # as if it had been copied back
         wanted = s.rows(late_rows.format("u"))
-        expect(wanted[0][0] == 60 * 5000 and s.rows(late_rows.format("t")) == wanted, "late rows")
-        expect(wait_for(lambda: len(files(s)) < 12, 90), f"it is merged when it is good again: {len(files(s))}")
+        ensure(wanted[0][0] == 60 * 5000 and s.rows(late_rows.format("t")) == wanted, "late rows")
+        ensure(wait_for(lambda: len(files(s)) < 12, 90), f"it is merged when it is good again: {len(files(s))}")
         s.process.kill()
         s.process.wait()
         s.start()
-        expect((s.rows(late_rows.format("t")), s.rows(late_rows.format("u"))) == (wanted, wanted), "late rows after a kill")
+        ensure((s.rows(late_rows.format("t")), s.rows(late_rows.format("u"))) == (wanted, wanted), "late rows after a kill")
 
 
 @check
@@ -277,7 +259,7 @@ def a_file_that_is_gone_or_cut():
         found[1].unlink()
         found[1].mkdir()
         said = error_of(s, "scrub table t")
-        expect(said is not None and "2 of " in said, f"{said}")
+        ensure(said is not None and "2 of " in said, f"{said}")
 
 
 @check
@@ -288,18 +270,18 @@ def what_memory_has_is_written_anew():
         s.exec("checkpoint create")
         s.exec("checkpoint release")
         dicts = files(s, kind="*.dict")
-        expect(len(dicts) == 1, f"{dicts}")
+        ensure(len(dicts) == 1, f"{dicts}")
         before = answers(s)
         for path, at in ((dicts[0], 70), (s.root / "db" / "catalog", 200)):
             told = metric(s, "almanac_damage_found_total")
             flip(path, at)
-            expect(wait_for(lambda: metric(s, "almanac_damage_found_total") > told), f"{path.name} is not found")
-            expect(wait_for(lambda: not warnings(s)), f"{warnings(s)}")
+            ensure(wait_for(lambda: metric(s, "almanac_damage_found_total") > told), f"{path.name} is not found")
+            ensure(wait_for(lambda: not warnings(s)), f"{warnings(s)}")
         said = s.log_path.read_text()
-        expect("1.dict" not in said or "written anew" in said, "the log says nothing")
+        ensure("1.dict" not in said or "written anew" in said, "the log says nothing")
         s.kill()
         s.start()
-        expect(answers(s) == before, "rows after a restart")
+        ensure(answers(s) == before, "rows after a restart")
 
 
 @check
@@ -324,21 +306,21 @@ def a_start_with_a_damaged_catalogue():
             if damage == "folder":
                 catalog.mkdir()
             said, code = program_check(s.root)
-            expect(code == 1 and "catalog" in said and "1 finding" in said, f"{damage}: check: {code} {said}")
+            ensure(code == 1 and "catalog" in said and "1 finding" in said, f"{damage}: check: {code} {said}")
             s.start()
-            expect(answers(s) == before and s.rows("select count() from tables() where table_name = 'gone'") == [[0]], f"{damage}: {answers(s)}")
+            ensure(answers(s) == before and s.rows("select count() from tables() where table_name = 'gone'") == [[0]], f"{damage}: {answers(s)}")
             found = warnings(s)
-            expect(len(found) == 1 and "db/catalog.1" in found[0] and health(s) == "Status: Degraded" and metric(s, "almanac_damaged_files") == 1, f"{damage}: {found}, {health(s)}")
+            ensure(len(found) == 1 and "db/catalog.1" in found[0] and health(s) == "Status: Degraded" and metric(s, "almanac_damaged_files") == 1, f"{damage}: {found}, {health(s)}")
             aside = s.root / "db" / "catalog.damaged"
-            expect(aside.exists() == (damage != "missing") and not catalog.exists(), f"{damage}: the damaged file")
+            ensure(aside.exists() == (damage != "missing") and not catalog.exists(), f"{damage}: the damaged file")
             s.exec("checkpoint create")
             s.exec("checkpoint release")
-            expect(not warnings(s) and health(s) == "Status: Healthy" and catalog.is_file(), f"{damage}: told for ever: {warnings(s)}")
+            ensure(not warnings(s) and health(s) == "Status: Healthy" and catalog.is_file(), f"{damage}: told for ever: {warnings(s)}")
             s.kill()
             said, code = program_check(s.root)
-            expect(code == 0, f"{damage}: check: {code} {said}")
+            ensure(code == 0, f"{damage}: check: {code} {said}")
             s.start()
-            expect(answers(s) == before and not warnings(s), f"{damage}: another start")
+            ensure(answers(s) == before and not warnings(s), f"{damage}: another start")
 
 
 @check
@@ -358,14 +340,14 @@ def where_no_catalogue_is_left():
         kept = {p: p.read_bytes() for p in (s.root / "db").rglob("*") if p.is_file() and p.name not in ("owner", "scrub")}
         try:
             s.start()
-            expect(False, "it started")
+            ensure(False, "it started")
         except RuntimeError as e:
             text = str(e) + s.log_path.read_text()
-            expect(all(f"{path.name}' is damaged" in text for path in both), text[-1500:])
-        expect({p: p.read_bytes() for p in kept} == kept, "a start that was refused changed files")
+            ensure(all(f"{path.name}' is damaged" in text for path in both), text[-1500:])
+        ensure({p: p.read_bytes() for p in kept} == kept, "a start that was refused changed files")
         flip(both[1], 200)
         s.start()
-        expect(answers(s) == before, "rows")
+        ensure(answers(s) == before, "rows")
 
 
 @check
@@ -378,19 +360,19 @@ def backups_replace_their_damaged_files():
         stored = sorted((folder / "files").glob("*.part"))
         flip(stored[1], place_of(stored[1], "footer") - 500)
         said, code = program_check(folder)
-        expect(code == 1 and stored[1].name in said, f"check: {code} {said}")
+        ensure(code == 1 and stored[1].name in said, f"check: {code} {said}")
         s.exec("backup database")
         said, code = program_check(folder)
-        expect(code == 0, f"check after the next backup: {code} {said}")
+        ensure(code == 0, f"check after the next backup: {code} {said}")
         target = s.root / "restored"
-        done = subprocess.run([BINARY or TOP / "build/release/almanac", "restore", str(folder), "TO", str(target)], capture_output=True, text=True)
-        expect(done.returncode == 0, done.stderr)
-        with Server(binary=BINARY, root=target) as r:
-            expect(answers(r) == before, "rows of the restored database")
+        done = subprocess.run([Server.program or TOP / "build/release/almanac", "restore", str(folder), "TO", str(target)], capture_output=True, text=True)
+        ensure(done.returncode == 0, done.stderr)
+        with Server(root=target) as r:
+            ensure(answers(r) == before, "rows of the restored database")
 
 
 def restore(s, target, *more):
-    return subprocess.run([BINARY or TOP / "build/release/almanac", "restore", str(s.root / "backups"), "TO", str(target), *more],
+    return subprocess.run([Server.program or TOP / "build/release/almanac", "restore", str(s.root / "backups"), "TO", str(target), *more],
                           capture_output=True, text=True, timeout=120)
 
 
@@ -410,18 +392,18 @@ def the_archive_takes_no_damaged_record():
             s.exec(f"insert into l values ('2024-01-01', {1000003 + i})")
         log = sorted((s.root / "db" / "wal").glob("[0-9a-f]*.wal"))[-1]
         at = log.read_bytes().find(struct.pack("<q", 1000013))
-        expect(at > 0, "the record is not found")
+        ensure(at > 0, "the record is not found")
         flip(log, at)
         said = wait_for(lambda: warnings(s))
-        expect(said and log.name in said[0], f"/warnings: {said}")
-        expect(log.name not in [p.name for p in segments(s)], "the damaged segment is archived")
+        ensure(said and log.name in said[0], f"/warnings: {said}")
+        ensure(log.name not in [p.name for p in segments(s)], "the damaged segment is archived")
         failing = s.rows("select archive_failing from backup_status()")[0][0]
-        expect(failing is True, "backup_status()")
+        ensure(failing is True, "backup_status()")
         s.exec("backup database")
         s.exec("insert into l values ('2024-01-01', 7)")
-        expect(wait_for(lambda: len(segments(s)) > had), "the archive does not go on behind a backup")
-        expect(wait_for(lambda: s.rows("select archive_failing from backup_status()")[0][0] is False), "it fails on")
-        expect(s.rows("select count(), sum(id) from l") == [[22, 1 + sum(1000003 + i for i in range(20)) + 7]], "rows")
+        ensure(wait_for(lambda: len(segments(s)) > had), "the archive does not go on behind a backup")
+        ensure(wait_for(lambda: s.rows("select archive_failing from backup_status()")[0][0] is False), "it fails on")
+        ensure(s.rows("select count(), sum(id) from l") == [[22, 1 + sum(1000003 + i for i in range(20)) + 7]], "rows")
 
 
 @check
@@ -433,57 +415,34 @@ def a_restore_does_not_end_early():
             had = len(segments(s))
             s.exec(f"insert into l values ('2024-01-01', {i})")
             start = time.monotonic()
-            expect(wait_for(lambda: len(segments(s)) > had, 5), "nothing comes into the archive")
+            ensure(wait_for(lambda: len(segments(s)) > had, 5), "nothing comes into the archive")
             took = time.monotonic() - start
-            expect(took < 0.6, f"wal.archive.interval=100ms took {took:.2f} s")
+            ensure(took < 0.6, f"wal.archive.interval=100ms took {took:.2f} s")
             time.sleep(0.3)
         target = s.root / "restored"
         for until in ("2999-01-01T00:00:00Z", str(10**9)):
             r = restore(s, target, "--until", until)
-            expect(r.returncode == 2 and "--allow-earlier" in r.stderr, f"--until {until}: {r.returncode} {r.stdout} {r.stderr}")
-            expect(not target.exists(), "a restore that was refused leaves something")
+            ensure(r.returncode == 2 and "--allow-earlier" in r.stderr, f"--until {until}: {r.returncode} {r.stdout} {r.stderr}")
+            ensure(not target.exists(), "a restore that was refused leaves something")
         r = restore(s, target, "--until", "2999-01-01T00:00:00Z", "--allow-earlier")
-        expect(r.returncode == 0, r.stderr)
-        with Server(binary=BINARY, root=target) as t:
-            expect(t.rows("select count() from l") == [[3]], "rows of the restored database")
+        ensure(r.returncode == 0, r.stderr)
+        with Server(root=target) as t:
+            ensure(t.rows("select count() from l") == [[3]], "rows of the restored database")
         said, code = program_check(s.root / "archive")
-        expect(code == 0, f"check of the archive: {code} {said}")
+        ensure(code == 0, f"check of the archive: {code} {said}")
         flip(segments(s)[-1], 120)
         said, code = program_check(s.root / "archive")
-        expect(code == 1 and segments(s)[-1].name in said, f"check of a damaged archive: {code} {said}")
+        ensure(code == 1 and segments(s)[-1].name in said, f"check of a damaged archive: {code} {said}")
         # Cut off in its middle: nothing is served.
         half = s.root / "half"
         (half / "db").mkdir(parents=True)
         (half / "restoring").write_text("almanac restore 1\n")
         try:
-            Server(binary=BINARY, root=half).start().stop()
+            Server(root=half).start().stop()
             raise AssertionError("a server starts on a restore that was cut off")
         except RuntimeError as e:
-            expect("restore" in str(e), str(e))
-
-
-def main():
-    global BINARY
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--nightly", action="store_true")
-    ap.add_argument("--binary")
-    ap.add_argument("names", nargs="*")
-    o = ap.parse_args()
-    BINARY = o.binary
-    passed = failed = 0
-    for f in CHECKS:
-        if o.names and f.__name__ not in o.names:
-            continue
-        try:
-            f()
-            passed += 1
-        except Exception as e:
-            failed += 1
-            where = "" if isinstance(e, AssertionError) else traceback.format_exc()[-1500:]
-            print(f"{f.__name__}: {e}\n{where}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+            ensure("restore" in str(e), str(e))
 
 
 if __name__ == "__main__":
-    main()
+    main_alone(__doc__)

@@ -5,29 +5,19 @@ Whatever the damage: no value is a wrong one, what is missing is said in report.
 
     salvage_test.py [--binary FILE] [NAME...]
 """
-import argparse, csv, hashlib, pathlib, shutil, sys, tempfile, traceback
+import csv, hashlib, pathlib, shutil, tempfile
 
 import pyarrow.parquet
 
 import files
 from files import DAY, flip, folder as tables, overlays
+from lib.checks import Suite, check, ensure
 from lib.server import Server
 
-CHECKS, BINARY = [], None
 ROWS, DAYS, COMMITS, LATE = 1000, 5, 6, 50
 PARQUET_DAY, UPDATED_DAY = 4, 1
 NAMES = {"t": "t", "table-1": "t", "u": "u", "table-2": "u"}  # table ids, where their names are lost
 ENV = {"ALMANAC_WAL_SEGMENT_SIZE": "1m"}
-
-
-def check(f):
-    CHECKS.append(f)
-    return f
-
-
-def expect(good, why):
-    if not good:
-        raise AssertionError(why)
 
 
 # ------------------------------------------------------------------------- the database
@@ -49,7 +39,7 @@ def insert(s, table, first, n, step):
 
 def make(root):
     """Each day is a part and a record of the dictionary; the rows behind them are in the log alone, in some records."""
-    with Server(binary=BINARY, root=root, env=ENV) as s:
+    with Server(root=root, env=ENV) as s:
         for table in ("t", "u"):
             s.exec(f"create table {table} (ts timestamp, id long, s symbol, v varchar, d double, b boolean) timestamp(ts) partition by day wal")
         segments = lambda: sorted((root / "db" / "wal").glob("0*.wal"))
@@ -97,7 +87,7 @@ def part_of(root, day, overlay=False):
 
 def flip_bytes(path, what):
     at = path.read_bytes().find(what)
-    expect(at > 0, f"{path} does not hold {what}")
+    ensure(at > 0, f"{path} does not hold {what}")
     flip(path, at + len(what) - 1)
 
 
@@ -109,7 +99,7 @@ def state(root):
 
 
 def program(*args):
-    return files.program(*args, binary=BINARY, timeout=60)
+    return files.program(*args, timeout=60)
 
 
 class Saved:
@@ -119,8 +109,8 @@ class Saved:
         self.out = root.with_name(root.name + "-out")
         before = state(root)
         got, self.said = program("check", root, "--salvage", self.out)
-        expect(got == code, f"exit code {got}, not {code}: {self.said}")
-        expect(state(root) == before, "the directory was changed")
+        ensure(got == code, f"exit code {got}, not {code}: {self.said}")
+        ensure(state(root) == before, "the directory was changed")
         self.report = list(csv.DictReader((self.out / "report.csv").open()))
         self.rows = {}
         for line in self.report:
@@ -129,7 +119,7 @@ class Saved:
 
     def read(self, line):
         table = pyarrow.parquet.read_table(self.out / line["file"])
-        expect(table.num_rows == int(line["rows"]), f"{line} is not of {table.num_rows} rows")
+        ensure(table.num_rows == int(line["rows"]), f"{line} is not of {table.num_rows} rows")
         names = {name: {"c1": "ts", "c2": "id", "c3": "s", "c4": "v", "c5": "d", "c6": "b"}.get(name, name) for name in table.column_names}
         if "id" not in names.values():
             return  # an overlay that was found
@@ -140,7 +130,7 @@ class Saved:
 
     def compare(self, line, row):
         id = row["id"]
-        expect(id is not None, f"{line}: a row without an id")
+        ensure(id is not None, f"{line}: a row without an id")
         for name, value in zip("svdb", written(line["table"], id)):
             old = line["result"] == "found" and name == "d" and row[name] == id / 4  # below an overlay that nothing names
             if name in row and row[name] is not None and row[name] != value and not old:
@@ -159,17 +149,17 @@ IN_LOG = ALL - set(range(DAYS * ROWS))
 
 
 def all_of_u(saved):
-    expect(set(saved.rows["u"]) == set(range(DAYS * ROWS)) and not saved.nulls("u", "s"), "table u is not whole")
-    expect(all(line["result"] == "saved" for line in saved.lines(table="u")), saved.lines(table="u"))
+    ensure(set(saved.rows["u"]) == set(range(DAYS * ROWS)) and not saved.nulls("u", "s"), "table u is not whole")
+    ensure(all(line["result"] == "saved" for line in saved.lines(table="u")), saved.lines(table="u"))
 
 
 @check
 def a_sound_directory():
     saved = Saved(Database.copy(), 0)
-    expect(set(saved.rows["t"]) == ALL and {line["result"] for line in saved.report} == {"saved"}, saved.report)
-    expect(not any(saved.nulls("t", name) for name in "svdb"), "values are missing")
+    ensure(set(saved.rows["t"]) == ALL and {line["result"] for line in saved.report} == {"saved"}, saved.report)
+    ensure(not any(saved.nulls("t", name) for name in "svdb"), "values are missing")
     all_of_u(saved)
-    expect(len(saved.lines(table="t", partition="1970-01-01")) == 1, saved.report)
+    ensure(len(saved.lines(table="t", partition="1970-01-01")) == 1, saved.report)
 
 
 @check
@@ -177,10 +167,10 @@ def what_was_saved_is_taken_in_again():
     root = Database.copy()
     saved = Saved(root, 0)
     shutil.copytree(saved.out / "t", root / "import" / "t")
-    with Server(binary=BINARY, root=root, env=ENV) as s:
+    with Server(root=root, env=ENV) as s:
         s.exec("create table again as (select * from read_parquet('t/1970-01-02.*.parquet')) timestamp(ts) partition by day")
-        expect(s.rows("select count(), sum(id) from again") == s.rows("select count(), sum(id) from t where ts in '1970-01-02'"), "other rows")
-        expect(s.rows("select typeof(s), typeof(v), typeof(b) from again limit 1") == s.rows("select typeof(s), typeof(v), typeof(b) from t limit 1"), "other types")
+        ensure(s.rows("select count(), sum(id) from again") == s.rows("select count(), sum(id) from t where ts in '1970-01-02'"), "other rows")
+        ensure(s.rows("select typeof(s), typeof(v), typeof(b) from again limit 1") == s.rows("select typeof(s), typeof(v), typeof(b) from t limit 1"), "other types")
 
 
 @check
@@ -204,12 +194,12 @@ def a_dictionary():
         if damage == "short":
             path.write_bytes(data[:-10])
         saved = Saved(root, 1)
-        expect(set(saved.rows["t"]) == ALL, f"{damage}: rows are missing")
-        expect(set(saved.nulls("t", "s")) == without, f"{damage}: {len(saved.nulls('t', 's'))} rows without a symbol, not {len(without)}")
+        ensure(set(saved.rows["t"]) == ALL, f"{damage}: rows are missing")
+        ensure(set(saved.nulls("t", "s")) == without, f"{damage}: {len(saved.nulls('t', 's'))} rows without a symbol, not {len(without)}")
         line, = saved.lines(part="tables/1/3.dict")
         lost = len({written("t", id)[0] for id in without})
-        expect(f"{lost} of 30 symbols are lost" in line["reason"], f"{damage}: {line}")
-        expect(all(line["result"] == ("partial" if OF_DAY[2] & without else "saved") for line in saved.lines(table="t", partition="1970-01-02")), saved.report)
+        ensure(f"{lost} of 30 symbols are lost" in line["reason"], f"{damage}: {line}")
+        ensure(all(line["result"] == ("partial" if OF_DAY[2] & without else "saved") for line in saved.lines(table="t", partition="1970-01-02")), saved.report)
         all_of_u(saved)
 
 
@@ -228,30 +218,30 @@ def a_dictionary_is_rebuilt():
         data = path.read_bytes() if path.exists() else None
         symbols = len({written("t", id)[0] for id in without})
         code, said = program("check", root, "--rebuild-symbols")
-        expect(code == (symbols > 0) and f"{symbols} of 30 symbols are lost, in {len(without)} rows" in said, f"{damage}: {code}, {said}")
+        ensure(code == (symbols > 0) and f"{symbols} of 30 symbols are lost, in {len(without)} rows" in said, f"{damage}: {code}, {said}")
         kept = path.with_name("3.dict.damaged")
-        expect((kept.read_bytes() if kept.exists() else None) == data, f"{damage}: the old file is not kept")
+        ensure((kept.read_bytes() if kept.exists() else None) == data, f"{damage}: the old file is not kept")
         for again in range(2):
-            with Server(binary=BINARY, root=root, env=ENV) as s:
+            with Server(root=root, env=ENV) as s:
                 rows = s.rows("select id, s, v from t where id >= 0")
-                expect({row[0] for row in rows} == ALL, f"{damage}: rows are missing")
+                ensure({row[0] for row in rows} == ALL, f"{damage}: rows are missing")
                 named = {}
                 for id, symbol, text in rows:
                     want = written("t", id)
                     if id in without:
-                        expect(symbol.startswith("lost symbol 1/"), f"{damage}: row {id} has {symbol}")
-                        expect(named.setdefault(want[0], symbol) == symbol, f"{damage}: one symbol has two names")
+                        ensure(symbol.startswith("lost symbol 1/"), f"{damage}: row {id} has {symbol}")
+                        ensure(named.setdefault(want[0], symbol) == symbol, f"{damage}: one symbol has two names")
                     else:
-                        expect(symbol == want[0], f"{damage}: row {id} has {symbol}, not {want[0]}")
-                    expect(text == want[1], f"{damage}: row {id} has {text}")
-                expect(len(set(named.values())) == symbols, f"{damage}: two symbols have one name")
-                expect(s.rows("select count() from t where s = 't day 5 symbol 1'")[0][0] == (0 if damage == "missing" else ROWS // 5), "symbols are not found")
-                expect(not s.rows("select count() from u where s like 'lost%'")[0][0], "table u has changed")
+                        ensure(symbol == want[0], f"{damage}: row {id} has {symbol}, not {want[0]}")
+                    ensure(text == want[1], f"{damage}: row {id} has {text}")
+                ensure(len(set(named.values())) == symbols, f"{damage}: two symbols have one name")
+                ensure(s.rows("select count() from t where s = 't day 5 symbol 1'")[0][0] == (0 if damage == "missing" else ROWS // 5), "symbols are not found")
+                ensure(not s.rows("select count() from u where s like 'lost%'")[0][0], "table u has changed")
                 s.exec("insert into t values ('1970-02-01', -1, 't day 2 symbol 3', '', 1, true)")
         code, said = program("check", root)
-        expect(code == 0, f"{damage}: {said}")
+        ensure(code == 0, f"{damage}: {said}")
         code, said = program("check", root, "--rebuild-symbols")
-        expect(code == 0 and said.startswith("0 dictionaries"), said)
+        ensure(code == 0 and said.startswith("0 dictionaries"), said)
 
 
 @check
@@ -261,9 +251,9 @@ def a_column_of_a_part():
     part = part_of(root, 2)
     flip_bytes(part, b"the text of number 1234")
     saved = Saved(root, 1)
-    expect(set(saved.rows["t"]) == ALL and set(saved.nulls("t", "v")) == OF_DAY[2] and not saved.nulls("t", "s"), "other values are missing")
+    ensure(set(saved.rows["t"]) == ALL and set(saved.nulls("t", "v")) == OF_DAY[2] and not saved.nulls("t", "s"), "other values are missing")
     line, = saved.lines(part=str(part.relative_to(root / "db")))
-    expect(line["result"] == "partial" and line["rows"] == str(ROWS) and "'v' is null in 1000 rows" in line["reason"], line)
+    ensure(line["result"] == "partial" and line["rows"] == str(ROWS) and "'v' is null in 1000 rows" in line["reason"], line)
     all_of_u(saved)
 
     root = Database.copy()
@@ -271,8 +261,8 @@ def a_column_of_a_part():
     bits = bytes(id % 2 for id in range(2 * ROWS, 3 * ROWS))
     flip_bytes(part, bits)
     saved = Saved(root, 1)
-    expect(set(saved.nulls("t", "b")) == OF_DAY[3] and not saved.nulls("t", "v"), "other values are missing")
-    expect("'b' is left out" in saved.lines(part=str(part.relative_to(root / "db")))[0]["reason"], saved.report)
+    ensure(set(saved.nulls("t", "b")) == OF_DAY[3] and not saved.nulls("t", "v"), "other values are missing")
+    ensure("'b' is left out" in saved.lines(part=str(part.relative_to(root / "db")))[0]["reason"], saved.report)
 
 
 @check
@@ -298,10 +288,10 @@ def a_part():
             flip(part, part.stat().st_size - 500)
         saved = Saved(root, 1)
         gone = {"footer": OF_DAY[2], "missing": OF_DAY[2], "parquet": OF_DAY[PARQUET_DAY]}.get(damage, set())
-        expect(set(saved.rows["t"]) == ALL - gone, f"{damage}: other rows are missing")
-        expect(set(saved.nulls("t", "d")) == (OF_DAY[1] if damage == "overlay" else set()), f"{damage}: other values are missing")
-        expect(len(saved.lines(result="found")) == (2 if damage == "exchanged" else 0), saved.report)
-        expect(sum(int(line["rows"]) for line in saved.lines(result="lost")) == (2 * ROWS if damage == "exchanged" else len(gone)), saved.report)
+        ensure(set(saved.rows["t"]) == ALL - gone, f"{damage}: other rows are missing")
+        ensure(set(saved.nulls("t", "d")) == (OF_DAY[1] if damage == "overlay" else set()), f"{damage}: other values are missing")
+        ensure(len(saved.lines(result="found")) == (2 if damage == "exchanged" else 0), saved.report)
+        ensure(sum(int(line["rows"]) for line in saved.lines(result="lost")) == (2 * ROWS if damage == "exchanged" else len(gone)), saved.report)
         all_of_u(saved)
 
 
@@ -319,9 +309,9 @@ def the_log():
             flip_bytes(path, text)
         saved = Saved(root, which is not None)
         lost = set() if which is None else set(range(DAYS * ROWS + which * LATE, DAYS * ROWS + (which + 1) * LATE))
-        expect(set(saved.rows["t"]) == ALL - lost, f"{damage}: {len(saved.rows['t'])} rows: {saved.said}")
-        expect(set(saved.nulls("t", "s")) == (IN_LOG - lost if which == 0 else set()), f"{damage}: other symbols are missing")
-        expect(f"{int(which is not None)} stretches of the log are missing" in saved.lines(part="wal", table="")[0]["reason"], saved.report)
+        ensure(set(saved.rows["t"]) == ALL - lost, f"{damage}: {len(saved.rows['t'])} rows: {saved.said}")
+        ensure(set(saved.nulls("t", "s")) == (IN_LOG - lost if which == 0 else set()), f"{damage}: other symbols are missing")
+        ensure(f"{int(which is not None)} stretches of the log are missing" in saved.lines(part="wal", table="")[0]["reason"], saved.report)
         all_of_u(saved)
 
 
@@ -331,8 +321,8 @@ def the_catalogue():
     root = Database.copy()
     flip(root / "db" / "catalog", 300)
     saved = Saved(root, 0)
-    expect(set(saved.rows["t"]) == ALL and not saved.nulls("t", "s"), f"the one before: {saved.said}")
-    expect("catalog.1" in saved.lines(part="catalog", result="saved")[0]["reason"], saved.report)
+    ensure(set(saved.rows["t"]) == ALL and not saved.nulls("t", "s"), f"the one before: {saved.said}")
+    ensure("catalog.1" in saved.lines(part="catalog", result="saved")[0]["reason"], saved.report)
     all_of_u(saved)
     for damage in ("catalog", "both"):
         root = Database.copy()
@@ -343,13 +333,13 @@ def the_catalogue():
             (root / "db" / "catalog").unlink()
             shutil.rmtree(root / "db" / "wal")
         saved = Saved(root, 1)
-        expect("table-1" in saved.rows, f"the log has the names: {saved.said}")
+        ensure("table-1" in saved.rows, f"the log has the names: {saved.said}")
         t, u = saved.rows["table-1"], saved.rows["table-2"]
-        expect(set(t) == (ALL if damage == "catalog" else ALL - IN_LOG) and set(u) == set(range(DAYS * ROWS)), f"{damage}: {len(t)} and {len(u)} rows: {saved.said}")
-        expect(not saved.nulls("table-2", "s") and not saved.nulls("table-1", "s"), f"{damage}: symbols are missing")
-        expect(saved.lines(part="catalog", result="lost"), saved.report)
+        ensure(set(t) == (ALL if damage == "catalog" else ALL - IN_LOG) and set(u) == set(range(DAYS * ROWS)), f"{damage}: {len(t)} and {len(u)} rows: {saved.said}")
+        ensure(not saved.nulls("table-2", "s") and not saved.nulls("table-1", "s"), f"{damage}: symbols are missing")
+        ensure(saved.lines(part="catalog", result="lost"), saved.report)
         names = pyarrow.parquet.read_table(saved.out / saved.lines(table="table-1")[0]["file"]).column_names
-        expect("id" in names, f"a Parquet part says the names: {names}")
+        ensure("id" in names, f"a Parquet part says the names: {names}")
 
 
 @check
@@ -361,36 +351,19 @@ def where_nothing_is_saved():
     for args, why in (((root, "--salvage", out), "is not empty"), ((root, "--salvage", root / "new"), "is within"), ((root.parent / "nothing", "--salvage", root.with_name("new")), "is not a data directory"),
                       ((root, "--salvage", root.with_name("new"), "--repair"), "--repair")):
         code, said = program("check", *args)
-        expect(code == 2 and why in said, f"{args}: {code}, {said}")
-    expect(not (root / "new").exists() and not root.with_name("new").exists(), "something was made")
-    with Server(binary=BINARY, root=root, env=ENV):
+        ensure(code == 2 and why in said, f"{args}: {code}, {said}")
+    ensure(not (root / "new").exists() and not root.with_name("new").exists(), "something was made")
+    with Server(root=root, env=ENV):
         code, said = program("check", root, "--salvage", root.with_name("new"))
-        expect(code == 2 and "in use by process" in said, f"{code}, {said}")
+        ensure(code == 2 and "in use by process" in said, f"{code}, {said}")
 
 
 def main():
-    global BINARY
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--nightly", action="store_true")
-    ap.add_argument("--binary")
-    ap.add_argument("names", nargs="*")
-    o = ap.parse_args()
-    BINARY = o.binary
-    passed = failed = 0
-    for f in CHECKS:
-        if o.names and f.__name__ not in o.names:
-            continue
-        try:
-            f()
-            passed += 1
-        except Exception as e:
-            failed += 1
-            where = "" if isinstance(e, AssertionError) else traceback.format_exc()[-1500:]
-            print(f"{f.__name__}: {e}\n{where}", flush=True)
+    suite = Suite(__doc__)
+    suite.checks()
     if Database.made is not None:
         shutil.rmtree(Database.made.folder, ignore_errors=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    suite.close()
 
 
 if __name__ == "__main__":

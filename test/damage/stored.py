@@ -51,7 +51,7 @@ class Stored(Cell):
 
     def read(self):
         where = self.root / ("archive" if self.of_archive else "backups")
-        found, said = program("check", where, binary=self.dbs.binary)
+        found, said = program("check", where)
         restored = self.restore()
         if found == 0 and not restored:
             self.fail(f"check finds nothing, and the restore is refused: {said}")
@@ -86,7 +86,7 @@ class Stored(Cell):
         """False: it is refused, and leaves nothing."""
         target = self.root / "restored"
         more = ("--until", str(self.last), "--log", self.root / "archive") if self.last else ()
-        code, self.said = program("restore", self.root / "backups", "TO", target, *more, binary=self.dbs.binary)
+        code, self.said = program("restore", self.root / "backups", "TO", target, *more)
         if code:
             opened = target / "db" / "catalog"
             if code not in (1, 2) or opened.exists() and not (target / "restoring").exists():

@@ -14,6 +14,7 @@ Besides: operators and casts over all types, and every relation of the catalogue
 without arguments is read to its end."""
 import argparse, decimal, http.client, itertools, json, math, random, re, sys, threading, time, urllib.parse
 
+from lib.checks import given, print_again
 from lib.demo import load_demo
 from lib.server import Server
 from lib.tools import function_pages
@@ -62,6 +63,8 @@ LIMITS = re.compile(r"too long|too many|more than \d+ numbers|may have \d+ numbe
 ENDS_SOMETHING = {"cancel_query", "pg_terminate_backend", "reload_config", "reload_tls"}
 WAITS = {"pg_sleep"}  # as long as it is told; its example runs
 passed, failures = 0, []
+OPTIONS = []  # of this run
+part = None  # what is tried: a function, or one of GROUPS
 
 
 def check(ok, what, detail=""):
@@ -72,6 +75,7 @@ def check(ok, what, detail=""):
         failures.append(what)
         if len(failures) <= 60:
             print(f"FAILED {what}\n    {detail}", flush=True)
+            print_again(*OPTIONS, part)
     return ok
 
 
@@ -234,6 +238,7 @@ def try_calls(asker, kind, name, signatures, steady, most, rng):
 
 
 def check_functions(asker, most, only):
+    global part
     status, answer = asker.ask("select name, signature, runtime_constant, type from functions()")
     found = {}
     for name, signature, stable, kind in answer["dataset"]:
@@ -243,6 +248,7 @@ def check_functions(asker, most, only):
             continue
         if name in ENDS_SOMETHING | WAITS:
             continue
+        part = name
         steady = not name.startswith("rnd_") and not rows[0][1] and name not in VARYING
         before = len(failures)
         try_calls(asker, kind, name, [s for s, _ in rows], steady, most, random.Random(name))
@@ -257,6 +263,7 @@ WRITTEN = ["'x'", "'é'", "''", "'us'", "'a text that is kept elsewhere'", "'202
 
 def check_written(asker, most, only):
     """Each function with constants alone, which bind may look at."""
+    global part
     _, answer = asker.ask("select name, signature, type from functions()")
     found = {}
     for name, signature, kind in answer["dataset"]:
@@ -264,6 +271,7 @@ def check_written(asker, most, only):
     for (name, kind), signatures in sorted(found.items()):
         if (only and name not in only) or kind in ("CURSOR", "TABLE") or name in WORDS | ENDS_SOMETHING | WAITS or not re.match(r"[\w.]+$", name):
             continue
+        part = name
         rng, over = random.Random(name), " over ()" if kind == "WINDOW" else ""
         for arity in sorted(shapes(signatures)):
             every = itertools.product(WRITTEN, repeat=arity) if len(WRITTEN) ** arity <= most else ([rng.choice(WRITTEN) for _ in range(arity)] for _ in range(most))
@@ -280,9 +288,11 @@ VARYING = {"typeof", "timestamp_sequence", "timestamp_sequence_ns", "timestamp_s
 # ----------------------------------------------------------------------------- the registry
 def check_registry(asker, build, only):
     """Each function has an example that runs and says what becomes of nulls; what it promises of them holds."""
+    global part
     for (kind, name), rows in sorted(function_pages.registry(build).items()):
         if (only and name not in only) or not function_pages.is_listed(rows):
             continue
+        part = name
         shown = [r for r in rows if r["flags"] != "internal"]
         sqls = function_pages.statements(shown)
         check(sqls, f"example of {name}")
@@ -418,13 +428,18 @@ def pg_relations(asker):
     return [r[0] for r in answer["dataset"]]
 
 
+GROUPS = {"operators": check_operators, "casts": check_casts, "cancel": check_cancel, "relations": check_relations}
+
+
 def main():
+    global part
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--nightly", action="store_true")
     ap.add_argument("--preset", default="release")
     ap.add_argument("--written", action="store_true", help="only calls with constants, as people write them")
     ap.add_argument("functions", nargs="*")
     o = ap.parse_args()
+    OPTIONS.extend(given(ap, o))
     with Server(preset=o.preset) as server:
         make_table(server)
         load_demo(server)
@@ -433,11 +448,10 @@ def main():
         if not o.written:
             check_registry(asker, function_pages.TOP / "build" / o.preset, set(o.functions))
             check_functions(asker, 350 if not o.nightly else 3000, set(o.functions))
-        if not o.functions and not o.written:
-            check_operators(asker)
-            check_casts(asker)
-            check_cancel(server)
-            check_relations(asker)
+        for name, group in GROUPS.items():
+            if not o.written and (not o.functions or name in o.functions):
+                part = name
+                group(server if name == "cancel" else asker)
     for what in failures:
         print("failed:", what)
     print(f"{passed} passed, {len(failures)} failed")

@@ -9,6 +9,7 @@ EXPLAINED lists the words that need quotes here, with the reason. Without --nigh
 """
 import argparse, http.client, json, re, sys, urllib.parse
 
+from lib.checks import print_again
 from lib.server import TOP, Server
 
 RECORDED = json.loads((TOP / "test" / "dialect" / "keywords.json").read_text())
@@ -83,6 +84,7 @@ def run(client, only, everything):
             else:
                 failed += 1
                 print(f"{name}: {statement}\n    without quotes {str(plain)[:200]}\n    with           {str(quoted)[:200]}")
+                print_again(*(["--nightly"] if everything else []), name)
     for _, _, reason in EXPLAINED:
         if not only and reason not in used:
             failed += 1

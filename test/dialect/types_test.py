@@ -6,19 +6,9 @@ more after a restart.
 A type is a ladder of values in ascending order: the literal, the value in JSON, the text in CSV and over PostgreSQL (where
 it differs). Each value stands in two rows, and so does null. What a type cannot do must be refused with status 400; such
 places are listed, so that a change in either direction shows."""
-import asyncio
-import csv
-import datetime as dt
-import http.client
-import io
-import json
-import pathlib
-import re
-import subprocess
-import sys
-import urllib.parse
-import urllib.request
+import asyncio, csv, datetime as dt, http.client, io, json, re, subprocess, sys, urllib.parse, urllib.request
 
+from lib.checks import print_again
 from lib.ladders import LADDERS, NO_NULL, family
 from lib.server import TOP, Server
 
@@ -136,6 +126,7 @@ class Matrix:
         self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
         if not good:
             print(f"{self.type}: {what}\n  got  {str(got)[:400]}\n  want {str(want)[:400]}", flush=True)
+            print_again(self.type)
         return good
 
     @staticmethod

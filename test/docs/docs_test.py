@@ -20,6 +20,7 @@ Besides: links between pages, settings that pages name, generated pages, and `de
 """
 import argparse, json, os, pathlib, re, shlex, shutil, signal, subprocess, sys, tempfile
 
+from lib.checks import print_again, relative
 from lib.demo import load_demo
 from lib.server import TOP, Server
 
@@ -28,13 +29,14 @@ BLOCK = re.compile(r"^```(\w+)?([^\n]*)\n(.*?)^```$", re.M | re.S)
 passed, failures = 0, []
 
 
-def check(ok, what, detail=""):
+def check(ok, what, detail="", page=None):
     global passed
     if ok:
         passed += 1
     else:
         failures.append(what)
-        print(f"FAILED {what}\n{detail}\n", flush=True)
+        print(f"FAILED {what}\n{detail}", flush=True)
+        print_again(*([relative(page)] if page else []))
 
 
 def pages():
@@ -135,14 +137,14 @@ def run_page(path, write):
                 ok, got = run_script(server, folder, [sys.executable, "-c"], body)
             else:
                 continue
-            check(ok, where, got[:2000])
+            check(ok, where, got[:2000], path)
             follower = blocks[i + 1] if i + 1 < len(blocks) else None
             if follower is None or follower[1] != "text" or text[b.end():follower.start()].strip():
                 continue
             if ok and write and "..." not in follower[3].split("\n"):
                 edits.append((follower.start(3), follower.end(3), got.strip("\n") + "\n"))
             elif ok:
-                check(matches(follower[3], got), f"{where} (result)", f"expected\n{follower[3]}got\n{got[:3000]}")
+                check(matches(follower[3], got), f"{where} (result)", f"expected\n{follower[3]}got\n{got[:3000]}", path)
     for start, end, got in reversed(edits):
         text = text[:start] + got + text[end:]
     if edits:
@@ -260,7 +262,7 @@ def main():
         try:
             run_page(path, o.write)
         except Exception as e:  # a page that cannot run has failed
-            check(False, f"{path.relative_to(TOP)}: {type(e).__name__}", str(e))
+            check(False, f"{path.relative_to(TOP)}: {type(e).__name__}", str(e), path)
     if not o.pages:
         check_links(chosen)
         check_settings(chosen)

@@ -7,6 +7,7 @@ What is not installed is said and left out; in the nightly run it is a failure. 
 """
 import argparse, os, shutil, subprocess, sys, tomllib
 
+from lib.checks import given, print_again
 from lib.server import TOP, Server
 
 BUILD = TOP / "build" / "examples"
@@ -64,6 +65,7 @@ def main():
             except (AssertionError, OSError, subprocess.TimeoutExpired) as e:
                 failed += 1
                 print(f"FAILED examples/{row['name']}: {e}", flush=True)
+                print_again(*given(ap, o, leave=("all", "nightly")), row["name"])
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     sys.exit(failed > 0)
 

@@ -9,22 +9,12 @@ what they were, and nothing of a request is half there.
 """
 import gzip, http.client, json, os, pathlib, random, socket, struct, sys, threading, time, zlib
 
+from lib.checks import CHECKS, Suite, check, ensure
 from lib.pgclient import Wire, Closed, bind, execute, msg, parse, query, startup, SYNC
 from lib.server import Server
 
 NIGHTLY = "--nightly" in sys.argv
 MB = 1 << 20
-CHECKS = []
-
-
-def check(f):
-    CHECKS.append(f)
-    return f
-
-
-def expect(ok, why):
-    if not ok:
-        raise AssertionError(why)
 
 
 def address(text):
@@ -109,7 +99,7 @@ def forget_peak(s):
 def soon(f, what, seconds=20):
     end = time.monotonic() + seconds
     while not f():
-        expect(time.monotonic() < end, what() if callable(what) else what)
+        ensure(time.monotonic() < end, what() if callable(what) else what)
         time.sleep(0.05)
 
 
@@ -162,7 +152,7 @@ def random_bytes_on_every_port(s):
         raw(s.http, b"POST /imp?name=noise HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=BB\r\nContent-Length: %d\r\n\r\n" % len(noise), noise)
         raw(s.http, b"POST /imp HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", noise)
         raw(s.http, b"GET /" + noise.replace(b"\n", b"") + b" HTTP/1.1\r\n\r\n")
-    expect(tables(s) - before <= {"noise"}, f"tables {tables(s) - before}")
+    ensure(tables(s) - before <= {"noise"}, f"tables {tables(s) - before}")
 
 
 @check
@@ -189,13 +179,13 @@ def lines_that_are_nearly_right(s):
     for i in range(4000 if NIGHTLY else 600):
         line = nearly_lines(rnd)
         status, body = post(s, "/write", good + line + good)
-        expect(status in (204, 400), f"{line!r}: {status} {body[:300]!r}")
+        ensure(status in (204, 400), f"{line!r}: {status} {body[:300]!r}")
         if status == 400:
             answer = json.loads(body)
-            expect(answer["line"] >= 1 and answer["message"], f"{line!r}: {answer}")
+            ensure(answer["line"] >= 1 and answer["message"], f"{line!r}: {answer}")
         if i % 8 == 0:
             raw(s.line, line)
-    expect(s.rows("select count() from hostile where v is null and timestamp is null") == [[0]], "rows without a time")
+    ensure(s.rows("select count() from hostile where v is null and timestamp is null") == [[0]], "rows without a time")
 
 
 @check
@@ -203,14 +193,14 @@ def ten_thousand_bad_lines_get_a_short_report(s):
     body = b"hostile2 v=1x 1\n" * 10000
     forget_peak(s)
     status, answer = post(s, "/write", body)
-    expect(status == 400 and len(answer) < 8000, f"{status}, {len(answer)} bytes")
-    expect("9990 more" in json.loads(answer)["message"], answer[:2000])
+    ensure(status == 400 and len(answer) < 8000, f"{status}, {len(answer)} bytes")
+    ensure("9990 more" in json.loads(answer)["message"], answer[:2000])
     csv = b"n,ts\r\n" + b"x,2024-01-01T00:00:00Z\r\n" * 10000
     s.exec("create table hostile3 (n int, ts timestamp) timestamp(ts) partition by day")
     form = Form(csv)
     for atomicity in ("abort", "skipRow", "skipCol"):
         status, answer = post(s, f"/imp?name=hostile3&fmt=json&forceHeader=true&atomicity={atomicity}", form.body, form.headers)
-        expect(len(answer) < 20000, f"{atomicity}: {len(answer)} bytes")
+        ensure(len(answer) < 20000, f"{atomicity}: {len(answer)} bytes")
         json.loads(answer)
 
 
@@ -222,8 +212,8 @@ def packed_bodies(s):
     broken[-6] ^= 1
     for body in (rows[:-10], rows[:20], bytes(broken), b"\x1f\x8b", b"", zlib.compress(b"packed v=1 1\n"), rows + b"more"):
         status, answer = post(s, "/write", body, {"Content-Encoding": "gzip"})
-        expect(status in (204, 400) and (status == 400 or body == b""), f"{body[:20]!r}: {status} {answer[:200]!r}")
-    expect("packed" not in tables(s), "rows of a broken body")
+        ensure(status in (204, 400) and (status == 400 or body == b""), f"{body[:20]!r}: {status} {answer[:200]!r}")
+    ensure("packed" not in tables(s), "rows of a broken body")
 
 
 @check
@@ -235,14 +225,14 @@ def a_packed_body_that_swells(_):
         forget_peak(s)
         before = peak_bytes(s)
         status, answer = post(s, "/write", packed, {"Content-Encoding": "gzip"})
-        expect(status == 413 and b"line.http.max.recv.buffer.size" in answer, f"{status} {answer[:300]!r}")
-        expect(peak_bytes(s) - before < 240 * MB, f"{(peak_bytes(s) - before) / MB:.0f} MB")
+        ensure(status == 413 and b"line.http.max.recv.buffer.size" in answer, f"{status} {answer[:300]!r}")
+        ensure(peak_bytes(s) - before < 240 * MB, f"{(peak_bytes(s) - before) / MB:.0f} MB")
         bombs = threading.Thread(target=lambda: [post(s, "/write", packed, {"Content-Encoding": "gzip"}) for _ in range(2)])
         bombs.start()
         while bombs.is_alive():
             start = time.monotonic()
             s.rows("select 1")
-            expect(time.monotonic() - start < 2, "others wait for a packed body")
+            ensure(time.monotonic() - start < 2, "others wait for a packed body")
             time.sleep(0.05)
 
 
@@ -267,7 +257,7 @@ def times_outside_of_the_calendar(s):
 
     def door(what, got, why):
         nonlocal taken
-        expect((got is None) == (why is None) and (why is None or why in got), f"{what}: {got}, want {why}")
+        ensure((got is None) == (why is None) and (why is None or why in got), f"{what}: {got}, want {why}")
         taken += why is None
 
     def sql(text):
@@ -301,16 +291,16 @@ def times_outside_of_the_calendar(s):
         door(f"line {us}", line("us", us), why_line)
     for text, good in TEXTS:
         for what, got in (("INSERT", sql(f"insert into times values (1, '{text}')")), ("/imp", imported(text.encode())), ("COPY", copied(text.encode()))):
-            expect((got is None) == good and (good or text in got), f"{what} {text}: {got}")
+            ensure((got is None) == good and (good or text in got), f"{what} {text}: {got}")
             taken += good
     for precision, stamp, why in STAMPS:
         door(f"line {precision} {stamp}", line(precision, stamp), why)
-    expect("0000" not in str(sql("create table times_as as (select 253402300800000000::timestamp ts) timestamp(ts) partition by year")) and "times_as" not in tables(s), "CREATE TABLE AS")
-    expect(s.rows("select count() from times") == [[taken]], f"{s.rows('select count() from times')} rows, {taken} were taken")
+    ensure("0000" not in str(sql("create table times_as as (select 253402300800000000::timestamp ts) timestamp(ts) partition by year")) and "times_as" not in tables(s), "CREATE TABLE AS")
+    ensure(s.rows("select count() from times") == [[taken]], f"{s.rows('select count() from times')} rows, {taken} were taken")
     exported = s.get("/exp", query="select * from times")[2]
     s.exec("create table times_again (n long, ts timestamp) timestamp(ts) partition by year")
     answer = post(s, "/imp?name=times_again&fmt=json&atomicity=abort&forceHeader=true", Form(exported).body, Form(b"").headers)[1]
-    expect(b'"rowsImported":%d' % taken in answer, answer[:300])
+    ensure(b'"rowsImported":%d' % taken in answer, answer[:300])
 
 
 # ------------------------------------------------------------------------------------------------------ tables by strangers
@@ -318,22 +308,22 @@ def times_outside_of_the_calendar(s):
 def wide_and_many_tables_by_lines(s):
     """4,096 columns, 127 bytes of a name, and a thousand tables that nobody asked for."""
     status, answer = post(s, "/write", b"wide_line " + b",".join(b"c%d=%di" % (i, i) for i in range(4097)) + b" 1\n")
-    expect(status == 400 and b"4096" in answer.replace(b",", b""), f"{status} {answer[:300]!r}")
+    ensure(status == 400 and b"4096" in answer.replace(b",", b""), f"{status} {answer[:300]!r}")
     status, answer = post(s, "/write", b"wide_line " + b",".join(b"c%d=%di" % (i, i) for i in range(4095)) + b" 1\n")
-    expect(status == 204, f"{status} {answer[:300]!r}")
+    ensure(status == 204, f"{status} {answer[:300]!r}")
     status, answer = post(s, "/write", b"wide_line one_more=1i 2\n")
-    expect(status == 400 and b"4096" in answer.replace(b",", b""), f"{status} {answer[:300]!r}")
+    ensure(status == 400 and b"4096" in answer.replace(b",", b""), f"{status} {answer[:300]!r}")
     for body in (b"x" * 128 + b" v=1 1\n", b"t " + b"x" * 128 + b"=1 1\n"):
         status, answer = post(s, "/write", body)
-        expect(status == 400 and b"invalid" in answer, f"{status} {answer[:300]!r}")
+        ensure(status == 400 and b"invalid" in answer, f"{status} {answer[:300]!r}")
     disk = lambda: sum(p.stat().st_blocks * 512 for p in (s.root / "db").rglob("*") if p.is_file() and "/wal/" not in str(p))
     before, memory, files = disk(), s.resident_bytes()[0], descriptors(s)
     for i in range(0, 1000, 100):
         status, answer = post(s, "/write", b"".join(b"stranger_%d v=1 1\n" % (i + j) for j in range(100)))
-        expect(status == 204, f"{status} {answer[:300]!r}")
-    expect(disk() - before < 1000 * 64 * 1024, f"{(disk() - before) >> 20} MB of disk for 1000 tables")
-    expect(s.resident_bytes()[0] - memory < 100 * MB, f"{(s.resident_bytes()[0] - memory) >> 20} MB of memory for 1000 tables")
-    expect(descriptors(s) <= files + 2, "descriptors")
+        ensure(status == 204, f"{status} {answer[:300]!r}")
+    ensure(disk() - before < 1000 * 64 * 1024, f"{(disk() - before) >> 20} MB of disk for 1000 tables")
+    ensure(s.resident_bytes()[0] - memory < 100 * MB, f"{(s.resident_bytes()[0] - memory) >> 20} MB of memory for 1000 tables")
+    ensure(descriptors(s) <= files + 2, "descriptors")
 
 
 # ------------------------------------------------------------------------------------------------------ lengths that lie
@@ -351,8 +341,8 @@ HEADS = [  # request, part of the answer
 def lengths_that_lie_over_http(s):
     for request, want in HEADS:
         got = raw(s.http, request)
-        expect(want is None or want in got[:20], f"{request[:90]!r}: {got[:200]!r}")
-    expect("lie" not in tables(s), "rows of a request that was cut off")
+        ensure(want is None or want in got[:20], f"{request[:90]!r}: {got[:200]!r}")
+    ensure("lie" not in tables(s), "rows of a request that was cut off")
 
 
 @check
@@ -363,8 +353,8 @@ def lengths_that_lie_over_pg(s):
         w = Wire(s.pg)
         w.send(b"Q" + struct.pack("!I", length))
         answer = everything(w.s)
-        expect(b"08P01" in answer or (b"54000" in answer and b"pg.message.bytes.max" in answer), f"{length}: {answer!r}")
-        expect(peak_bytes(s) - before < 16 * MB, f"{length}: {(peak_bytes(s) - before) >> 20} MB")
+        ensure(b"08P01" in answer or (b"54000" in answer and b"pg.message.bytes.max" in answer), f"{length}: {answer!r}")
+        ensure(peak_bytes(s) - before < 16 * MB, f"{length}: {(peak_bytes(s) - before) >> 20} MB")
     for head in (struct.pack("!II", 0x7fffffff, 196608), struct.pack("!II", 4, 196608), struct.pack("!II", 9, 196608) + b"u"):
         raw(s.pg, head)
     w = Wire(s.pg)  # values of parameters whose lengths lie
@@ -375,11 +365,11 @@ def lengths_that_lie_over_pg(s):
             kind, body = w.read()
             kinds.append(kind)
             if kind == "E":
-                expect(b"C08P01" in body, f"{n}: {body!r}")
+                ensure(b"C08P01" in body, f"{n}: {body!r}")
             if kind == "Z":
                 break
-        expect("E" in kinds, f"{n}: {kinds}")
-    expect(w.error(query("select 1")) is None, "the connection does not go on")
+        ensure("E" in kinds, f"{n}: {kinds}")
+    ensure(w.error(query("select 1")) is None, "the connection does not go on")
 
 
 # ------------------------------------------------------------------------------------------------------ without end
@@ -411,7 +401,7 @@ def bounded(s, what, megabytes, action):
     before = peak_bytes(s)
     got = action()
     grown = (peak_bytes(s) - before) / MB
-    expect(grown < megabytes, f"{what}: memory grew by {grown:.0f} MB")
+    ensure(grown < megabytes, f"{what}: memory grew by {grown:.0f} MB")
     return got
 
 
@@ -429,12 +419,12 @@ def lines_of_100_mb(s):
 
     for end in (b"", b" 1\n"):
         answer = bounded(s, "a line over TCP", 64, lambda: over_tcp(end))
-        expect(b"line.tcp.max.measurement.size" in answer, f"TCP: {answer!r}")
+        ensure(b"line.tcp.max.measurement.size" in answer, f"TCP: {answer!r}")
         for kind, value in (("number", b"1" * (100 * MB)), ("text", b'"' + b"x" * (100 * MB) + b'"')):
             body = b"endless v=" + value + end
             status, answer = bounded(s, f"a {kind} over HTTP", 1000, lambda: post(s, "/write", body))
-            expect(status in (400, 413) or (status == 204 and kind == "text"), f"{kind}: {status} {answer[:300]!r}")
-            expect(len(answer) < 4000, f"{kind}: an answer of {len(answer)} bytes")
+            ensure(status in (400, 413) or (status == 204 and kind == "text"), f"{kind}: {status} {answer[:300]!r}")
+            ensure(len(answer) < 4000, f"{kind}: an answer of {len(answer)} bytes")
         s.exec("drop table if exists endless")
 
 
@@ -444,31 +434,31 @@ def values_and_statements_of_100_mb(s):
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     text = b"insert into big values ('" + b"x" * (100 * MB) + b"', 0)"
     status, answer = bounded(s, "/exec", 16, lambda: post(s, "/exec", b"query=" + text, form))
-    expect(status == 413 and b"sql.text.max" in answer, f"{status} {answer[:300]!r}")
+    ensure(status == 413 and b"sql.text.max" in answer, f"{status} {answer[:300]!r}")
     status, answer = bounded(s, "/exec", 16, lambda: post(s, "/exec", b'{"query":"' + text + b'"}', {"Content-Type": "application/json"}))
-    expect(status == 413 and b"sql.text.max" in answer, f"{status} {answer[:300]!r}")
+    ensure(status == 413 and b"sql.text.max" in answer, f"{status} {answer[:300]!r}")
     # of no announced length: it is taken up to its limit of 48 MB, in a buffer that is made anew as it grows, and no further
     pieces = (text[i:i + MB] for i in range(0, len(text), MB))
     status, answer = bounded(s, "/exec", 240, lambda: post(s, "/exec", pieces, form))
-    expect(status == 413 and b"sql.text.max" in answer, f"{status} {answer[:300]!r}")
+    ensure(status == 413 and b"sql.text.max" in answer, f"{status} {answer[:300]!r}")
     short = text[:10 * MB] + text[-5:]
     status, answer = bounded(s, "/exec", 100, lambda: post(s, "/exec", b"query=" + short, form))
-    expect(status == 200, f"{status} {answer[:300]!r}")
+    ensure(status == 200, f"{status} {answer[:300]!r}")
 
     def over_pg():
         w = Wire(s.pg)
         endless(w.s, 100, b"Q" + struct.pack("!I", 100 * MB + 5))
         return everything(w.s)
 
-    expect(b"pg.message.bytes.max" in bounded(s, "PG", 64, over_pg), "PG does not say why")
+    ensure(b"pg.message.bytes.max" in bounded(s, "PG", 64, over_pg), "PG does not say why")
     w = Wire(s.pg)
     value = b"x" * (60 * MB)
     w.send(parse("", "insert into big values ($1, 1)", [25]), bind(values=[value]), execute(), SYNC)
     seen = []
     while not seen or seen[-1] != "Z":
         seen.append(w.read()[0])
-    expect("E" not in seen, "a value of 60 MB over PG")
-    expect(s.rows("select length(v) from big") == [[len(short) - 30], [60 * MB]], "the values of 10 and 60 MB")
+    ensure("E" not in seen, "a value of 60 MB over PG")
+    ensure(s.rows("select length(v) from big") == [[len(short) - 30], [60 * MB]], "the values of 10 and 60 MB")
     s.exec("drop table big")
 
 
@@ -480,7 +470,7 @@ def records_of_100_mb(s):
         content = b"v,ts\r\n" + quoted + b"x" * (100 * MB) + quoted + b",2024-01-01T00:00:00Z\r\n"
         body = form.head + content + b"\r\n--BB--\r\n"
         status, answer = bounded(s, "/imp", 320, lambda: post(s, "/imp?name=record&fmt=json&forceHeader=true&atomicity=abort", body, form.headers))
-        expect(b"copy.record.bytes.max" in answer and b"line 2" in answer, f"/imp: {status} {answer[:300]!r}")
+        ensure(b"copy.record.bytes.max" in answer and b"line 2" in answer, f"/imp: {status} {answer[:300]!r}")
 
         def copy():
             w = Wire(s.pg)
@@ -491,14 +481,14 @@ def records_of_100_mb(s):
             return w.error(msg(b"c"))
 
         error = bounded(s, "COPY", 320, copy)
-        expect("copy.record.bytes.max" in error["M"], f"COPY: {error}")
+        ensure("copy.record.bytes.max" in error["M"], f"COPY: {error}")
         pathlib.Path(s.root / "import").mkdir(exist_ok=True)
         pathlib.Path(s.root / "import" / "record.csv").write_bytes(content)
         try:
             bounded(s, "COPY FROM a file", 320, lambda: s.exec("copy record from 'record.csv' with header true"))
         except RuntimeError as e:
-            expect("copy.record.bytes.max" in str(e), str(e))
-    expect(s.rows("select count() from record") == [[0]], "a row of a record that was refused")
+            ensure("copy.record.bytes.max" in str(e), str(e))
+    ensure(s.rows("select count() from record") == [[0]], "a row of a record that was refused")
 
 
 # ------------------------------------------------------------------------------------------------------ slowly, or not at all
@@ -527,8 +517,8 @@ def slow_clients_hold_a_place_and_no_thread(_):
         while open_ and time.monotonic() - began < 12:
             time.sleep(0.1)
             start = time.monotonic()
-            expect(s.rows("select 1") == [[1]] and time.monotonic() - start < 1, "others wait for the slow")
-            expect(threads(s) <= work + 2, f"{threads(s)} threads, {work} before")
+            ensure(s.rows("select 1") == [[1]] and time.monotonic() - start < 1, "others wait for the slow")
+            ensure(threads(s) <= work + 2, f"{threads(s)} threads, {work} before")
             at = int((time.monotonic() - began) / 0.1)
             for item in list(open_):
                 try:
@@ -541,7 +531,7 @@ def slow_clients_hold_a_place_and_no_thread(_):
                 except OSError:
                     open_.remove(item)
         left = [(i[1], i[2][:8]) for i in open_]
-        expect(not left, f"{len(left)} are open after 12 s: {left[0] if left else ''}")
+        ensure(not left, f"{len(left)} are open after 12 s: {left[0] if left else ''}")
         soon(lambda: descriptors(s) <= files + 1, lambda: f"{descriptors(s)} descriptors, {files} before")
 
 
@@ -553,8 +543,8 @@ def a_body_a_byte_at_a_time_is_read_in_the_end(s):
         for b in body:
             c.sendall(bytes([b]))
             time.sleep(0.005)
-        expect(b" 204 " in c.recv(1000), "refused")
-    expect(s.rows("select sum(v) from trickle") == [[3.0]], "rows")
+        ensure(b" 204 " in c.recv(1000), "refused")
+    ensure(s.rows("select sum(v) from trickle") == [[3.0]], "rows")
 
 
 # ------------------------------------------------------------------------------------------------------ gone
@@ -596,7 +586,7 @@ def leave_during_copy_in_with_fin(s):
 def leave_in_a_block(s):
     w = Wire(s.pg)
     for sql in ("begin", "insert into gone select x::int, x::timestamp from long_sequence(1000)"):
-        expect(w.error(query(sql)) is None, sql)
+        ensure(w.error(query(sql)) is None, sql)
     reset(w.s)
 
 
@@ -665,7 +655,7 @@ def clients_that_vanish(_):
         for round_ in range(3):  # the first makes what stays: buffers of threads
             for leave in LEAVES * (10 if NIGHTLY and round_ else 3):
                 leave(s)
-            expect(s.rows("select count() from gone") == [[0]], "rows of a client that left")
+            ensure(s.rows("select count() from gone") == [[0]], "rows of a client that left")
             if round_ == 0:
                 time.sleep(3)
                 files, memory, left = descriptors(s), s.resident_bytes()[0], files_of(s)
@@ -675,9 +665,9 @@ def clients_that_vanish(_):
         soon(lambda: threads(s) <= at_rest, lambda: f"{threads(s)} threads, {at_rest} before")
         before = processor_seconds(s)
         time.sleep(1)
-        expect(processor_seconds(s) - before < 0.2, "something still works for those who left")
-        expect("gone_line" not in tables(s) and "gone_tcp" not in tables(s), "tables of those who left")
-        expect([r[0] for r in s.rows("select query from query_activity()") if "gone" in r[0] or "sequence" in r[0]] == [], "their statements")
+        ensure(processor_seconds(s) - before < 0.2, "something still works for those who left")
+        ensure("gone_line" not in tables(s) and "gone_tcp" not in tables(s), "tables of those who left")
+        ensure([r[0] for r in s.rows("select query from query_activity()") if "gone" in r[0] or "sequence" in r[0]] == [], "their statements")
 
 
 # ------------------------------------------------------------------------------------------------------ too many
@@ -687,7 +677,7 @@ def storms_of_connections(_):
     with Server(env={"ALMANAC_HTTP_NET_CONNECTION_LIMIT": "20", "ALMANAC_PG_NET_CONNECTION_LIMIT": "20", "ALMANAC_LINE_TCP_NET_CONNECTION_LIMIT": "20"}) as s:
         keep = http.client.HTTPConnection(*address(s.http))
         keep.request("GET", "/exec?query=select+1")
-        expect(keep.getresponse().read(), "no answer")
+        ensure(keep.getresponse().read(), "no answer")
         bare = descriptors(s)
         wires = [Wire(s.pg) for _ in range(20)]
         lines = [connect(s.line) for _ in range(20)]
@@ -697,7 +687,7 @@ def storms_of_connections(_):
         time.sleep(0.2)
         for _ in range(200 if NIGHTLY else 60):
             got = raw(s.http, b"GET /exec?query=select+1 HTTP/1.1\r\nHost: a\r\n\r\n", half_close=False)
-            expect(b" 503 " in got[:20] and b"http.net.connection.limit" in got, f"HTTP: {got!r}")
+            ensure(b" 503 " in got[:20] and b"http.net.connection.limit" in got, f"HTTP: {got!r}")
             w = Wire(s.pg, login=False)
             w.send(startup([("user", "admin"), ("database", "qdb")]))
             kind, body = w.read()
@@ -705,24 +695,24 @@ def storms_of_connections(_):
                 w.s.close()
                 break
             got = raw(s.line, b"storm v=1 1\n", half_close=False)
-            expect(b"line.tcp.net.connection.limit" in got, f"lines: {got!r}")
+            ensure(b"line.tcp.net.connection.limit" in got, f"lines: {got!r}")
         try:
             Wire(s.pg)
-            expect(False, "a login over the limit")
+            ensure(False, "a login over the limit")
         except Exception as e:  # noqa: BLE001
-            expect("53300" in str(e), f"PG: {e}")
+            ensure("53300" in str(e), f"PG: {e}")
         keep.request("GET", "/exec?query=select+2")
-        expect(b"[[2]]" in keep.getresponse().read(), "those connected do not go on")
+        ensure(b"[[2]]" in keep.getresponse().read(), "those connected do not go on")
         for w in wires:
-            expect(w.error(query("select 1")) is None, "PG connections do not go on")
+            ensure(w.error(query("select 1")) is None, "PG connections do not go on")
         for i, c in enumerate(lines):
             c.sendall(b"storm_kept v=%di %d000\n" % (i, i))
         soon(lambda: "storm_kept" in tables_over(keep) and keep_rows(keep) == 20, "lines of those connected")
-        expect("storm" not in tables_over(keep), "a line of a connection that was refused")
+        ensure("storm" not in tables_over(keep), "a line of a connection that was refused")
         [c.close() for c in rest + lines]
         [w.s.close() for w in wires]
         soon(lambda: descriptors(s) <= files - 36, lambda: f"{descriptors(s)} descriptors, {files} before")
-        expect(Wire(s.pg).error(query("select 1")) is None and s.rows("select 1") == [[1]], "no place though all are gone")
+        ensure(Wire(s.pg).error(query("select 1")) is None and s.rows("select 1") == [[1]], "no place though all are gone")
 
 
 def ask(keep, sql):
@@ -740,30 +730,23 @@ def keep_rows(keep):
 
 
 def main():
-    names = [a for a in sys.argv[1:] if not a.startswith("-")]
-    passed = failed = 0
-    with Server() as s:
+    suite = Suite(__doc__)
+    with Server(binary=suite.o.binary) as s:
         s.exec("create table others (n int, ts timestamp) timestamp(ts) partition by day")
         s.exec("insert into others values (1, 0), (2, 1)")
         for f in CHECKS:
-            if names and f.__name__ not in names:
-                continue
-            began = time.monotonic()
-            try:
-                f(s)
-                expect(s.rows("select sum(n) from others") == [[3]], "the rows of others")
-                expect(Wire(s.pg).error(query("select 1")) is None, "PG does not answer")
-                passed += 1
-            except Exception as e:  # noqa: BLE001
-                failed += 1
-                print(f"{f.__name__}: {type(e).__name__}: {str(e)[:800]}", flush=True)
-                if s.process.poll() is not None:
-                    print("THE SERVER ENDED: " + s.tail())
-                    s.start()
-            if "-v" in sys.argv:
-                print(f"{f.__name__}: {time.monotonic() - began:.1f} s, {descriptors(s)} descriptors, {s.resident_bytes()[0] >> 20} MB", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+            if suite.wants(f.__name__) and suite.one(f.__name__, and_others_are_served, f, s) is False and s.process.poll() is not None:
+                print("THE SERVER ENDED: " + s.tail())
+                s.start()
+            if suite.o.v:
+                print(f"{descriptors(s)} descriptors, {s.resident_bytes()[0] >> 20} MB", flush=True)
+    suite.close()
+
+
+def and_others_are_served(f, s):
+    f(s)
+    ensure(s.rows("select sum(n) from others") == [[3]], "the rows of others")
+    ensure(Wire(s.pg).error(query("select 1")) is None, "PG does not answer")
 
 
 if __name__ == "__main__":

@@ -2,12 +2,13 @@
 """The machine has no memory left: the n-th request for it fails, for every n, while one statement or one upload is answered
 (alloc_fault.c). There is always an error or the right answer, never a crash; nothing is half done; the server goes on.
 
-    memory_fault_test.py [--nightly] [NAME...]
+    memory_test.py [--nightly] [NAME...]
 
 Method: for each case n grows until none fails any more. In CI n grows by steps, so that a case takes some 60 rounds.
 """
 import http.client, json, pathlib, socket, struct, sys, tempfile, urllib.parse
 
+from lib.checks import Suite, expect
 from lib.pgclient import Closed, Wire, bind, describe, execute, msg, parse, query, SYNC
 from lib.preload import preloaded
 from lib.server import TOP, Server
@@ -199,34 +200,34 @@ def run(c, fault, name, how, sql, adds):
     return n // step, errors
 
 
+def one_case(c, fault, suite, name, how, sql, adds):
+    try:
+        rounds, errors = run(c, fault, name, how, sql, adds)
+    finally:
+        fault.disarm()
+    if suite.o.v:
+        print(f"{name[:100]}: {rounds} rounds, {errors} errors", flush=True)
+
+
+def rows_are_whole(s):
+    s.kill()
+    s.start()
+    expect(s.rows("select count(), sum(n) from m"), [[3000, 4501500]], "after a restart")
+
+
 def main():
-    names = [a for a in sys.argv[1:] if not a.startswith("-")]
-    passed = failed = 0
+    suite = Suite(__doc__)
     with tempfile.TemporaryDirectory() as d:
         fault = Fault(d)
         with Server(env=fault.env) as s:
             c = Cases(s)
             for name, how, sql, adds in cases():
-                if names and not any(n in name for n in names):
+                if suite.o.names and not any(n in name for n in suite.o.names):
                     continue
-                try:
-                    rounds, errors = run(c, fault, name, how, sql, adds)
-                    passed += 1
-                    if "-v" in sys.argv:
-                        print(f"{name[:100]}: {rounds} rounds, {errors} errors", flush=True)
-                except Exception as e:  # noqa: BLE001
-                    failed += 1
-                    fault.disarm()
-                    print(f"{name[:100]}: {type(e).__name__}: {e}", flush=True)
-                    if s.process.poll() is not None:
-                        s.start()
-            s.kill()
-            s.start()
-            if not names and s.rows("select count(), sum(n) from m") != [[3000, 4501500]]:
-                print("after a restart the rows of m are others")
-                failed += 1
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+                if suite.one(name, one_case, c, fault, suite, name, how, sql, adds) is False and s.process.poll() is not None:
+                    s.start()
+            suite.one("rows_are_whole", rows_are_whole, s)
+    suite.close()
 
 
 if __name__ == "__main__":

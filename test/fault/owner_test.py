@@ -1,27 +1,13 @@
 #!/usr/bin/env python3
 """One process has a data directory: a second server, check, restore and the client are refused by whatever name they come, also when files of
 the lock were removed; owners that are gone hinder nobody; a directory that is moved takes its server along."""
-import argparse, ctypes, os, pathlib, shutil, signal, subprocess, sys, tempfile, time
+import ctypes, os, pathlib, shutil, signal, subprocess, tempfile, time
 
+from lib.checks import CHECKS, Skip, Suite, check, expect
 from lib.server import Server, TOP
 
-CHECKS = []
 LIBC = ctypes.CDLL(None, use_errno=True)
 MS_BIND, MNT_DETACH = 4096, 2
-
-
-def check(f):
-    CHECKS.append(f)
-    return f
-
-
-class Skip(Exception):
-    pass
-
-
-def expect(got, want, text=""):
-    if got != want:
-        raise AssertionError(f"{text}: got {got!r}, expected {want!r}")
 
 
 class Place:
@@ -236,28 +222,18 @@ def a_record_says_whose_directory_it_is(p):
     p.still_sound()
 
 
+def in_a_place(f, binary):
+    with Place(binary) as p:
+        f(p)
+
+
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--binary", default=TOP / "build/release/almanac")
-    parser.add_argument("--nightly", action="store_true", help="the same")
-    parser.add_argument("names", nargs="*")
-    args = parser.parse_args()
-    passed = failed = 0
+    suite = Suite(__doc__)
     for f in CHECKS:
-        if args.names and f.__name__ not in args.names:
-            continue
-        try:
-            with Place(args.binary) as p:
-                f(p)
-            passed += 1
-        except Skip as e:
-            print(f"skipped: owner: {f.__name__}: {e}")
-        except Exception as e:  # noqa: BLE001 - each check is reported
-            failed += 1
-            print(f"FAILED {f.__name__}: {type(e).__name__}: {e}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+        if suite.wants(f.__name__):
+            suite.one(f.__name__, in_a_place, f, suite.o.binary or TOP / "build/release/almanac")
+    suite.close()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -14,6 +14,7 @@ from changes import Changer, Refresher
 from checker import ALLOWED, FORBIDDEN, check
 from clients import Http, Lines, Pg, PgBlock, PgStatement, PgText, Stream, World, read_all
 from history import AWAY, CLEAR, DROP, FAIL, INFO, OK, REFRESH, VIEW, load, save
+from lib.checks import given, print_again, relative
 from lib.pgclient import query
 from lib.server import Server, TOP
 from lies import LIES
@@ -125,6 +126,7 @@ def honest(server, seed, seconds, every, made, more, totals):
         FOLDER.mkdir(parents=True, exist_ok=True)
         save(FOLDER / f"{seed}.jsonl", world.history)
         print(f"FAILED round {seed}, its history is {FOLDER / f'{seed}.jsonl'}")
+        print_again("--history", relative(FOLDER / f"{seed}.jsonl"))
         tell(checked, bad)
     return not bad and not world.problems
 
@@ -194,6 +196,8 @@ def main():
                 failed += 1
     finally:
         server.__exit__(*sys.exc_info())
+    if failed:
+        print_again(*given(ap, o, leave=("seed",)), "--seed", str(seed))
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 

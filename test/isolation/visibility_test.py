@@ -12,6 +12,7 @@ writers of late rows; every reader of both tables must see the same total in one
 """
 import argparse, http.client, json, random, sys, threading, time, urllib.parse
 
+from lib.checks import given, print_again
 from lib.pgclient import Wire
 from lib.server import Server
 
@@ -215,6 +216,8 @@ def main():
     with Server(binary=o.binary) as s:
         passed, failed = pairs(s, o.pairs or (100_000 if o.nightly else 2000))
         p, f = sums(s, o.seconds or (60 if o.nightly else 4))
+    if failed + f:
+        print_again(*given(ap, o))
     print(f"{passed + p} passed, {failed + f} failed")
     sys.exit(failed + f > 0)
 

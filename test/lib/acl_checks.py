@@ -2,6 +2,7 @@
 import argparse, base64, http.client, json, re, socket, sys, time, traceback, urllib.parse
 
 from lib import log_search
+from lib.checks import given, print_again
 from lib.p256 import sign
 from lib.pgclient import Wire, fields, query
 
@@ -127,12 +128,14 @@ def pg_answer(w):
             return out
 
 
+PARSER = argparse.ArgumentParser()
+PARSER.add_argument("--binary")
+PARSER.add_argument("--nightly", action="store_true")
+PARSER.add_argument("pattern", nargs="?", default="")
+
+
 def arguments():
-    a = argparse.ArgumentParser()
-    a.add_argument("--binary")
-    a.add_argument("--nightly", action="store_true")
-    a.add_argument("pattern", nargs="?", default="")
-    return a.parse_args()
+    return PARSER.parse_args()
 
 
 def run_part(part, pattern, done, *args, before=None):
@@ -148,6 +151,8 @@ def run_part(part, pattern, done, *args, before=None):
         traceback.print_exc()
         mine.that(False, f"{part.__name__}: {type(e).__name__}: {e}")
     print(f"{part.__name__}: {time.monotonic() - began:.1f} s", flush=True)
+    if mine.failed:
+        print_again(*given(PARSER, arguments()), f"^{part.__name__}$")
     done.append(mine)
 
 

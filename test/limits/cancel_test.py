@@ -10,6 +10,7 @@ the cancel comes is tried again with a shorter wait; if it is always over it cou
 import argparse, random, re, sys, threading, time
 
 from lib import pgclient as pg
+from lib.checks import given, print_again
 from lib.server import Server
 
 ROWS = 3000000
@@ -136,6 +137,7 @@ def main():
             if len(bad) > 1 or (bad and not bad[0].startswith("took")):
                 failures.append(name)
                 print(f"{name}: {'; '.join(bad)}: {sql}", flush=True)
+                print_again(*given(ap, o), f"^{re.escape(name)}$")
             else:
                 passed += 1
                 if "ok" not in results:

@@ -1,27 +1,13 @@
 #!/usr/bin/env python3
 """In a container the limits of the container count: in a control group of 1 GB, and under limits of the process, statements that want more get an
 error, the kernel kills nobody, and threads follow the quota of processors. Needs the right to make control groups, for that part."""
-import argparse, http.client, json, os, pathlib, re, shutil, stat, sys, tempfile, threading, time, urllib.request
+import http.client, json, os, pathlib, re, shutil, stat, tempfile, threading, time, urllib.request
 
+from lib.checks import Skip, Suite, check, expect
 from lib.server import Server, TOP
 
 MB, GB = 1 << 20, 1 << 30
-CHECKS = []
 seconds = 8  # of load in each control group; the main program sets it
-
-
-def check(f):
-    CHECKS.append(f)
-    return f
-
-
-class Skip(Exception):
-    pass
-
-
-def expect(got, want, text=""):
-    if got != want:
-        raise AssertionError(f"{text}: got {got!r}, expected {want!r}")
 
 
 # ------------------------------------------------------------------------- control groups
@@ -268,28 +254,12 @@ def settings_stay_as_they_are_set(binary):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--binary", default=TOP / "build/release/almanac")
-    parser.add_argument("--nightly", action="store_true", help="20 seconds of load instead of 8")
-    parser.add_argument("names", nargs="*")
-    args = parser.parse_args()
     global seconds
-    seconds = 20 if args.nightly else seconds
-    passed = failed = 0
-    for f in CHECKS:
-        if args.names and f.__name__ not in args.names:
-            continue
-        try:
-            f(os.path.abspath(args.binary))
-            passed += 1
-        except Skip as e:
-            print(f"skipped: container: {f.__name__}: {e}")
-        except Exception as e:  # noqa: BLE001 - each check is reported
-            failed += 1
-            print(f"FAILED {f.__name__}: {type(e).__name__}: {str(e)[:1500]}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+    suite = Suite(__doc__)
+    seconds = 20 if suite.o.nightly else seconds
+    suite.checks(os.path.abspath(suite.o.binary or TOP / "build/release/almanac"))
+    suite.close()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,22 +1,12 @@
 #!/usr/bin/env python3
 """Bounds that hold whatever a client asks for: memory of streams, memory and time of queries, nesting,
 syncs per acknowledgement, a server at rest, a read-only or full disk, a second server."""
-import base64, http.client, json, os, pathlib, re, subprocess, sys, tempfile, time, urllib.parse, urllib.request
+import base64, http.client, json, os, pathlib, re, subprocess, tempfile, time, urllib.parse, urllib.request
 
+from lib.checks import Suite, check, ensure
 from lib.preload import preloaded
 from lib.server import Server, TOP
 
-CHECKS = []
-
-
-def check(f):
-    CHECKS.append(f)
-    return f
-
-
-def expect(condition, text):
-    if not condition:
-        raise AssertionError(text)
 
 
 @check
@@ -41,9 +31,9 @@ def result_of_100_million_rows_streams_in_constant_memory(s):
         if lines % 16 == 0:
             peak = max(peak, s.resident_bytes()[1])
         lines += 1
-    expect(tail.endswith(b"100000000\r\n"), f"the last row is {tail!r}")
-    expect(total > 880_000_000, f"{total} bytes")
-    expect(peak - before < 64 << 20, f"memory grew by {(peak - before) >> 20} MB")
+    ensure(tail.endswith(b"100000000\r\n"), f"the last row is {tail!r}")
+    ensure(total > 880_000_000, f"{total} bytes")
+    ensure(peak - before < 64 << 20, f"memory grew by {(peak - before) >> 20} MB")
 
 
 @check
@@ -52,8 +42,8 @@ def query_over_its_memory_limit_fails_alone(s):
         s.exec("select count() from long_sequence(9000000) a join long_sequence(9000000) b on a.x = b.x")
         raise AssertionError("no error")
     except RuntimeError as e:
-        expect("query" in str(e) and "memory" in str(e).lower(), str(e))
-    expect(s.rows("select 1") == [[1]], "the server does not answer")
+        ensure("query" in str(e) and "memory" in str(e).lower(), str(e))
+    ensure(s.rows("select 1") == [[1]], "the server does not answer")
 
 
 def spill_files(s):
@@ -67,11 +57,11 @@ SORT = "select count(), first(x), last(x) from (select x from long_sequence(8000
 def sorts_and_groupings_over_their_memory_go_on_in_files(s):
     s.exec("select 1")
     before = s.resident_bytes()[1]
-    expect(s.rows(SORT) == [[8000000, 8000000, 999]], "the sort is wrong")
+    ensure(s.rows(SORT) == [[8000000, 8000000, 999]], "the sort is wrong")
     group = "select count(), sum(c) from (select x % 6000000 k, count() c from long_sequence(8000000) group by k)"
-    expect(s.rows(group) == [[6000000, 8000000]], "the groups are wrong")
-    expect(s.resident_bytes()[1] - before < 320 << 20, "more memory than the limit")
-    expect(spill_files(s) == [], "files are left")
+    ensure(s.rows(group) == [[6000000, 8000000]], "the groups are wrong")
+    ensure(s.resident_bytes()[1] - before < 320 << 20, "more memory than the limit")
+    ensure(spill_files(s) == [], "files are left")
 
 
 @check
@@ -79,9 +69,9 @@ def a_sort_that_writes_files_is_stopped_in_time(s):
     start = time.monotonic()
     status, _, body = s.get("/exec", query=SORT.replace("8000000", "80000000"), headers={"Statement-Timeout": "1500"})
     took = time.monotonic() - start
-    expect(status == 400 and "timeout" in json.loads(body)["error"], f"{status} {body[:200]}")
-    expect(took < 3, f"took {took:.2f} s")
-    expect(spill_files(s) == [], "files are left")
+    ensure(status == 400 and "timeout" in json.loads(body)["error"], f"{status} {body[:200]}")
+    ensure(took < 3, f"took {took:.2f} s")
+    ensure(spill_files(s) == [], "files are left")
 
 
 @check
@@ -98,8 +88,8 @@ def every_kind_of_work_is_stopped_in_time(s):
         start = time.monotonic()
         status, _, body = s.get("/exec", query=sql, headers={"Statement-Timeout": "400"})
         took = time.monotonic() - start
-        expect(status == 400 and "timeout" in json.loads(body)["error"], f"{kind}: {status} {body[:200]}")
-        expect(took < 1.5, f"{kind} took {took:.2f} s")
+        ensure(status == 400 and "timeout" in json.loads(body)["error"], f"{kind}: {status} {body[:200]}")
+        ensure(took < 1.5, f"{kind} took {took:.2f} s")
 
 
 @check
@@ -109,7 +99,7 @@ def explain_analyze_says_what_operators_hold(s):
                       "join": f"select a.x from {rows} a join {rows} b on a.x = b.x", "window": f"select rank() over (partition by k order by d) from {rows}"}.items():
         lines = [r[0] for r in s.rows("explain analyze " + sql)]
         found = [line for line in lines if line.strip().startswith(kind)]
-        expect(found and all(int(re.search(r"memory=(-?\d+)", line)[1]) > 1000 and float(re.search(r"time=(-?[\d.]+)ms", line)[1]) >= 0 for line in found), str(lines))
+        ensure(found and all(int(re.search(r"memory=(-?\d+)", line)[1]) > 1000 and float(re.search(r"time=(-?[\d.]+)ms", line)[1]) >= 0 for line in found), str(lines))
 
 
 @check
@@ -119,8 +109,8 @@ def temporary_files_have_a_bound(_):
             s.exec(SORT)
             raise AssertionError("no error")
         except RuntimeError as e:
-            expect("query.spill.max" in str(e), str(e))
-        expect(s.rows("select 1") == [[1]] and spill_files(s) == [], "files are left")
+            ensure("query.spill.max" in str(e), str(e))
+        ensure(s.rows("select 1") == [[1]] and spill_files(s) == [], "files are left")
 
 
 @check
@@ -128,8 +118,8 @@ def query_over_its_time_limit_fails_alone(s):
     start = time.monotonic()
     status, _, body = s.get("/exec", query="select sum(x) from long_sequence(1000000000000)", headers={"Statement-Timeout": "300"})
     took = time.monotonic() - start
-    expect(status == 400 and "timeout" in json.loads(body)["error"], f"{status} {body[:200]}")
-    expect(took < 2, f"took {took:.2f} s")
+    ensure(status == 400 and "timeout" in json.loads(body)["error"], f"{status} {body[:200]}")
+    ensure(took < 2, f"took {took:.2f} s")
 
 
 @check
@@ -143,7 +133,7 @@ def client_that_goes_away_ends_its_query(s):
     stat = lambda: sum(map(int, pathlib.Path(f"/proc/{s.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
     a = stat()
     time.sleep(0.5)
-    expect(stat() - a < 10, "the query still runs")
+    ensure(stat() - a < 10, "the query still runs")
 
 
 @check
@@ -151,8 +141,8 @@ def nesting_is_refused_with_a_message(s):
     for sql in ("select " + "(" * 10000 + "1" + ")" * 10000, "select " + "-" * 0 + "not " * 10000 + "true",
                 "select * from " + "(select * from " * 5000 + "long_sequence(1)" + ")" * 5000):
         status, _, body = s.post_query(sql)
-        expect(status == 400 and "error" in json.loads(body), f"{status} {body[:200]}")
-    expect(s.rows("select 1") == [[1]], "the server does not answer")
+        ensure(status == 400 and "error" in json.loads(body), f"{status} {body[:200]}")
+    ensure(s.rows("select 1") == [[1]], "the server does not answer")
 
 
 @check
@@ -163,17 +153,17 @@ def nesting_up_to_the_limit_is_answered(s):
                 "select " + "abs(" * n + "1" + ")" * n, "select " + "case when true then " * n + "1" + " end" * n,
                 "select x from long_sequence(1) where " + "x in (select x from long_sequence(1) where " * (n // 2) + "x = 1" + ")" * (n // 2)):
         status, _, body = s.post_query(sql)
-        expect(status in (200, 400) and "dataset" in json.loads(body) or "nested too deeply" in body.decode(), f"{status} {body[-200:]}")
-    expect(s.rows("select 1") == [[1]], "the server does not answer")
+        ensure(status in (200, 400) and "dataset" in json.loads(body) or "nested too deeply" in body.decode(), f"{status} {body[-200:]}")
+    ensure(s.rows("select 1") == [[1]], "the server does not answer")
 
 
 @check
 def bad_bytes_are_errors(s):
     for sql in (b"select '\xff\xfe'", b"select '\x00'", b"\xc3\x28", b"select \x01"):
         status, _, body = s.get_raw("/exec?query=" + urllib.parse.quote_from_bytes(sql))
-        expect(status in (200, 400), f"{status}")
+        ensure(status in (200, 400), f"{status}")
         json.loads(body)
-    expect(s.rows("select 1") == [[1]], "the server does not answer")
+    ensure(s.rows("select 1") == [[1]], "the server does not answer")
 
 
 def counting_syncs(d):
@@ -198,13 +188,13 @@ def syncs_for_20_commits(**env):
 @check
 def every_acknowledgement_has_its_sync(s):
     n = syncs_for_20_commits()
-    expect(20 <= n <= 30, f"{n} syncs for 20 acknowledgements of one client")
+    ensure(20 <= n <= 30, f"{n} syncs for 20 acknowledgements of one client")
 
 
 @check
 def the_sync_test_notices_a_missing_sync(s):
     n = syncs_for_20_commits(ALMANAC_WAL_SYNC="off")
-    expect(n < 20, f"{n} syncs with wal.sync=off: the count proves nothing")
+    ensure(n < 20, f"{n} syncs with wal.sync=off: the count proves nothing")
 
 
 @check
@@ -216,24 +206,24 @@ def many_tables_and_partitions_share_syncs(s):
             def few(what, run):
                 before = read()
                 run()
-                expect(1 <= read() - before <= n / 2, f"{read() - before} syncs for {what}")
+                ensure(1 <= read() - before <= n / 2, f"{read() - before} syncs for {what}")
             def write(field):
                 lines = "".join(f"many{i},s=a {field}=1 1700000000000000000\n" for i in range(n)).encode()
                 with urllib.request.urlopen(urllib.request.Request(own.url + "/write", lines, own.login()), timeout=60) as r:
-                    expect(r.status == 204, f"{r.status} for lines")
+                    ensure(r.status == 204, f"{r.status} for lines")
             few(f"{n} tables made by one request of lines", lambda: write("v"))
             few(f"a column for each of {n} tables", lambda: write("w"))
-            expect(own.rows("select count() from tables()") == [[n]], "not all tables were made")
-            expect(own.rows("select count(), sum(w) from many7") == [[2, 1.0]], "rows of a table")
+            ensure(own.rows("select count() from tables()") == [[n]], "not all tables were made")
+            ensure(own.rows("select count(), sum(w) from many7") == [[2, 1.0]], "rows of a table")
             own.exec("create table hours (ts timestamp, v long) timestamp(ts) partition by hour")
             own.exec(f"insert into hours select timestamp_sequence(0, 3600000000), x from long_sequence({n})")
             few(f"an UPDATE of {n} partitions", lambda: own.exec("update hours set v = v + 1"))
             few(f"new values for {n} partitions", lambda: own.exec("alter table hours alter column v type double"))
             own.exec("insert into hours select ts, -v from hours union all select ts, 1000 + v from hours")
             few(f"a DELETE from {n} partitions", lambda: own.exec("delete from hours where v < 0"))
-            expect(own.rows("select count() from hours") == [[2 * n]], "rows that are left")
+            ensure(own.rows("select count() from hours") == [[2 * n]], "rows that are left")
             before = read()
-        expect(read() - before <= n / 2, f"{read() - before} syncs for a stop")
+        ensure(read() - before <= n / 2, f"{read() - before} syncs for a stop")
 
 
 @check
@@ -241,7 +231,7 @@ def second_server_on_the_directory_is_refused(s):
     p = subprocess.run([s.binary, "-d", str(s.root)], env={**os.environ, "ALMANAC_HTTP_BIND_TO": "127.0.0.1:0",
                        "ALMANAC_PG_NET_BIND_TO": "127.0.0.1:0", "ALMANAC_HTTP_MIN_NET_BIND_TO": "127.0.0.1:0", "ALMANAC_LINE_TCP_NET_BIND_TO": "127.0.0.1:0"},
                        capture_output=True, text=True, timeout=30)
-    expect(p.returncode != 0 and "is in use by process" in p.stderr, p.stderr[-400:])
+    ensure(p.returncode != 0 and "is in use by process" in p.stderr, p.stderr[-400:])
 
 
 @check
@@ -251,7 +241,7 @@ def open_listeners_are_refused_without_credentials(s):
             env = {**os.environ, "ALMANAC_HTTP_BIND_TO": "127.0.0.1:0", "ALMANAC_PG_NET_BIND_TO": "127.0.0.1:0",
                    "ALMANAC_HTTP_MIN_NET_BIND_TO": "127.0.0.1:0", "ALMANAC_LINE_TCP_NET_BIND_TO": "127.0.0.1:0", key: "0.0.0.0:0"}
             p = subprocess.run([s.binary, "-d", root], env=env, capture_output=True, text=True, timeout=30)
-            expect(p.returncode != 0 and word in p.stderr, f"{key}: {p.stderr[-400:]}")
+            ensure(p.returncode != 0 and word in p.stderr, f"{key}: {p.stderr[-400:]}")
 
 
 @check
@@ -263,7 +253,7 @@ def bad_settings_name_key_value_and_file(s):
                             ("query.timeout=soon\n", ["query.timeout", "soon", "server.conf"])):
             (conf / "server.conf").write_text(text)
             p = subprocess.run([s.binary, "-d", root], capture_output=True, text=True, timeout=30)
-            expect(p.returncode != 0 and all(w in p.stderr for w in words), p.stderr[-400:])
+            ensure(p.returncode != 0 and all(w in p.stderr for w in words), p.stderr[-400:])
 
 
 @check
@@ -271,8 +261,8 @@ def server_at_rest_is_small_and_starts_quickly(s):
     with Server() as fresh:
         fresh.exec("select 1")
         resident = fresh.resident_bytes()[0]
-        expect(resident < 50 << 20, f"{resident >> 20} MB resident")
-        expect(fresh.start_seconds < 1.0, f"started in {fresh.start_seconds:.2f} s")
+        ensure(resident < 50 << 20, f"{resident >> 20} MB resident")
+        ensure(fresh.start_seconds < 1.0, f"started in {fresh.start_seconds:.2f} s")
 
 
 @check
@@ -294,15 +284,15 @@ def full_disk_is_an_error_and_writes_resume(s):
                         error = (status, json.loads(body)["error"])
                         break
                     acked += 200
-                expect(error is not None, "the disk never got full")
-                expect("space" in error[1].lower() or "full" in error[1].lower(), str(error))
-                expect(small.rows("select count() from f") == [[acked]], f"{acked} rows were acknowledged")
+                ensure(error is not None, "the disk never got full")
+                ensure("space" in error[1].lower() or "full" in error[1].lower(), str(error))
+                ensure(small.rows("select count() from f") == [[acked]], f"{acked} rows were acknowledged")
                 filler.unlink()
                 end = time.monotonic() + 10
                 while small.post_query("insert into f values (1, -1, 'again')")[0] != 200:
-                    expect(time.monotonic() < end, "writes do not resume")
+                    ensure(time.monotonic() < end, "writes do not resume")
                     time.sleep(0.2)
-                expect(small.rows("select count() from f") == [[acked + 1]], "rows after the disk had room")
+                ensure(small.rows("select count() from f") == [[acked + 1]], "rows after the disk had room")
         finally:
             subprocess.run(["umount", "-l", d], check=True)
 
@@ -333,30 +323,30 @@ def an_administrator_ends_a_full_disk(s):
         try:
             with Server(root=d, log="/dev/null", env=env) as small:
                 for text in ("create user low with password 'of tests'", "grant http, create table to low", "create table spare (x long)", "create table kept (x long)", "insert into kept values (1)", "create table gone (ts timestamp, x long) timestamp(ts) partition by day", "insert into gone values (0, 1)"):
-                    expect(run(small, text)[0] == 200, text)
-                expect(run(small, "create table big (ts timestamp, v varchar) timestamp(ts) partition by day", "low:of tests")[0] == 200, "the table that fills the disk")
+                    ensure(run(small, text)[0] == 200, text)
+                ensure(run(small, "create table big (ts timestamp, v varchar) timestamp(ts) partition by day", "low:of tests")[0] == 200, "the table that fills the disk")
                 fill(small)
                 for text, user in (("insert into big values (1, 'x')", "low:of tests"), ("insert into spare values (1)", "root:secret")):
-                    expect(run(small, text, user)[0] == 507, f"the disk is full: {text}")
+                    ensure(run(small, text, user)[0] == 507, f"the disk is full: {text}")
                 for text in ("revoke create table from low", "alter user low disable", "create user other", "drop user other", "truncate table gone", "drop table spare"):
                     status, said = run(small, text)
-                    expect(status == 200, f"{text}: {status} {said}")
-                expect(run(small, "select 1", "low:of tests")[0] in (401, 403), "who filled the disk is out")
+                    ensure(status == 200, f"{text}: {status} {said}")
+                ensure(run(small, "select 1", "low:of tests")[0] in (401, 403), "who filled the disk is out")
                 status, said = run(small, "backup table kept to 'k'")
-                expect(status == 507 and "storage.disk.reserve" in said, f"a backup takes none of the space that was freed: {status} {said}")
+                ensure(status == 507 and "storage.disk.reserve" in said, f"a backup takes none of the space that was freed: {status} {said}")
                 fill_user = "root:secret"
                 for rows in (400, 1):
                     while run(small, f"insert into big select x::timestamp, rpad('a', 500, 'b') from long_sequence({rows})", fill_user)[0] == 200:
                         pass
             with Server(root=d, log="/dev/null", env=env) as small:
-                expect(run(small, "insert into big values (1, 'x')")[0] in (200, 507) and run(small, "select count() from big")[0] == 200, "it starts, and reads")
+                ensure(run(small, "insert into big values (1, 'x')")[0] in (200, 507) and run(small, "select count() from big")[0] == 200, "it starts, and reads")
                 status, said = run(small, "drop table big")
-                expect(status == 200, f"{status} {said}")
+                ensure(status == 200, f"{status} {said}")
                 end = time.monotonic() + 20
                 while run(small, "create table next (x long)")[0] != 200:
-                    expect(time.monotonic() < end, "changes do not resume")
+                    ensure(time.monotonic() < end, "changes do not resume")
                     time.sleep(0.2)
-                expect((pathlib.Path(d) / "db" / "reserve").exists(), "the reserve is there again")
+                ensure((pathlib.Path(d) / "db" / "reserve").exists(), "the reserve is there again")
         finally:
             subprocess.run(["umount", "-l", d], check=True)
 
@@ -369,7 +359,7 @@ def read_only_directory_is_a_clear_error(s):
             return
         try:
             p = subprocess.run([s.binary, "-d", d], capture_output=True, text=True, timeout=30)
-            expect(p.returncode == 1 and "read-only" in p.stderr.lower(), p.stderr[-300:])
+            ensure(p.returncode == 1 and "read-only" in p.stderr.lower(), p.stderr[-300:])
         finally:
             subprocess.run(["umount", d], check=True)
 
@@ -397,20 +387,10 @@ Server.get_raw = get_raw
 
 
 def main():
-    names = [a for a in sys.argv[1:] if not a.startswith("-")]
-    passed = failed = 0
-    with Server(env={"ALMANAC_QUERY_MEMORY_MAX": "256m"}) as s:
-        for f in CHECKS:
-            if names and f.__name__ not in names:
-                continue
-            try:
-                f(s)
-                passed += 1
-            except Exception as e:
-                failed += 1
-                print(f"{f.__name__}: {type(e).__name__}: {e}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    suite = Suite(__doc__)
+    with Server(binary=suite.o.binary, env={"ALMANAC_QUERY_MEMORY_MAX": "256m"}) as s:
+        suite.checks(s)
+    suite.close()
 
 
 if __name__ == "__main__":

@@ -6,18 +6,14 @@ No request may fail, rows that were acknowledged are there at the end, memory an
 
     load_test.py [--nightly] [--connections N] [--seconds S] [--preset P]
 """
-import argparse, asyncio, collections, json, os, random, resource, struct, sys, time, urllib.parse
+import argparse, asyncio, collections, json, os, random, resource, struct, time, urllib.parse
 
+from lib.checks import Suite, ensure
 from lib.pgclient import bind, execute, msg, parse, query, startup, SYNC
 from lib.server import Server
 
 MB = 1 << 20
 SYMBOLS = [f"S{i:02}" for i in range(40)]
-
-
-def expect(ok, why):
-    if not ok:
-        raise AssertionError(why)
 
 
 # ------------------------------------------------------------------------------------------------------ clients
@@ -76,7 +72,7 @@ class Http(Client):
         else:
             out = await self.reader.readexactly(int(fields.get("content-length", 0)))
         code = int(status.split(" ", 2)[1])
-        expect(code in (200, 204), f"{path[:200]}: {status.splitlines()[0]} {out[:300]!r}")
+        ensure(code in (200, 204), f"{path[:200]}: {status.splitlines()[0]} {out[:300]!r}")
         return out
 
     async def sql(self, text, **more):
@@ -87,19 +83,19 @@ class HttpPoint(Http):
     async def once(self):
         s = self.random.choice(SYMBOLS)
         rows = await self.sql(f"select ts, symbol, price from seed where symbol = '{s}' order by ts desc limit 5")
-        expect(len(rows) == 5 and all(r[1] == s for r in rows), f"{s}: {rows}")
+        ensure(len(rows) == 5 and all(r[1] == s for r in rows), f"{s}: {rows}")
 
 
 class HttpAggregate(Http):
     async def once(self):
         rows = await self.sql("select ts, count(), avg(price) from seed sample by 1h")
-        expect(sum(r[1] for r in rows) == self.world.seed_rows, "the sum of the samples")
+        ensure(sum(r[1] for r in rows) == self.world.seed_rows, "the sum of the samples")
 
 
 class HttpExport(Http):
     async def once(self):
         out = await self.ask("GET", "/exp?" + urllib.parse.urlencode({"query": "select * from seed", "limit": "5000", "nm": "true"}))
-        expect(out.count(b"\r\n") == 5000, "lines of the export")
+        ensure(out.count(b"\r\n") == 5000, "lines of the export")
 
 
 class HttpLines(Http):
@@ -115,7 +111,7 @@ class Wire(Client):
         await self.connect(self.world.server.pg)
         self.writer.write(startup([("user", "admin"), ("database", "qdb")]))
         kind, body = await self.read()
-        expect(kind == "R" and body == struct.pack("!I", 3), f"login: {kind} {body!r}")
+        ensure(kind == "R" and body == struct.pack("!I", 3), f"login: {kind} {body!r}")
         self.writer.write(msg(b"p", b"quest\0"))
         await self.answer()
         await self.prepare()
@@ -132,7 +128,7 @@ class Wire(Client):
         out = collections.Counter()
         while True:
             kind, body = await self.read()
-            expect(kind != "E", f"{body!r}")
+            ensure(kind != "E", f"{body!r}")
             out[kind] += 1
             if kind == "Z":
                 return out
@@ -142,7 +138,7 @@ class PgSimple(Wire):
     async def once(self):
         self.writer.write(query(f"select count() from seed where symbol = '{self.random.choice(SYMBOLS)}'; select 1"))
         seen = await self.answer()
-        expect(seen["D"] == 2, f"{seen}")
+        ensure(seen["D"] == 2, f"{seen}")
 
 
 class PgPrepared(Wire):
@@ -153,7 +149,7 @@ class PgPrepared(Wire):
     async def once(self):
         self.writer.write(bind(statement="p", values=[self.random.choice(SYMBOLS).encode(), b"10.5"]) + execute() + SYNC)
         seen = await self.answer()
-        expect(seen["D"] == 10, f"{seen}")
+        ensure(seen["D"] == 10, f"{seen}")
 
 
 class PgInsert(Wire):
@@ -215,7 +211,7 @@ def settle(s, want, what, seconds=30):
     """Until descriptors are as few as before: connections end a moment after their clients."""
     end = time.monotonic() + seconds
     while descriptors(s) > want + 8:
-        expect(time.monotonic() < end, f"{what}: {descriptors(s)} descriptors, {want} before")
+        ensure(time.monotonic() < end, f"{what}: {descriptors(s)} descriptors, {want} before")
         time.sleep(0.1)
 
 
@@ -226,15 +222,15 @@ def mixed_load(s, connections, seconds):
     # a request a second of each connection is what the client of one process can ask for
     asyncio.run(all_clients(world, connections, seconds, max(0.2, connections / 1000)))
     counted = s.rows("select count() from load")[0][0]
-    expect(counted == Client.rows, f"{Client.rows} rows were acknowledged, {counted} are there")
+    ensure(counted == Client.rows, f"{Client.rows} rows were acknowledged, {counted} are there")
     settle(s, before, "after the load")
     for kind, took in world.seen.items():
         took.sort()
         print(f"{kind:16}{len(took):8} requests  p50 {took[len(took) // 2] * 1e3:7.2f} ms  p99 {took[int(len(took) * 0.99)] * 1e3:8.2f} ms  longest {took[-1] * 1e3:8.2f} ms")
     first, last = world.memory[len(world.memory) // 3], world.memory[-1]
     print(f"anonymous memory: {max(world.memory) // MB} MB at most, {first // MB} after a third, {last // MB} at the end; {Client.rows} rows written")
-    expect(max(world.memory) < 768 * MB, f"memory: {max(world.memory) // MB} MB")
-    expect(last < first + 128 * MB, f"memory grew from {first // MB} to {last // MB} MB")
+    ensure(max(world.memory) < 768 * MB, f"memory: {max(world.memory) // MB} MB")
+    ensure(last < first + 128 * MB, f"memory grew from {first // MB} to {last // MB} MB")
 
 
 # --------------------------------------------------------------------------------------------------------- idle
@@ -252,14 +248,14 @@ async def idle_connections(s, count):
     for kind in (HttpPoint, PgPrepared):
         anonymous = s.resident_bytes()[1]
         everybody += await open_all(kind, world, count // 2)
-        expect(descriptors(s) >= before + len(everybody) - 8, f"{descriptors(s)} descriptors")
+        ensure(descriptors(s) >= before + len(everybody) - 8, f"{descriptors(s)} descriptors")
         for _ in range(20):  # what they used goes back to the system by and by, later where other work takes the processors
             await asyncio.sleep(1)
             each = (s.resident_bytes()[1] - anonymous) / (count // 2)
             if each < 24 << 10:
                 break
         print(f"{count // 2} idle connections of {kind.__name__}: {each / 1024:.1f} kB each")
-        expect(each < 32 << 10, f"an idle connection of {kind.__name__} takes {each / 1024:.0f} kB")
+        ensure(each < 32 << 10, f"an idle connection of {kind.__name__} takes {each / 1024:.0f} kB")
     start = time.perf_counter()
     await asyncio.gather(*(c.once() for c in everybody[::count // 100]))  # they are alive
     print(f"100 of {len(everybody)} idle ones at once: {(time.perf_counter() - start) * 1e3:.1f} ms")
@@ -288,7 +284,7 @@ async def beyond_the_limit(s, count):
             open_ones += await asyncio.gather(*(one(address, said) for _ in range(100)))
         refused = sum(reason in text for text in said)
         print(f"{len(said)} connections where some hundred may be: {refused} refused with {reason.decode()}")
-        expect(refused > count // 2 - 400, f"{refused} of {len(said)} refused with {reason!r}")
+        ensure(refused > count // 2 - 400, f"{refused} of {len(said)} refused with {reason!r}")
         for w in open_ones:
             w.close()
         await asyncio.to_thread(settle, s, before, "after those beyond the limit")
@@ -301,15 +297,20 @@ def checks(o):
     yield "beyond_the_limit", {}, lambda s: asyncio.run(beyond_the_limit(s, 4000 if o.nightly else 1200))
 
 
+def add_options(parser):
+    parser.add_argument("--connections", type=int)
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--idle", type=int)
+
+
+def with_server(check, env, preset):
+    with Server(preset=preset, env=env) as s:
+        check(s)
+
+
 def main():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--nightly", action="store_true", help="1,000 connections for 5 minutes, 10,000 idle ones")
-    ap.add_argument("--connections", type=int)
-    ap.add_argument("--seconds", type=float)
-    ap.add_argument("--idle", type=int)
-    ap.add_argument("--preset", default="release")
-    ap.add_argument("names", nargs="*")
-    o = ap.parse_args()
+    suite = Suite(__doc__, add=add_options)
+    o = argparse.Namespace(**vars(suite.o))
     o.connections = o.connections or (1000 if o.nightly else 200)
     o.seconds = o.seconds or (300 if o.nightly else 8)
     o.idle = o.idle or (10_000 if o.nightly else 2000)
@@ -318,20 +319,10 @@ def main():
         print(f"only {limit} descriptors: {o.idle} idle connections are {limit - 500}")
         o.idle = limit - 500
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
-    passed = failed = 0
     for name, env, check in checks(o):
-        if o.names and name not in o.names:
-            continue
-        try:
-            with Server(preset=o.preset, env=env) as s:
-                check(s)
-            passed += 1
-        except BaseException as e:  # noqa: BLE001
-            failed += 1
-            causes = getattr(e, "exceptions", [e])
-            print(f"{name}: " + "; ".join(f"{type(c).__name__}: {str(c)[:400]}" for c in causes[:3]), flush=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+        if suite.wants(name):
+            suite.one(name, with_server, check, env, o.preset)
+    suite.close()
 
 
 if __name__ == "__main__":

@@ -4,23 +4,13 @@ else that reads its files. In CI few partitions under a lower limit (storage.map
 
     maps_test.py [--nightly] [--partitions N] [NAME...]
 """
-import argparse, os, pathlib, re, subprocess, sys, tempfile, threading, traceback
+import argparse, os, pathlib, re, subprocess, tempfile, threading
 
+from lib.checks import Suite, check, ensure
 from lib.server import TOP, Server
 
-CHECKS = []
 SIZE = argparse.Namespace(partitions=1500, limit=40, env={})
 TEXT = "a text of partition "  # longer than what lies in a view
-
-
-def check(f):
-    CHECKS.append(f)
-    return f
-
-
-def expect(good, what):
-    if not good:
-        raise AssertionError(what)
 
 
 def metric(s, name):
@@ -56,16 +46,16 @@ def whole(s, n, more=0):
     """Every statement over all partitions has the answer that the formula has."""
     rows = lambda sql: s.exec(sql, timeout=3600)["dataset"]
     total = n * (n + 1) // 2
-    expect(rows("select count(), sum(x), min(ts), max(x) from many") == [[n + more, total, "2000-01-01T01:00:00.000000Z", n]], "count, sum")
+    ensure(rows("select count(), sum(x), min(ts), max(x) from many") == [[n + more, total, "2000-01-01T01:00:00.000000Z", n]], "count, sum")
     years = rows("select ts, count(), sum(x) from many sample by 1y")
-    expect(sum(y[1] for y in years) == n + more and sum(y[2] or 0 for y in years) == total, "SAMPLE BY")
+    ensure(sum(y[1] for y in years) == n + more and sum(y[2] or 0 for y in years) == total, "SAMPLE BY")
     by_symbol = {r[0]: (r[1], r[2]) for r in rows(f"select s, count(), sum(x) from many where x <= {n}")}
-    expect(by_symbol == {f"s{k}": (len(range(k or 10, n + 1, 10)), sum(range(k or 10, n + 1, 10))) for k in range(10)}, "GROUP BY")
+    ensure(by_symbol == {f"s{k}": (len(range(k or 10, n + 1, 10)), sum(range(k or 10, n + 1, 10))) for k in range(10)}, "GROUP BY")
     # texts are held as pointers until all rows are read
-    expect(rows("select t from many where x <= %d order by t desc limit 2" % n) ==
+    ensure(rows("select t from many where x <= %d order by t desc limit 2" % n) ==
            [[TEXT + t] for t in sorted(map(str, range(1, n + 1)), reverse=True)[:2]], "ORDER BY")
-    expect(rows(f"select count(distinct t) from many where x <= {n}") == [[n]], "DISTINCT")
-    expect(rows(f"select x from many where x <= {n} latest on ts partition by s order by x limit 1") == [[n - 9]], "LATEST ON")
+    ensure(rows(f"select count(distinct t) from many where x <= {n}") == [[n]], "DISTINCT")
+    ensure(rows(f"select x from many where x <= {n} latest on ts partition by s order by x limit 1") == [[n - 9]], "LATEST ON")
 
 
 class Beside:
@@ -98,9 +88,9 @@ class Beside:
 
 def limits_hold(s, limit):
     mapped, most = metric(s, "almanac_part_files_mapped"), metric(s, "almanac_part_files_mapped_max")
-    expect(limit in (0, most) and mapped <= most + 64, f"{mapped} files are mapped, of {most}")
-    expect(maps_of(s) < 3 * most + 2000, f"{maps_of(s)} maps, with a limit of {most} files")
-    expect(descriptors_of(s) < 300, f"{descriptors_of(s)} descriptors")
+    ensure(limit in (0, most) and mapped <= most + 64, f"{mapped} files are mapped, of {most}")
+    ensure(maps_of(s) < 3 * most + 2000, f"{maps_of(s)} maps, with a limit of {most} files")
+    ensure(descriptors_of(s) < 300, f"{descriptors_of(s)} descriptors")
 
 
 @check
@@ -138,10 +128,10 @@ def many_partitions(n, copies, shared):
                 for _ in range(1 if n > 10000 else 5):
                     whole(s, n)
                 limits_hold(s, SIZE.limit)
-            expect(not beside.wrong, f"beside: {beside.wrong[:3]}")
-            expect(beside.answers > 10, f"{beside.answers} short statements were answered beside")
-            expect(copies == "0" or metric(s, "almanac_part_files_let_go") > min(n, 5000), "no file was let go")
-            expect(copies != "0" or metric(s, "almanac_part_files_open") < n, "no file is a copy")
+            ensure(not beside.wrong, f"beside: {beside.wrong[:3]}")
+            ensure(beside.answers > 10, f"{beside.answers} short statements were answered beside")
+            ensure(copies == "0" or metric(s, "almanac_part_files_let_go") > min(n, 5000), "no file was let go")
+            ensure(copies != "0" or metric(s, "almanac_part_files_open") < n, "no file is a copy")
             s.exec("insert into many values (null, null, null, '1999-12-31')")  # memory and threads are there still
             s.exec("delete from many where x is null")
             s.exec("backup database", timeout=3600)
@@ -157,7 +147,7 @@ def many_partitions(n, copies, shared):
             whole(s, n)
             limits_hold(s, SIZE.limit)
         p = subprocess.run([s.binary, "check", f"{d}/backups"], capture_output=True, text=True)
-        expect(p.returncode == 0, p.stdout + p.stderr)
+        ensure(p.returncode == 0, p.stdout + p.stderr)
 
 
 @check
@@ -168,43 +158,28 @@ def a_file_that_goes_meanwhile():
         with Server(root=f"{d}/data", env={"ALMANAC_STORAGE_MAPS_MAX": "4", "ALMANAC_STORAGE_SMALL_MEMORY_MAX": "1", "ALMANAC_STORAGE_SHARED_PART_BYTES_MAX": "0"}) as s:
             s.exec("create table many as (select x, dateadd('h', x::int, '2000-01-01T00:00:00.000000Z') ts from long_sequence(60)) "
                    "timestamp(ts) partition by hour")
-            expect(s.rows("select sum(x) from many where x % 2 = 0") == [[930]], "the rows")
+            ensure(s.rows("select sum(x) from many where x % 2 = 0") == [[930]], "the rows")
             files = sorted(pathlib.Path(f"{d}/data/db/tables").glob("*/*.part"))
-            expect(len(files) == 60, f"{len(files)} files")
+            ensure(len(files) == 60, f"{len(files)} files")
             os.rename(files[20], f"{files[10]}.tmp")
             os.rename(f"{files[10]}.tmp", files[10])
             for i in range(3):
                 try:
                     got = s.rows("select sum(x) from many where x % 2 = 1 or x % 2 = 0")
                 except RuntimeError as e:
-                    expect(files[10].name in str(e) or files[20].name in str(e), str(e))
+                    ensure(files[10].name in str(e) or files[20].name in str(e), str(e))
                 else:
                     raise AssertionError(f"an answer from other files: {got}")
-            expect(s.rows("select x from many where ts = '2000-01-03T02:00:00Z'") == [[50]], "a partition beside")
+            ensure(s.rows("select x from many where ts = '2000-01-03T02:00:00Z'") == [[50]], "a partition beside")
 
 
 def main():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--nightly", action="store_true")
-    ap.add_argument("--partitions", type=int)
-    ap.add_argument("names", nargs="*")
-    o = ap.parse_args()
-    if o.nightly:
+    suite = Suite(__doc__, add=lambda parser: parser.add_argument("--partitions", type=int))
+    if suite.o.nightly:
         SIZE.partitions, SIZE.limit = 200000, 0
-    SIZE.partitions = o.partitions or SIZE.partitions
-    passed = failed = 0
-    for f in CHECKS:
-        if o.names and f.__name__ not in o.names:
-            continue
-        try:
-            f()
-            passed += 1
-        except Exception as e:
-            failed += 1
-            where = "" if isinstance(e, AssertionError) else traceback.format_exc()[-1500:]
-            print(f"{f.__name__}: {e}\n{where}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    SIZE.partitions = suite.o.partitions or SIZE.partitions
+    suite.checks()
+    suite.close()
 
 
 if __name__ == "__main__":

@@ -1,25 +1,15 @@
 #!/usr/bin/env python3
 """storage.snapshot.age.max: whoever reads for longer is ended by an error that names the setting, however he reads, and files of a table that was
 dropped meanwhile go. Loads read nothing and may take as long as their client likes."""
-import argparse, http.client, os, socket, sys, threading, time
+import http.client, socket, threading, time
 
+from lib.checks import CHECKS, Suite, check, expect
 from lib.pgclient import SYNC, Wire, bind, execute, fields, msg, parse, query
 from lib.server import Server, TOP
 
 AGE_S = 2
 SETTING = "storage.snapshot.age.max"
 ROWS = 200_000
-CHECKS = []
-
-
-def check(f):
-    CHECKS.append(f)
-    return f
-
-
-def expect(got, want, text=""):
-    if got != want:
-        raise AssertionError(f"{text}: got {got!r}, expected {want!r}")
 
 
 def wait_until(true, text, seconds=AGE_S + 8):
@@ -313,28 +303,15 @@ def younger_readers_go_on(s):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--binary", default=TOP / "build/release/almanac")
-    parser.add_argument("--nightly", action="store_true", help="the same")
-    parser.add_argument("names", nargs="*")
-    args = parser.parse_args()
-    passed = failed = 0
+    suite = Suite(__doc__)
     env = {"ALMANAC_STORAGE_SNAPSHOT_AGE_MAX": f"{AGE_S}s", "ALMANAC_QUERY_TIMEOUT": "0", "ALMANAC_HTTP_EXPORT_TIMEOUT": "1h"}
-    with Server(binary=os.path.abspath(args.binary), env=env) as s:
+    with Server(binary=suite.o.binary, env=env) as s:
         for f in CHECKS:
-            if args.names and not any(name in f.__name__ for name in args.names):
-                continue
-            try:
-                f(s)
-                passed += 1
-            except Exception as e:  # noqa: BLE001 - each check is reported
-                failed += 1
-                print(f"FAILED {f.__name__}: {type(e).__name__}: {str(e)[:600]}", flush=True)
+            if suite.wants(f.__name__) and suite.one(f.__name__, f, s) is False:
                 for name in [r[0] for r in s.rows("select table_name from tables()")]:
                     s.exec(f"drop table {name}")
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+    suite.close()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -4,12 +4,11 @@ small partitions; and that what takes no bytes is read, changed, merged, convert
 
     space_test.py [NAME...]
 """
-import argparse, pathlib, subprocess, sys, tempfile, traceback, urllib.request
+import pathlib, subprocess, tempfile, urllib.request
 
+from lib.checks import check, ensure, main_alone
 from lib.server import Server
 
-BINARY = None
-CHECKS = []
 COLUMNS, HOURS, SET = 1000, 1000, 5
 HOUR_US = 3600 * 1000000
 FILE_BYTES, PARTITION_BYTES = 4096, 1024  # the least that a file takes on most file systems; what a partition may take beside three times its rows
@@ -20,18 +19,8 @@ TYPES = {"boolean": ("true", False), "byte": ("7", 0), "short": ("-7", 0), "char
          "long256": ("'0x01'", ""), "geohash(5c)": ("#u33d8", None), "decimal(30,2)": ("1.25m", None), "double[]": ("array[1.0]", None)}
 
 
-def check(f):
-    CHECKS.append(f)
-    return f
-
-
-def expect(good, what):
-    if not good:
-        raise AssertionError(what)
-
-
 def server(**env):
-    return Server(binary=BINARY, env=env)
+    return Server(env=env)
 
 
 def on_disk(root):
@@ -48,7 +37,7 @@ def wide_lines():
 
 def send(s, lines):
     with urllib.request.urlopen(urllib.request.Request(s.url + "/write", data="\n".join(lines).encode() + b"\n", method="POST"), timeout=600) as r:
-        expect(r.status == 204, f"lines: {r.status}")
+        ensure(r.status == 204, f"lines: {r.status}")
 
 
 def to_parts(s, table, ts="ts"):
@@ -65,15 +54,15 @@ def a_wide_table_of_small_partitions():
         rows_bytes = HOURS * (8 + SET * 8)
         took = on_disk(s.root)
         print(f"    {HOURS} rows of {rows_bytes} bytes in {HOURS} partitions take {took} bytes")
-        expect(took <= 3 * rows_bytes + HOURS * PARTITION_BYTES, f"{HOURS} rows of {rows_bytes} bytes take {took}")
+        ensure(took <= 3 * rows_bytes + HOURS * PARTITION_BYTES, f"{HOURS} rows of {rows_bytes} bytes take {took}")
         want = [[HOURS * SET // COLUMNS, sum(h + 0.5 for h in range(0, HOURS, COLUMNS // SET))]]
-        expect(s.rows("select count(c3), sum(c3) from wide") == want, "values of one column")
-        expect(s.rows("select count() from wide where c999 is null") == [[HOURS - HOURS * SET // COLUMNS]], "rows without a value")
-        expect(s.rows("select c0, c4, c5, c999 from wide where timestamp = '1970-01-01T00:00:00Z'") == [[0.5, 0.5, None, None]], "one row")
+        ensure(s.rows("select count(c3), sum(c3) from wide") == want, "values of one column")
+        ensure(s.rows("select count() from wide where c999 is null") == [[HOURS - HOURS * SET // COLUMNS]], "rows without a value")
+        ensure(s.rows("select c0, c4, c5, c999 from wide where timestamp = '1970-01-01T00:00:00Z'") == [[0.5, 0.5, None, None]], "one row")
         s.exec("scrub table wide")
         s.stop()
         p = subprocess.run([s.binary, "check", str(s.root)], capture_output=True, text=True)
-        expect(p.returncode == 0, f"check: {p.stdout}")
+        ensure(p.returncode == 0, f"check: {p.stdout}")
 
 
 @check
@@ -83,8 +72,8 @@ def a_load_of_more_partitions_than_are_buffered():
     with server() as s:
         s.exec(f"create table t as (select x, dateadd('h', x::int, '2000-01-01') ts from long_sequence({partitions})) timestamp(ts) partition by hour", timeout=600)
         took = on_disk(s.root)
-        expect(took <= partitions * (3 * 16 + PARTITION_BYTES), f"{partitions} partitions of one row take {took}")
-        expect(s.rows("select count(), sum(x) from t where x > 0") == [[partitions, partitions * (partitions + 1) // 2]], "the rows")
+        ensure(took <= partitions * (3 * 16 + PARTITION_BYTES), f"{partitions} partitions of one row take {took}")
+        ensure(s.rows("select count(), sum(x) from t where x > 0") == [[partitions, partitions * (partitions + 1) // 2]], "the rows")
 
 
 @check
@@ -97,9 +86,9 @@ def columns_without_values():
         nulls = ", ".join(f"null::double n{k}" for k in range(200))
         s.exec(f"create table wide as (select x::timestamp ts, x, {nulls} from long_sequence(100000)) timestamp(ts) partition by day")
         more = on_disk(s.root) - before
-        expect(more <= before + 3 * FILE_BYTES, f"200 columns of nulls take {more - before} bytes")
-        expect(s.rows("select count(), count(n7), sum(n7), min(n199), max(x) from wide") == [[100000, 0, None, None, 100000]], "aggregates")
-        expect(s.rows("select n7 is null b, count() from wide where n7 is null and n8 = n9") == [[True, 100000]], "conditions")
+        ensure(more <= before + 3 * FILE_BYTES, f"200 columns of nulls take {more - before} bytes")
+        ensure(s.rows("select count(), count(n7), sum(n7), min(n199), max(x) from wide") == [[100000, 0, None, None, 100000]], "aggregates")
+        ensure(s.rows("select n7 is null b, count() from wide where n7 is null and n8 = n9") == [[True, 100000]], "conditions")
 
 
 def types_table(s, name, values):
@@ -123,8 +112,8 @@ def every_type_reads_as_it_was_written():
             name = f"t{int(values)}"
             types_table(s, name, values)
             at = f"select * from {name} where k = "
-            expect(s.rows(at + "3") == [MISSING + [3, "2024-01-02T00:00:00.000000Z"]], f"{name}: a partition without values: {s.rows(at + '3')}")
-            expect(s.rows(at + "2")[0][:-2] == MISSING, f"{name}: a row without values")
+            ensure(s.rows(at + "3") == [MISSING + [3, "2024-01-02T00:00:00.000000Z"]], f"{name}: a partition without values: {s.rows(at + '3')}")
+            ensure(s.rows(at + "2")[0][:-2] == MISSING, f"{name}: a row without values")
             whole = s.rows(f"select * from {name}")
             for sql in (f"alter table {name} convert partition to parquet where ts > 0", f"alter table {name} convert partition to native where ts > 0",
                         f"insert into {name} (k, ts) values (2, '2024-01-01T01:00:00Z')", f"delete from {name} where k = 1",
@@ -134,12 +123,12 @@ def every_type_reads_as_it_was_written():
                 to_parts(s, name)
                 after = s.rows(f"select * from {name}")
                 if sql.startswith("insert"):
-                    expect(after == sorted(before + before[-2:-1], key=lambda r: r[-1]), sql)
+                    ensure(after == sorted(before + before[-2:-1], key=lambda r: r[-1]), sql)
                 elif sql.startswith("delete"):
-                    expect(after == [r for r in before if r[-2] != 1], sql)
+                    ensure(after == [r for r in before if r[-2] != 1], sql)
                 else:
-                    expect(after == before, sql)
-            expect(len(whole) == 2 + values, "rows")
+                    ensure(after == before, sql)
+            ensure(len(whole) == 2 + values, "rows")
 
 
 @check
@@ -148,18 +137,18 @@ def updates_to_null_hide_what_was_there():
         types_table(s, "t", True)
         for k, (value, missing) in enumerate(TYPES.values()):
             null = "null" if missing in (None, "") else str(missing).lower()
-            expect(s.rows(f"select c{k} from t where k = 1")[0][0] != missing, f"c{k} has no value")
+            ensure(s.rows(f"select c{k} from t where k = 1")[0][0] != missing, f"c{k} has no value")
             s.exec(f"update t set c{k} = {null} where k < 3")
-            expect(s.rows(f"select c{k} from t") == [[missing]] * 3, f"c{k} = {null}")
+            ensure(s.rows(f"select c{k} from t") == [[missing]] * 3, f"c{k} = {null}")
         s.exec("update t set c4 = null, c5 = null, c6 = 2")  # one file for three columns
-        expect(s.rows("select c4, c5, c6 from t") == [[None, None, 2.0]] * 3, "an overlay of which two columns are null")
+        ensure(s.rows("select c4, c5, c6 from t") == [[None, None, 2.0]] * 3, "an overlay of which two columns are null")
         s.exec("update t set c4 = 9 where k = 2")
-        expect(s.rows("select c4 from t") == [[None], [9], [None]], "a value again")
+        ensure(s.rows("select c4 from t") == [[None], [9], [None]], "a value again")
         s.exec("alter table t squash partitions")
-        expect(s.rows("select c4, c5, c6 from t") == [[None, None, 2.0], [9, None, 2.0], [None, None, 2.0]], "merged")
+        ensure(s.rows("select c4, c5, c6 from t") == [[None, None, 2.0], [9, None, 2.0], [None, None, 2.0]], "merged")
         s.stop()
         s.start()
-        expect(s.rows("select c4, c5, c6 from t") == [[None, None, 2.0], [9, None, 2.0], [None, None, 2.0]], "after a restart")
+        ensure(s.rows("select c4, c5, c6 from t") == [[None, None, 2.0], [9, None, 2.0], [None, None, 2.0]], "after a restart")
 
 
 @check
@@ -168,9 +157,9 @@ def the_last_row_of_no_symbol():
         s.exec("create table t (s symbol, x int, ts timestamp) timestamp(ts) partition by day wal")
         s.exec("insert into t values ('a', 1, '2024-01-01'), (null, 2, '2024-01-02'), (null, 3, '2024-01-02T01:00:00Z'), ('b', 4, '2024-01-03')")
         to_parts(s, "t")
-        expect(s.rows("select s, x from t latest on ts partition by s") == [["a", 1], [None, 3], ["b", 4]], "LATEST ON")
-        expect(s.rows("select s, x from t where ts < '2024-01-02T00:30:00Z' latest on ts partition by s") == [["a", 1], [None, 2]], "of half a part")
-        expect(s.rows("select x from t where s is null latest on ts partition by s") == [[3]], "of null")
+        ensure(s.rows("select s, x from t latest on ts partition by s") == [["a", 1], [None, 3], ["b", 4]], "LATEST ON")
+        ensure(s.rows("select s, x from t where ts < '2024-01-02T00:30:00Z' latest on ts partition by s") == [["a", 1], [None, 2]], "of half a part")
+        ensure(s.rows("select x from t where s is null latest on ts partition by s") == [[3]], "of null")
 
 
 @check
@@ -183,12 +172,12 @@ def the_log_has_what_was_written():
         want = s.rows(types_rows)
         s.stop(9)
         s.start()
-        expect(s.rows(types_rows) == want, "rows of the log")
+        ensure(s.rows(types_rows) == want, "rows of the log")
         for k in range(3):
             s.exec(f"insert into wide (timestamp) values ('1980-01-0{k + 1}')")
         s.stop(9)
         s.start()
-        expect(s.rows("select count(), count(c0) from wide where timestamp > '1979'") == [[3, 0]], "rows of nothing but a time")
+        ensure(s.rows("select count(), count(c0) from wide where timestamp > '1979'") == [[3, 0]], "rows of nothing but a time")
 
 
 @check
@@ -200,32 +189,10 @@ def backups_have_it_too():
         target = pathlib.Path(d, "restored")
         for command in (["check", d], ["restore", d, "TO", str(target)]):
             p = subprocess.run([s.binary, *command], capture_output=True, text=True)
-            expect(p.returncode == 0, p.stdout + p.stderr)
-        with Server(binary=BINARY, root=target) as r:
-            expect(r.rows("select * from t") == want, "rows of the backup")
-
-
-def main():
-    global BINARY
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--nightly", action="store_true")
-    ap.add_argument("--binary")
-    ap.add_argument("names", nargs="*")
-    o = ap.parse_args()
-    BINARY = o.binary
-    passed = failed = 0
-    for f in CHECKS:
-        if o.names and f.__name__ not in o.names:
-            continue
-        try:
-            f()
-            passed += 1
-        except Exception as e:
-            failed += 1
-            print(f"{f.__name__}: {e}\n{'' if isinstance(e, AssertionError) else traceback.format_exc()[-1500:]}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+            ensure(p.returncode == 0, p.stdout + p.stderr)
+        with Server(root=target) as r:
+            ensure(r.rows("select * from t") == want, "rows of the backup")
 
 
 if __name__ == "__main__":
-    main()
+    main_alone(__doc__)

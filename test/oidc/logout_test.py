@@ -2,7 +2,7 @@
 """Back-channel log-outs: what began before one is over, whether the answer about it is kept just then or not, and nothing else is. Beside it, what a
 provider that changes its keys finds after somebody sent the names of keys that are made up.
 
-    oidc_logout_test.py [--binary FILE] [--nightly] [PATTERN]      PATTERN: of the names of the parts below
+    logout_test.py [--binary FILE] [--nightly] [PATTERN]      PATTERN: of the names of the parts below
 """
 import base64, itertools, socket, time
 

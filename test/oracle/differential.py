@@ -13,13 +13,13 @@ Then the first server is killed and started with one worker: what it answered be
 again, bit for bit. A difference prints seed and number: --seed N --only K asks that one again.
 Differences that are known and right are rows of EXPLAINED, with the reason.
 """
-import argparse, collections, datetime, decimal, hashlib, json, math, pathlib, random, re, sys, threading, time, urllib.parse
+import argparse, collections, datetime, decimal, hashlib, json, math, random, re, sys, threading, time, urllib.parse
 
 import duckdb
 
-import beyond
-import generate
+import beyond, generate
 from lib import pgclient
+from lib.checks import given, print_again
 from lib.server import TOP, Server
 
 
@@ -337,6 +337,8 @@ def main():
         explained, errors, skipped = explained + e, errors + x, skipped + skip
         passed += len(numbers) - len({f.split("\n")[0] for f in found})
         failures += found
+        for k in sorted({int(m[1]) for m in (re.match(r"seed \d+ only (\d+) ", f) for f in found) if m}):
+            print_again(*given(ap, o, leave=("seed", "only", "queries", "nightly")), "--seed", str(seed), "--only", str(k))
         print(f"seed {seed}: {len(numbers)} queries, {len(found)} differ", flush=True)
         if o.only is not None:
             break

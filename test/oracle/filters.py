@@ -6,6 +6,7 @@ that keeps the rows of QUERY. A rule that moves a condition below an operator wh
 """
 import argparse, random, sys
 
+from lib.checks import print_again
 from lib.server import Server
 
 FILLS = ["", " fill(none)", " fill(null)", " fill(prev)", " fill(linear)", " fill(0)"]
@@ -208,6 +209,7 @@ def main():
                     continue
                 failed += 1
                 print(f"{form.format(f'({sql})', where)}\n    got  {str(key(got))[:600]}\n    want {str(key(want))[:600]}", flush=True)
+                print_again("--seed", str(args.seed), *(["--off", args.off] if args.off else []), *(["--nightly"] if args.nightly else []), "--only", sql)
             s.exec("drop table kept")
     print(f"seed {args.seed}: {kept} conditions kept some rows and not all", flush=True)
     print(f"{passed} passed, {failed} failed")

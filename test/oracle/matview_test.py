@@ -12,6 +12,7 @@ Values are quarters, so that sums do not depend on the order of rows.
 import argparse, json, random, sys, threading, time
 
 from lib.answers import ask
+from lib.checks import given, print_again
 from lib.server import Server
 
 BASES = ["create table mb (id long, y symbol, p double, q long, ts timestamp) timestamp(ts) partition by day wal",
@@ -316,6 +317,7 @@ def main():
             t.compare()
             if t.failed:
                 print(f"seed {o.seed}, round {i}")
+                print_again(*given(ap, o))
                 break
         bad = expire(s, t.rnd, rounds) + fill(s, rounds // 4) + race(s, 60 if o.nightly else 5)
         t.passed, t.failed = t.passed + (not bad), t.failed + bool(bad)

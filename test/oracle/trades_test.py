@@ -5,6 +5,7 @@ reference server (test/oracle/trades.json). The CSV files stand beside the proje
 import json, subprocess, sys
 
 from lib.answers import same_value
+from lib.checks import print_again
 from lib.server import Server, TOP
 
 DATA = TOP.parent / "shared" / "data"
@@ -20,6 +21,7 @@ def check_answers(s, passed, failed, when):
         else:
             failed += 1
             print(f"{when}: {case['sql']}\n  got {names} {str(rows)[:300]}\n  want {case['columns']} {str(case['rows'])[:300]}")
+            print_again()
     return passed, failed
 
 

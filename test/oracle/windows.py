@@ -11,6 +11,7 @@ import argparse, datetime, math, random, sys
 
 import duckdb
 
+from lib.checks import given, print_again
 from lib.server import Server
 
 COLUMNS = "id, ts, k, g, v, n, s, flag"
@@ -230,6 +231,8 @@ def main():
     more, worse = over_memory(o.binary)
     good, bad = good + more, bad + worse
     print(f"seed {o.seed}")
+    if bad:
+        print_again(*given(p, o, leave=("seed",)), "--seed", str(o.seed))
     print(f"{good} passed, {bad} failed")
     sys.exit(bad > 0)
 

@@ -6,18 +6,19 @@ step both must answer the same. pyarrow and DuckDB read the converted files in p
 table. Damage, a failing disk and too little memory are errors that say where and what; readers and writers go on
 while partitions change their format.
 
-    parquet_cold_test.py [--nightly] [--binary FILE] [NAME...]
+    cold_test.py [--nightly] [--binary FILE] [NAME...]
 """
-import argparse, datetime, decimal, os, pathlib, random, subprocess, sys, tempfile, threading, time, traceback, uuid
+import datetime, decimal, os, pathlib, random, subprocess, tempfile, threading, time, uuid
 
 import duckdb
 import pyarrow.parquet as pq
 
 from lib.answers import same_value
+from lib.checks import Suite, check, ensure
 from lib.preload import preloaded
 from lib.server import Server
 
-CHECKS, BINARY, NIGHTLY = [], None, False
+NIGHTLY = False
 COLUMNS = """ts timestamp, id long, s symbol, s2 symbol, v varchar, st string, b boolean, by byte, sh short, ch char, i int, l long,
     f float, d double, da date, tn timestamp_ns, u uuid, ip ipv4, l2 long256, g1 geohash(3b), g4 geohash(4c), g12 geohash(12c), bi binary,
     d2 decimal(2,1), d4 decimal(4,2), d9 decimal(9,3), d18 decimal(18,4), d38 decimal(38,5), d76 decimal(76,10), a double[], a2 double[][]"""
@@ -43,18 +44,8 @@ DAY = 86400 * 10**6
 START = 1704067200 * 10**6  # 2024-01-01
 
 
-def check(f):
-    CHECKS.append(f)
-    return f
-
-
-def expect(good, why):
-    if not good:
-        raise AssertionError(why)
-
-
 def server(**env):
-    return Server(binary=BINARY, env=env)
+    return Server(env=env)
 
 
 def make(s, name, n=1500, days=3, dedup=False, start=START, first=0, create=True):
@@ -98,7 +89,7 @@ def same(s, a="cold", b="native", also=()):
         x, y = s.exec(q.format(t=a)), s.exec(q.format(t=b))
         if x["columns"] != y["columns"] or not same_value(x["dataset"], y["dataset"]):
             for k, (p, r) in enumerate(zip(x["dataset"], y["dataset"])):
-                expect(same_value(p, r), f"{q}: row {k} is {str(p)[:400]}, not {str(r)[:400]}")
+                ensure(same_value(p, r), f"{q}: row {k} is {str(p)[:400]}, not {str(r)[:400]}")
             raise AssertionError(f"{q}: {len(x['dataset'])} rows, not {len(y['dataset'])}")
 
 
@@ -114,7 +105,7 @@ def changes_of_every_kind():
         for t in ("cold", "native"):
             make(s, t)
         convert(s, "cold")
-        expect(all(formats(s, "cold")) and not any(formats(s, "native")), "isParquet")
+        ensure(all(formats(s, "cold")) and not any(formats(s, "native")), "isParquet")
         same(s)
         for t in ("cold", "native"):  # late rows, in the middle of the first day
             make(s, t, n=200, days=1, start=START + DAY // 2, first=100000, create=False)
@@ -123,7 +114,7 @@ def changes_of_every_kind():
         same(s)
         both(s, "delete from {t} where id % 10 = 4")
         same(s)
-        expect(all(formats(s, "cold")), "still Parquet")
+        ensure(all(formats(s, "cold")), "still Parquet")
         both(s, "alter table {t} add column added int")
         both(s, "update {t} set added = id::int where id % 2 = 0")
         both(s, "alter table {t} drop column st")
@@ -139,7 +130,7 @@ def changes_of_every_kind():
         s.start()
         same(s, also=more)
         convert(s, "cold", where="ts >= '2024-01-02'", to="native")
-        expect(formats(s, "cold") == [True, False, False], f"some: {formats(s, 'cold')}")
+        ensure(formats(s, "cold") == [True, False, False], f"some: {formats(s, 'cold')}")
         same(s, also=more)
         for action in ("detach", "attach"):
             both(s, "alter table {t} " + action + " partition list '2024-01-01'")
@@ -153,7 +144,7 @@ def changes_of_every_kind():
         same(s, also=more)
         both(s, "truncate table {t}")
         same(s, also=more)
-        expect(files(s, "cold") == [], "files of a table that is empty")
+        ensure(files(s, "cold") == [], "files of a table that is empty")
 
 
 @check
@@ -166,7 +157,7 @@ def dedup_and_transactions():
         for t in ("cold", "native"):  # the same keys with other values
             make(s, t, first=5000000, dedup=True, create=False)
         same(s)
-        expect(s.rows("select count() from cold") == [[1500]], "rows that replace others")
+        ensure(s.rows("select count() from cold") == [[1500]], "rows that replace others")
         convert(s, "cold")
         same(s)
         import psycopg
@@ -198,9 +189,9 @@ def other_units_of_partitions():
                 s.exec(f"insert into {t} select (1704067200000000000 + x * 3600000000000)::timestamp_ns, x::int, 'k' || (x % 3)::varchar from long_sequence({rows})")
             names = [r[0] for r in s.rows("select name from table_partitions('cold')")]
             s.exec("alter table cold convert partition to parquet list " + ", ".join(f"'{n}'" for n in names[::2]))
-            expect(formats(s, "cold") == [k % 2 == 0 for k in range(len(names))], by)
+            ensure(formats(s, "cold") == [k % 2 == 0 for k in range(len(names))], by)
             for q in ("select * from {t}", "select s, sum(k), max(ts) from {t} order by s", "select * from {t} latest on ts partition by s"):
-                expect(s.rows(q.format(t="cold")) == s.rows(q.format(t="native")), f"{by}: {q}")
+                ensure(s.rows(q.format(t="cold")) == s.rows(q.format(t="native")), f"{by}: {q}")
             both(s, "drop table {t}")
         for sql, text in (("alter table nosuch convert partition to parquet list '2024'", "does not exist"),
                           ("alter table n convert partition to parquet list '2024'", "not partitioned")):
@@ -210,7 +201,7 @@ def other_units_of_partitions():
                 s.exec(sql)
                 raise AssertionError(sql)
             except RuntimeError as e:
-                expect(text in str(e), f"{sql}: {e}")
+                ensure(text in str(e), f"{sql}: {e}")
 
 
 # ----------------------------------------------------------------------------------------------- other programs
@@ -242,10 +233,10 @@ def programs_read_the_files_in_place():
         convert(s, "cold")
         names = [c["name"] for c in want["columns"]]
         paths = files(s, "cold")
-        expect(len(paths) == 3, f"files {paths}")
+        ensure(len(paths) == 3, f"files {paths}")
         got = [r for p in paths for r in pq.read_table(p).to_pylist()]
-        expect(len(got) == len(want["dataset"]), "rows")
-        expect(pq.read_schema(paths[0]).names == names, "columns")
+        ensure(len(got) == len(want["dataset"]), "rows")
+        ensure(pq.read_schema(paths[0]).names == names, "columns")
         compared = 0
         for c, column in enumerate(want["columns"]):
             if column["type"] not in COMPARED and not column["type"].startswith("DECIMAL"):
@@ -255,24 +246,24 @@ def programs_read_the_files_in_place():
                 w, g = as_value(column["type"], row[c]), got[k][column["name"]]
                 if isinstance(g, datetime.datetime) and g.tzinfo is None:
                     g = g.replace(tzinfo=datetime.timezone.utc)
-                expect(w == g, f"{column['name']}, row {k}: {g!r}, not {w!r}")
-        expect(compared >= 21, f"{compared} columns")
+                ensure(w == g, f"{column['name']}, row {k}: {g!r}, not {w!r}")
+        ensure(compared >= 21, f"{compared} columns")
         meta = pq.read_metadata(paths[0])
-        expect(meta.row_group(0).sorting_columns[0].column_index == 0, "sorting columns")
-        expect(meta.row_group(0).column(1).statistics.min == 1, "statistics")
+        ensure(meta.row_group(0).sorting_columns[0].column_index == 0, "sorting columns")
+        ensure(meta.row_group(0).column(1).statistics.min == 1, "statistics")
         nulls = sum(pq.read_table(p, columns=["d"])["d"].null_count for p in paths)
-        expect(nulls == s.rows("select count() from cold where d is null")[0][0], "nulls")
+        ensure(nulls == s.rows("select count() from cold where d is null")[0][0], "nulls")
         glob = str(paths[0].parent / "*.parquet")
         duck = duckdb.sql(f"select count(*), sum(id), min(epoch_us(ts)), max(v), sum(d38), count(s), sum(a[1]), max(l) from '{glob}'").fetchall()[0]
         own = s.rows("select count(), sum(id), min(ts)::long, max(v), sum(d38), count(s), sum(a[1]), max(l) from cold")[0]
-        expect([float(x) if not isinstance(x, str) else x for x in duck] == [float(x) if k != 3 else x for k, x in enumerate(own)], f"DuckDB {duck}, not {own}")
+        ensure([float(x) if not isinstance(x, str) else x for x in duck] == [float(x) if k != 3 else x for k, x in enumerate(own)], f"DuckDB {duck}, not {own}")
         s.exec("update cold set v = 'changed' where id = 77")
         s.exec("delete from cold where id = 78")
         deadline = time.monotonic() + 20
         while len(files(s, "cold")) != 3 and time.monotonic() < deadline:  # what was rewritten goes a moment later
             time.sleep(0.05)
         duck = duckdb.sql(f"select id, v from '{str(files(s, 'cold')[0].parent / '*.parquet')}' where id between 77 and 78").fetchall()
-        expect(duck == [(77, "changed")], f"after UPDATE and DELETE: {duck}")
+        ensure(duck == [(77, "changed")], f"after UPDATE and DELETE: {duck}")
 
 
 # ----------------------------------------------------------------------------------------------- limits and damage
@@ -281,7 +272,7 @@ def fails(s, sql, *words):
         got = s.rows(sql)
     except RuntimeError as e:
         for w in words:
-            expect(w in str(e), f"{sql}: {e}")
+            ensure(w in str(e), f"{sql}: {e}")
         return
     raise AssertionError(f"{sql}: {str(got)[:200]}")
 
@@ -299,15 +290,15 @@ def damage_is_named_and_stays_alone():
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1:])
         s.start()
         fails(s, "select sum(l) from cold where ts in '2024-01-02' and id > 0 and i > 0", path.name, "'l'", "row group 0")
-        expect(s.rows("select count(), sum(id) from cold")[0][0] == 9000, "other columns")
+        ensure(s.rows("select count(), sum(id) from cold")[0][0] == 9000, "other columns")
         s.rows("select sum(l) from cold where ts in '2024-01-01' and i > 0")
         fails(s, "alter table cold convert partition to native list '2024-01-02'", path.name)
         s.rows("select sum(l) from cold where ts in '2024-01-03' and i > 0")
         s.stop()
         p = subprocess.run([s.binary, "check", str(s.root)], capture_output=True, text=True)
-        expect(p.returncode != 0 and path.name in p.stdout + p.stderr, f"almanac check: {p.stdout[-500:]}")
+        ensure(p.returncode != 0 and path.name in p.stdout + p.stderr, f"almanac check: {p.stdout[-500:]}")
         path.write_bytes(whole)
-        expect(subprocess.run([s.binary, "check", str(s.root)], capture_output=True).returncode == 0, "check of a sound directory")
+        ensure(subprocess.run([s.binary, "check", str(s.root)], capture_output=True).returncode == 0, "check of a sound directory")
         path.write_bytes(whole[:len(whole) // 2])
         s.start()
         fails(s, "select sum(l) from cold where ts in '2024-01-02' and i > 0", path.name)
@@ -320,11 +311,11 @@ def files_that_are_cut_while_they_are_open():
         s.exec("create table cold as (select x a, x * 7 % 1000003 b, 'text number ' || x v, x::timestamp ts from long_sequence(600000)) timestamp(ts) partition by day")
         s.exec("create table whole as (select x a, x::timestamp ts from long_sequence(1000)) timestamp(ts) partition by day")
         convert(s, "cold")
-        expect(s.rows("select sum(a) from cold where a > 0") == [[180000300000]], "sum")
+        ensure(s.rows("select sum(a) from cold where a > 0") == [[180000300000]], "sum")
         os.truncate(files(s, "cold")[0], 8192)
         fails(s, "select sum(b) from cold where b > 5", "part file")
         fails(s, "select max(v) from cold", "part file")
-        expect(s.rows("select count() from whole") == [[1000]], "another table")
+        ensure(s.rows("select count() from whole") == [[1000]], "another table")
         s.kill()
 
 
@@ -337,15 +328,15 @@ def memory_has_a_bound():
             s.exec(f"create table {t} as (select x a, x * 7 % 1000003 b, 'text number ' || x v, (x * 1000)::timestamp ts from long_sequence({n})) timestamp(ts) partition by hour")
         convert(s, "cold")
         for q in ("select sum(a), sum(b), max(v), count_distinct(b) from {t} where a > 0", "select * from {t} where b % 1000 = 7", "select a, b from {t} order by b limit 10"):
-            expect(s.rows(q.format(t="cold")) == s.rows(q.format(t="native")), q)
+            ensure(s.rows(q.format(t="cold")) == s.rows(q.format(t="native")), q)
         left = list((s.root / "db" / "spill").glob("*")) if (s.root / "db" / "spill").exists() else []
-        expect(left == [], f"temporary files {left}")
+        ensure(left == [], f"temporary files {left}")
         s.stop()
         s.env = {**env, "ALMANAC_QUERY_SPILL_MAX": "0"}
         s.start()
         fails(s, "select sum(a), sum(b), max(v) from cold where a > 0 and b > 0", "storage.parquet.memory.max", "query.spill.max")
-        expect(s.rows("select count() from cold") == [[n]], "a count needs no decoding")
-        expect(s.rows("select a from cold limit 3") == [[1], [2], [3]], "a small query")
+        ensure(s.rows("select count() from cold") == [[n]], "a count needs no decoding")
+        ensure(s.rows("select a from cold limit 3") == [[1], [2], [3]], "a small query")
 
 
 @check
@@ -359,12 +350,12 @@ def a_disk_that_fails():
             s.exec("alter table cold convert partition to native where ts is not null")  # out of memory, into files
             switch.write_bytes(b"w")
             fails(s, "alter table cold convert partition to parquet where ts is not null", "nput/output error")
-            expect(s.rows("select count(), sum(id), max(v) from cold") == before and files(s, "cold") == [], "after it")
+            ensure(s.rows("select count(), sum(id), max(v) from cold") == before and files(s, "cold") == [], "after it")
             s.kill()
             switch.write_bytes(b"-")
             s.start()
             convert(s, "cold")
-            expect(s.rows("select count(), sum(id), max(v) from cold") == before and len(files(s, "cold")) == 3, "on a sound one")
+            ensure(s.rows("select count(), sum(id), max(v) from cold") == before and len(files(s, "cold")) == 3, "on a sound one")
 
 
 # ----------------------------------------------------------------------------------------------- at the same time
@@ -386,7 +377,7 @@ def readers_and_writers_go_on():
 
         def read():
             n, total, texts, last = s.rows("select count(), sum(k), sum(length(v)), max(k) from cold where k >= 0")[0]
-            expect(total == n * (n + 1) // 2 and last == n, f"{n} rows, sum {total}, last {last}")
+            ensure(total == n * (n + 1) // 2 and last == n, f"{n} rows, sum {total}, last {last}")
 
         rng = random.Random(5)
 
@@ -409,34 +400,19 @@ def readers_and_writers_go_on():
         stop.set()
         for t in threads:
             t.join(60)
-        expect(not problems, "; ".join(problems)[:1000])
-        expect(all(n > 3 for n in done.values()), f"{done}")
+        ensure(not problems, "; ".join(problems)[:1000])
+        ensure(all(n > 3 for n in done.values()), f"{done}")
         s.kill()
         s.start()
-        expect(s.rows("select count() from cold") == [[written[0]]], "rows after a restart")
+        ensure(s.rows("select count() from cold") == [[written[0]]], "rows after a restart")
 
 
 def main():
-    global BINARY, NIGHTLY
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--nightly", action="store_true")
-    ap.add_argument("--binary")
-    ap.add_argument("names", nargs="*")
-    o = ap.parse_args()
-    BINARY, NIGHTLY = o.binary, o.nightly
-    passed = failed = 0
-    for f in CHECKS:
-        if o.names and f.__name__ not in o.names:
-            continue
-        try:
-            f()
-            passed += 1
-        except Exception as e:
-            failed += 1
-            where = "" if isinstance(e, AssertionError) else traceback.format_exc()[-1500:]
-            print(f"{f.__name__}: {e}\n{where}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    global NIGHTLY
+    suite = Suite(__doc__)
+    NIGHTLY = suite.o.nightly
+    suite.checks()
+    suite.close()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Parquet files as read_parquet reads them, cell by cell beside pyarrow.
 
-    parquet_test.py [--preset P] [--nightly]
+    read_test.py [--preset P] [--nightly]
 
 Three sets: the files of ../shared/data/parquet-testing (left out, and said, where they are not there), each equal or refused
 for a reason that is a row of docs/reference/parquet.md; files that pyarrow writes with every type x encoding x codec x
@@ -9,11 +9,12 @@ page version x nulls (a sample, all with --nightly); and files cut, changed and 
 
 The null rule: BOOLEAN, BYTE and SHORT have no null, theirs read as false and 0. NaN and the infinities are null.
 """
-import argparse, base64, collections, datetime, decimal, itertools, json, math, os, pathlib, random, re, shutil, struct, sys
+import argparse, base64, collections, datetime, decimal, itertools, json, math, os, random, re, shutil, struct, sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lib.checks import given, print_again
 from lib.server import TOP, Server
 
 FOREIGN = TOP.parent / "shared" / "data" / "parquet-testing"
@@ -779,7 +780,10 @@ def main():
                  "statistics": lambda: statistics(reader), "values": lambda: nulls_among_values(reader), "texts": lambda: bad_texts(reader), "bad": lambda: bad_files(reader, args.nightly)}
         for name, part in parts.items():
             if not args.only or name in args.only.split(","):
+                before = len(failures)
                 part()
+                if len(failures) > before:
+                    print_again(*given(parser, args, leave=("only",)), "--only", name)
     print(f"{passed} passed, {len(failures)} failed")
     return 1 if failures else 0
 

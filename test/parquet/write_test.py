@@ -2,27 +2,14 @@
 """Parquet files that this server writes, read by programs of others: pyarrow (with checksums of pages) and DuckDB must have every value,
 null and bound as the server itself tells them; and read_parquet must give the same types and values back.
 
-Every column type (those of types_test.py) with its ladder of values, in all codecs, both versions of pages and small pages; empty and
+Every column type (those of lib/ladders.py) with its ladder of values, in all codecs, both versions of pages and small pages; empty and
 null-only files; many row groups; texts longer than bounds; streams that are cut, cancelled, or have no room."""
-import datetime as dt
-import decimal
-import io
-import json
-import math
-import pathlib
-import struct
-import subprocess
-import sys
-import tempfile
-import time
-import urllib.error
-import urllib.parse
-import urllib.request
-import uuid
+import datetime as dt, decimal, io, json, math, pathlib, struct, subprocess, sys, tempfile, time, traceback, urllib.error, urllib.parse, urllib.request, uuid
 
 import duckdb, pyarrow as pa, pyarrow.parquet as pq
 
 from lib.cases import read
+from lib.checks import print_again
 from lib.demo import put_demo_files
 from lib.ladders import LADDERS, NO_NULL, family
 from lib.server import TOP, Server
@@ -529,17 +516,30 @@ def demo_is_as_recorded(s):
     check("most of them were compared", seen >= 15, seen)
 
 
+PARTS = (types_are_read, shapes_are_read, over_http, to_files, client_goes, over_postgres, types_come_back, files_are_taken, metadata_agrees, demo_is_as_recorded)
+
+
+def run(part, *args):
+    """One part, if the command line names it or none."""
+    names = [a for a in sys.argv[1:] if not a.startswith("-")]
+    if names and part.__name__ not in names:
+        return
+    before = failed
+    try:
+        part(*args)
+    except Exception as e:
+        traceback.print_exc()
+        check(part.__name__, False, e)
+    if failed > before:
+        print_again(*(["--nightly"] if NIGHTLY else []), part.__name__)
+
+
 def main():
+    with Server() as s:
+        for part in PARTS:
+            run(part, s)
     with tempfile.TemporaryDirectory() as tmp:
-        with Server() as s:
-            for part in (types_are_read, shapes_are_read, over_http, to_files, client_goes, over_postgres, types_come_back, files_are_taken, metadata_agrees, demo_is_as_recorded):
-                try:
-                    part(s)
-                except Exception as e:  # noqa: BLE001
-                    import traceback
-                    traceback.print_exc()
-                    check(part.__name__, False, e)
-        no_room(tmp)
+        run(no_room, tmp)
     print(f"{passed} passed, {failed} failed")
     return failed != 0
 

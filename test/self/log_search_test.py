@@ -6,6 +6,7 @@
 import base64, pathlib, subprocess, sys, tempfile
 
 from lib import log_search
+from lib.checks import Suite, ensure
 from lib.server import TOP
 
 
@@ -56,25 +57,22 @@ with Server(binary={binary!r}, env={{"ALMANAC_PG_PASSWORD": {password!r}}}) as s
 """
 
 
-def main():
-    passed = failed = 0
-
-    def that(ok, what):
-        nonlocal passed, failed
-        passed, failed = passed + bool(ok), failed + (not ok)
-        if not ok:
-            print("FAIL", what)
-
+def forms():
+    """Each kind of secret is found and masked; what stands in a log by right is not."""
     log_search.note(PASSWORD, KEY, "pw", "secret")
     log_search.note_login("Basic " + base64.b64encode(b"joe:of-basic").decode())
     log_search.note_settings([("ALMANAC_ACL_ADMIN_PASSWORD", "of-a-setting"), ("acl.oidc.pg.token.as.password.enabled", "is")])
     log_search.note_statement("create user x with password 'joe''s own'")
     for line in SECRET_LINES:
         got = log_search.hits("first\n" + line + "\nlast")
-        that(got, f"found in: {line}")
-        that(not any(secret in hit for hit in got for secret in (PASSWORD, KEY, TOKEN, JWT, "never noted", "of-basic")), f"masked: {got}")
+        ensure(got, f"found in: {line}")
+        ensure(not any(secret in hit for hit in got for secret in (PASSWORD, KEY, TOKEN, JWT, "never noted", "of-basic")), f"masked: {got}")
     for line in OPEN_LINES:
-        that(not log_search.hits(line), f"nothing found in: {line}: {log_search.hits(line)}")
+        ensure(not log_search.hits(line), f"nothing found in: {line}: {log_search.hits(line)}")
+
+
+def suites():
+    """A suite whose server logs a password fails."""
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / "leaky"
         program.write_text(LEAKY)
@@ -84,10 +82,16 @@ def main():
             text = SUITE.format(binary=str(program), password=password)
             text = text.replace("    pass", "    s.stop()")
             p = subprocess.run([sys.executable, "-c", text], cwd=TOP / "test", capture_output=True, text=True, timeout=60)
-            that((p.returncode != 0) == leaks and ("FAIL the log has" in p.stdout) == leaks, f"a suite whose server logs it: {p.returncode} {p.stdout} {p.stderr}")
-            that(not password or password not in p.stdout + p.stderr, "and does not print it")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+            ensure((p.returncode != 0) == leaks and ("FAIL the log has" in p.stdout) == leaks, f"a suite whose server logs it: {p.returncode} {p.stdout} {p.stderr}")
+            ensure(not password or password not in p.stdout + p.stderr, "and does not print it")
+
+
+def main():
+    suite = Suite(__doc__)
+    for f in (forms, suites):
+        if suite.wants(f.__name__):
+            suite.one(f.__name__, f)
+    suite.close()
 
 
 if __name__ == "__main__":

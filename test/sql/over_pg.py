@@ -1,4 +1,4 @@
-"""Statements over the PostgreSQL wire, their answers as those over REST (cases.py).
+"""Statements over the PostgreSQL wire, their answers as those over REST (test/lib/cases.py).
 
 Text form: simple queries. Binary form: Parse, Bind, Describe, Execute in pieces of a few rows, results
 in binary. The wire does not name all types (IPv4 and GEOHASH come as text), so that the recorded type

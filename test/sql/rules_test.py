@@ -2,7 +2,7 @@
 """The optimiser's rules change the speed of a query, never its answer: the recorded cases that only read run with
 each rule of src/sql/opt/opt.def left out (debug.optimiser.off), and with all of them left out.
 
-    opt_off_test.py [--binary FILE] [--rules a,b] [FILE...]     no files: QUERIES
+    rules_test.py [--binary FILE] [--rules a,b] [FILE...]     no files: QUERIES
 """
 import argparse, os, re, subprocess, sys
 

@@ -4,9 +4,10 @@
 Method: SAMPLE is a file of cases that pass. Each row of PLANTED changes one text in it; the run must fail, its printed command
 must fail for the same case alone, and --update must give back SAMPLE, byte for byte.
 """
-import contextlib, io, pathlib, shlex, subprocess, sys, tempfile
+import contextlib, io, pathlib, shlex, subprocess, tempfile
 
 from lib import cases
+from lib.checks import Suite, ensure
 from lib.server import Server, TOP
 from run import main as run_main
 
@@ -97,27 +98,28 @@ def run(s, *args):
     return int(code), out.getvalue()
 
 
-def expect(good, why):
-    if not good:
-        raise AssertionError(why)
+def the_sample(s, path):
+    path.write_text(SAMPLE)
+    code, out = run(s, str(path))
+    ensure(code == 0 and out.endswith("11 passed, 0 failed\n"), out)
 
 
 def planted(s, path, old, new, lost):
-    expect(SAMPLE.count(old) == 1, f"{old!r} is {SAMPLE.count(old)} times in SAMPLE")
+    ensure(SAMPLE.count(old) == 1, f"{old!r} is {SAMPLE.count(old)} times in SAMPLE")
     text = SAMPLE.replace(old, new)
     path.write_text(text)
     code, out = run(s, str(path))
-    expect(code == 1 and out.endswith("10 passed, 1 failed\n"), out)
+    ensure(code == 1 and out.endswith("10 passed, 1 failed\n"), out)
     again = [line.split("again: ", 1)[1] for line in out.splitlines() if "again: " in line]
     code, alone = command(shlex.split(again[0]))
-    expect(code == 1 and alone.endswith("0 passed, 1 failed\n"), f"{again[0]}: {alone}")
+    ensure(code == 1 and alone.endswith("0 passed, 1 failed\n"), f"{again[0]}: {alone}")
     code, out = run(s, "--update", str(path))
-    expect(code == 0 and "1 answers written\n" in out, out)
+    ensure(code == 0 and "1 answers written\n" in out, out)
     updated = path.read_text()
-    expect(updated == SAMPLE or lost or new.endswith("x INT\n") and updated == SAMPLE + "\n", updated)
-    expect(len(cases.read(path)) == 11, "cases are lost")
+    ensure(updated == SAMPLE or lost or new.endswith("x INT\n") and updated == SAMPLE + "\n", updated)
+    ensure(len(cases.read(path)) == 11, "cases are lost")
     code, out = run(s, "--update", str(path))
-    expect(code == 0 and "\n0 answers written\n" in "\n" + out and path.read_text() == updated, f"a second --update: {out}")
+    ensure(code == 0 and "\n0 answers written\n" in "\n" + out and path.read_text() == updated, f"a second --update: {out}")
 
 
 def listed_as_unmet(s, path):
@@ -127,12 +129,12 @@ def listed_as_unmet(s, path):
     name, old, new = PLANTED[0]
     path.write_text(SAMPLE.replace(old, new))
     run(s, "--unmet", str(unmet), "--write-unmet", str(path))
-    expect(unmet.read_text().count(f"\n{path}:9 select ts, k") == 1, unmet.read_text())
+    ensure(unmet.read_text().count(f"\n{path}:9 select ts, k") == 1, unmet.read_text())
     code, out = run(s, "--unmet", str(unmet), str(path))
-    expect(code == 0 and out == "of these 1 are listed in unmet.txt\n11 passed, 0 failed\n", out)
+    ensure(code == 0 and out == "of these 1 are listed in unmet.txt\n11 passed, 0 failed\n", out)
     path.write_text(SAMPLE)
     code, out = run(s, "--unmet", str(unmet), str(path))
-    expect(code == 1 and "passes now: take it off unmet.txt" in out and out.endswith("10 passed, 1 failed\n"), out)
+    ensure(code == 1 and "passes now: take it off unmet.txt" in out and out.endswith("10 passed, 1 failed\n"), out)
 
 
 def wrong_files(path):
@@ -145,7 +147,7 @@ def wrong_files(path):
         try:
             cases.read(path)
         except ValueError as e:
-            expect(f"{path}{why}" in str(e), f"{text!r}: {e}")
+            ensure(f"{path}{why}" in str(e), f"{text!r}: {e}")
         else:
             raise AssertionError(f"{text!r} was read")
 
@@ -157,31 +159,27 @@ def values():
     every = [*texts, None, True, False, 0, -1, 2**63 - 1, 0.1, -0.0, 1e300, 5e-324, 1.7976931348623157e308, [], [[]], [None, 1.5], [["a", "b | c"], [None]]]
     for v in every:
         got = cases.answer_of(cases.answer_lines({"columns": [["a", "X"], ["b", "Y"]], "timestamp": 1, "rows": [[v, 1], ["x", v]]}))
-        expect(repr(got["rows"]) == repr([[v, 1], ["x", v]]) and got["timestamp"] == 1, f"{v!r} became {got['rows']}")
+        ensure(repr(got["rows"]) == repr([[v, 1], ["x", v]]) and got["timestamp"] == 1, f"{v!r} became {got['rows']}")
     for name in texts + ["error: a", "error at 5: a", "updated", "count(x)"]:
         got = cases.answer_of(cases.answer_lines({"columns": [[name, "DECIMAL(10,2)"], [name, "INT"]], "timestamp": -1, "rows": []}))
-        expect(got["columns"] == [[name, "DECIMAL(10,2)"], [name, "INT"]], f"{name!r} became {got['columns']}")
+        ensure(got["columns"] == [[name, "DECIMAL(10,2)"], [name, "INT"]], f"{name!r} became {got['columns']}")
     for message in texts:
         for more in ({"position": None, "status": 400}, {"position": 5, "status": 403}):
             want = {"error": message, **more}
-            expect(cases.answer_of(cases.answer_lines(want)) == want, f"{want} became {cases.answer_lines(want)}")
+            ensure(cases.answer_of(cases.answer_lines(want)) == want, f"{want} became {cases.answer_lines(want)}")
 
 
 def main():
-    passed = failed = 0
-    with Server() as s, tempfile.TemporaryDirectory() as folder:
+    suite = Suite(__doc__)
+    with Server(binary=suite.o.binary) as s, tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "sample.test"
-        checks = [("values", values), ("wrong files", lambda: wrong_files(path)), ("unmet", lambda: listed_as_unmet(s, path)), *((name, lambda o=old, n=new, l=name in LOST: planted(s, path, o, n, l)) for name, old, new in PLANTED)]
-        path.write_text(SAMPLE)
-        for name, check in [("the sample", lambda: expect(run(s, str(path))[1].endswith("11 passed, 0 failed\n"), run(s, str(path))[1])), *checks]:
-            try:
-                check()
-                passed += 1
-            except AssertionError as e:
-                failed += 1
-                print(f"{name}: {str(e)[:3000]}")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+        checks = [("the sample", the_sample, s, path), ("values", values), ("wrong files", wrong_files, path), ("unmet", listed_as_unmet, s, path)]
+        for name, old, new in PLANTED:
+            checks.append((name, planted, s, path, old, new, name in LOST))
+        for name, f, *args in checks:
+            if suite.wants(name):
+                suite.one(name, f, *args)
+    suite.close()
 
 
 if __name__ == "__main__":

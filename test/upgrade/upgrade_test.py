@@ -8,28 +8,18 @@ version 11 and dictionary version 2, killed: a table with a dictionary of three 
 
     upgrade_test.py [--binary FILE] [NAME...]
 """
-import argparse, pathlib, shutil, struct, subprocess, sys, tarfile, tempfile, traceback
+import pathlib, shutil, struct, subprocess, tarfile, tempfile
 
+from lib.checks import check, ensure, main_alone
 from lib.server import TOP, Server
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-CHECKS, BINARY = [], None
-
-
-def check(f):
-    CHECKS.append(f)
-    return f
-
-
-def expect(good, why):
-    if not good:
-        raise AssertionError(why)
 
 
 def program(*args):
     """(exit code, output) of the program."""
-    r = subprocess.run([BINARY or TOP / "build/release/almanac", *map(str, args)], capture_output=True, text=True, timeout=120)
+    r = subprocess.run([Server.program or TOP / "build/release/almanac", *map(str, args)], capture_output=True, text=True, timeout=120)
     return r.returncode, r.stdout + r.stderr
 
 
@@ -49,7 +39,7 @@ class Old:
         shutil.rmtree(self.root, ignore_errors=True)
 
     def server(self, **env):
-        return Server(binary=BINARY, root=self.root, env={"ALMANAC_WAL_SEGMENT_SIZE": "1m", **env})
+        return Server(root=self.root, env={"ALMANAC_WAL_SEGMENT_SIZE": "1m", **env})
 
 
 def rows_of(table, late):
@@ -83,14 +73,14 @@ def id_of_segment(path):
 def are_right(s, late=1):
     for table in ("t", "u"):
         found = answers(s, table)
-        expect(found == rows_of(table, late), f"{table}: {found}, not {rows_of(table, late)}")
+        ensure(found == rows_of(table, late), f"{table}: {found}, not {rows_of(table, late)}")
 
 
 @check
 def an_older_directory_is_sound():
     with Old() as old:
         code, said = program("check", old.root)
-        expect(code == 0, f"check: {code} {said}")
+        ensure(code == 0, f"check: {code} {said}")
         with old.server() as s:
             are_right(s)
 
@@ -99,25 +89,25 @@ def an_older_directory_is_sound():
 def it_gets_an_id_with_the_log_and_with_the_catalogue():
     """What is written in the log of today stands in a segment of today, so that an older program refuses it."""
     with Old() as old:
-        expect((version_of(old.root / "db" / "catalog"), [version_of(p) for p in segments(old.root)]) == (9, [10]), "not a directory of before")
+        ensure((version_of(old.root / "db" / "catalog"), [version_of(p) for p in segments(old.root)]) == (9, [10]), "not a directory of before")
         with old.server() as s:
             s.exec("insert into t values ('1970-01-05', 1000, 's10', 'new', 1.0)")
             are_right(s)
             s.kill()
         found = segments(old.root)
-        expect([version_of(p) for p in found] == [10, 12], f"{[version_of(p) for p in found]}")
+        ensure([version_of(p) for p in found] == [10, 12], f"{[version_of(p) for p in found]}")
         number = id_of_segment(found[1])
-        expect(number != 0 and version_of(old.root / "db" / "catalog") == 9, "no id in the log")
+        ensure(number != 0 and version_of(old.root / "db" / "catalog") == 9, "no id in the log")
         with old.server() as s:
             are_right(s)
-            expect(s.rows("select s, v from t where id = 1000") == [["s10", "new"]], "a row of the log of today")
+            ensure(s.rows("select s, v from t where id = 1000") == [["s10", "new"]], "a row of the log of today")
             s.exec("checkpoint create")
             s.exec("checkpoint release")
-        expect((version_of(old.root / "db" / "catalog"), id_of_catalogue(old.root)) == (12, number), "the id of the catalogue")
+        ensure((version_of(old.root / "db" / "catalog"), id_of_catalogue(old.root)) == (12, number), "the id of the catalogue")
         with old.server() as s:
             are_right(s)
         code, said = program("check", old.root)
-        expect(code == 0, f"check: {code} {said}")
+        ensure(code == 0, f"check: {code} {said}")
 
 
 @check
@@ -129,21 +119,21 @@ def parts_share_files_from_then_on():
     late = list(range(31, 41))
     want = [[50, sum(range(1, 41)) + sum(x + 100 for x in late), sum(range(1, 5))]]
     with Old(10) as old:
-        expect(version_of(old.root / "db" / "catalog") == 10 and kinds() == [".part"], "not a directory of before")
+        ensure(version_of(old.root / "db" / "catalog") == 10 and kinds() == [".part"], "not a directory of before")
         code, said = program("check", old.root)
-        expect(code == 0, f"check: {code} {said}")
+        ensure(code == 0, f"check: {code} {said}")
         with old.server() as s:
-            expect(s.rows("select count(), sum(x), sum(d) from h") == want, "rows of before")
+            ensure(s.rows("select count(), sum(x), sum(d) from h") == want, "rows of before")
             s.exec("create table i as (select * from h) timestamp(ts) partition by hour")
             s.exec("insert into h select x + 1000, s, t, d, ts from h")
             s.exec("delete from h where x = 1")
             s.kill()
-        expect(kinds() == [".pack", ".part"], f"{kinds()}")
+        ensure(kinds() == [".pack", ".part"], f"{kinds()}")
         with old.server() as s:
-            expect(s.rows("select count(), sum(x), sum(d) from i") == want, "a copy")
-            expect(s.rows("select count(), sum(x) from h") == [[99, 2 * want[0][1] + 50000 - 1]], "new rows")
+            ensure(s.rows("select count(), sum(x), sum(d) from i") == want, "a copy")
+            ensure(s.rows("select count(), sum(x) from h") == [[99, 2 * want[0][1] + 50000 - 1]], "new rows")
         code, said = program("check", old.root)
-        expect(code == 0, f"check: {code} {said}")
+        ensure(code == 0, f"check: {code} {said}")
 
 
 def symbols_of(s):
@@ -157,24 +147,24 @@ def a_dictionary_of_before_is_appended_to():
     with Old(11) as old:
         path = old.root / "db" / "tables" / "1" / "3.dict"
         before = path.read_bytes()
-        expect((version_of(old.root / "db" / "catalog"), version_of(path)) == (11, 2), "not a directory of before")
+        ensure((version_of(old.root / "db" / "catalog"), version_of(path)) == (11, 2), "not a directory of before")
         code, said = program("check", old.root)
-        expect(code == 0, f"check: {code} {said}")
+        ensure(code == 0, f"check: {code} {said}")
         with old.server() as s:
-            expect(symbols_of(s) == ([302, 45753, 16], [["a3"], ["b4"], ["c0"], ["d0"], ["a1"]]), symbols_of(s))
+            ensure(symbols_of(s) == ([302, 45753, 16], [["a3"], ["b4"], ["c0"], ["d0"], ["a1"]]), symbols_of(s))
             s.exec("insert into t values ('1970-01-10', 400, 'e0', 9.5)")
             s.exec("create table n as (select * from t) timestamp(ts) partition by day")
             for sql in checkpoint:
                 s.exec(sql)
             s.kill()
         after = path.read_bytes()
-        expect(after.startswith(before) and len(after) > len(before), "the dictionary was not appended to")
-        expect((version_of(old.root / "db" / "catalog"), [version_of(p) for p in sorted((old.root / "db" / "tables").glob("*/*.dict"))]) == (12, [2, 3]), "versions")
+        ensure(after.startswith(before) and len(after) > len(before), "the dictionary was not appended to")
+        ensure((version_of(old.root / "db" / "catalog"), [version_of(p) for p in sorted((old.root / "db" / "tables").glob("*/*.dict"))]) == (12, [2, 3]), "versions")
         with old.server() as s:
-            expect(symbols_of(s) == ([303, 46153, 17], [["a3"], ["b4"], ["c0"], ["d0"], ["a1"], ["e0"]]), symbols_of(s))
-            expect(s.rows("select count(), count_distinct(s) from n") == [[303, 17]], "a copy")
+            ensure(symbols_of(s) == ([303, 46153, 17], [["a3"], ["b4"], ["c0"], ["d0"], ["a1"], ["e0"]]), symbols_of(s))
+            ensure(s.rows("select count(), count_distinct(s) from n") == [[303, 17]], "a copy")
         code, said = program("check", old.root)
-        expect(code == 0, f"check: {code} {said}")
+        ensure(code == 0, f"check: {code} {said}")
 
 
 @check
@@ -186,7 +176,7 @@ def it_gets_an_id_with_a_checkpoint_alone():
             s.exec("checkpoint release")
             s.kill()
         number = id_of_catalogue(old.root)
-        expect(version_of(old.root / "db" / "catalog") == 12 and number != 0, "no id")
+        ensure(version_of(old.root / "db" / "catalog") == 12 and number != 0, "no id")
         with old.server() as s:
             are_right(s)
             for table in ("t", "u"):  # parts, dictionaries of before and the Parquet file are written anew
@@ -195,10 +185,10 @@ def it_gets_an_id_with_a_checkpoint_alone():
             s.exec("alter table t convert partition to parquet where ts > 0")
             are_right(s)
             s.kill()
-        expect(id_of_catalogue(old.root) == number, "the id is another")
+        ensure(id_of_catalogue(old.root) == number, "the id is another")
         with old.server() as s:
             are_right(s)
-            expect(s.rows("select count(), count_distinct(s) from u where id >= 1000") == [[301, 6]], "new rows")
+            ensure(s.rows("select count(), count_distinct(s) from u where id >= 1000") == [[301, 6]], "new rows")
 
 
 def parts(root, table):
@@ -211,20 +201,20 @@ def checksums_are_filled_in():
     """The catalogue of before has none of parts: that of today has those of the files that were read since."""
     with Old() as old:
         found = {**parts(old.root, "1"), **parts(old.root, "2")}
-        expect(len(found) == 6, f"{found}")
+        ensure(len(found) == 6, f"{found}")
         with old.server() as s:
-            expect(s.rows("select sum(id) from u")[0][0] > 0, "a read")
+            ensure(s.rows("select sum(id) from u")[0][0] > 0, "a read")
             s.exec("checkpoint create")
             s.exec("checkpoint release")
             catalogue = (old.root / "db" / "catalog").read_bytes()
             told = sorted(p.parent.name for p, crc in found.items() if crc in catalogue)
-            expect(told == ["2", "2", "2"], f"of the table that was read, and no other: {told}")
+            ensure(told == ["2", "2", "2"], f"of the table that was read, and no other: {told}")
             s.exec("scrub table t")
             s.exec("insert into t values ('1970-01-05', 1000, 's10', 'new', 1.0)")
             s.exec("checkpoint create")
             s.exec("checkpoint release")
             catalogue = (old.root / "db" / "catalog").read_bytes()
-            expect(all(crc in catalogue for crc in found.values()), "those that a scrub looked at")
+            ensure(all(crc in catalogue for crc in found.values()), "those that a scrub looked at")
 
 
 @check
@@ -232,55 +222,32 @@ def parts_of_before_that_are_exchanged_are_noticed():
     """By their times, which the catalogue of before has."""
     with Old() as old:
         first, second, _ = parts(old.root, "2")
-        expect(first.stat().st_size == second.stat().st_size, "no pair")
+        ensure(first.stat().st_size == second.stat().st_size, "no pair")
         third = first.with_suffix(".third")
         first.rename(third)
         second.rename(first)
         third.rename(second)
         code, said = program("check", old.root)
-        expect(code == 1 and first.name in said and second.name in said, f"check: {code} {said}")
+        ensure(code == 1 and first.name in said and second.name in said, f"check: {code} {said}")
         with old.server() as s:
             try:
-                expect(False, f"a wrong answer: {answers(s, 'u')}")
+                ensure(False, f"a wrong answer: {answers(s, 'u')}")
             except RuntimeError as e:
-                expect("table 'u'" in str(e) and first.name in str(e), str(e))
-            expect(answers(s, "t") == rows_of("t", 1), "another table")
+                ensure("table 'u'" in str(e) and first.name in str(e), str(e))
+            ensure(answers(s, "t") == rows_of("t", 1), "another table")
 
 
 @check
 def an_older_backup_is_restored():
     with Old() as old:
         code, said = program("check", old.root / "backups")
-        expect(code == 0, f"check: {code} {said}")
+        ensure(code == 0, f"check: {code} {said}")
         target = old.root / "restored"
         code, said = program("restore", old.root / "backups", "TO", target)
-        expect(code == 0, f"restore: {code} {said}")
-        with Server(binary=BINARY, root=target) as s:
+        ensure(code == 0, f"restore: {code} {said}")
+        with Server(root=target) as s:
             are_right(s, late=0)
 
 
-def main():
-    global BINARY
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--nightly", action="store_true")
-    ap.add_argument("--binary")
-    ap.add_argument("names", nargs="*")
-    o = ap.parse_args()
-    BINARY = o.binary
-    passed = failed = 0
-    for f in CHECKS:
-        if o.names and f.__name__ not in o.names:
-            continue
-        try:
-            f()
-            passed += 1
-        except Exception as e:
-            failed += 1
-            where = "" if isinstance(e, AssertionError) else traceback.format_exc()[-1500:]
-            print(f"{f.__name__}: {e}\n{where}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
-
-
 if __name__ == "__main__":
-    main()
+    main_alone(__doc__)

@@ -12,6 +12,7 @@ How to add a driver: README.md in this folder.
 import argparse, concurrent.futures, hashlib, json, os, pathlib, re, shutil, subprocess, sys, time, tomllib
 
 from lib.certs import Certs
+from lib.checks import print_again
 from lib.server import TOP, Server
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -256,6 +257,7 @@ def report(results, wrong, nightly):
             print(f"FAILED {r.name} {c}: {r.reasons[c]}")
         if bad:
             print(f"---- output of {r.name}\n{r.output[-6000:]}\n----")
+            print_again(r.name)
     for text in wrong:
         print("FAILED " + text)
     return passed, failed + len(wrong), skipped

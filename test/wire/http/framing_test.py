@@ -8,7 +8,9 @@ stands behind it looked at. Each phase of a request has its time: the head, the 
 """
 import threading, time
 
-from lib.checks import Server, check, expect, heads, main, raw
+from lib.checks import check, expect, main
+from lib.rawhttp import heads, raw
+from lib.server import Server
 
 FORM = b"Content-Type: application/x-www-form-urlencoded\r\n"
 NEXT = b"GET /exec?query=select+777 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"  # must not be answered behind a bad one

@@ -4,10 +4,11 @@
 Recorded cases: test/wire/http/*.case. A case is a request (method, path, headers, body) and the
 status, chosen headers and exact body it gets; `--record` writes the answers anew for review.
 """
-import argparse, http.client, json, pathlib, re, socket, sys, urllib.parse
+import http.client, json, pathlib, re, socket, urllib.parse
 
-from lib.checks import CHECKS, check, expect, run_checks  # noqa: F401
+from lib.checks import Suite, check, expect
 from lib.server import Server
+from upload import imp
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -55,22 +56,16 @@ def run_case(server, request):
     return "\n".join(out).rstrip("\n")
 
 
-def recorded(server, record):
-    passed = failed = 0
+def recorded(suite, server):
     for path in sorted(HERE.glob("*.case")):
         out = []
         for name, request, want in read_cases(path):
             got = run_case(server, request)
             out.append(f"=== {name}\n{request}\n--- answer\n{got}\n")
-            if got == want:
-                passed += 1
-            else:
-                failed += 1
-                if not record:
-                    print(f"{path.name}: {name}\n  got\n{got}\n  want\n{want}", flush=True)
-        if record:
+            if suite.wants(f"{path.name}: {name}") and not suite.o.record:
+                suite.that(got == want, f"{path.name}: {name}", f"\n  got\n{got}\n  want\n{want}")
+        if suite.o.record:
             path.write_text("\n".join(out))
-    return passed, failed
 
 
 # ------------------------------------------------------------------ framing over raw sockets
@@ -532,19 +527,6 @@ def two_long_queries_do_not_delay_a_short_one(s):
 
 
 # ------------------------------------------------------------------ /imp
-def imp(s, data, query="", boundary="B", quoted=False, name="data", schema=None):
-    body = b""
-    if schema is not None:
-        body += f'--{boundary}\r\nContent-Disposition: form-data; name="schema"\r\n\r\n{schema}\r\n'.encode()
-    body += f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="f.csv"\r\n\r\n'.encode() + data + f"\r\n--{boundary}--\r\n".encode()
-    host, port = s.http.rsplit(":", 1)
-    c = http.client.HTTPConnection(host, int(port), timeout=60)
-    mark = f'"{boundary}"' if quoted else boundary
-    c.request("POST", "/imp?" + query, body, {"Content-Type": f"multipart/form-data; boundary={mark}"})
-    r = c.getresponse()
-    return r.status, r.read().decode()
-
-
 @check
 def imp_detects_types_and_header(s):
     data = (b"sym,side,price,qty,big,ok,ts,d,u,code,text\r\n"
@@ -780,22 +762,15 @@ def logins_are_basic_and_compared_whole(s):
         expect([locked.get("/exec", headers=h, query="select 1")[1]["WWW-Authenticate"].split()[0] for h in (by_page, by_script)], ["Basic", "Form"])
 
 
-def main(cases=True):
-    ap = argparse.ArgumentParser()
-    ap.add_argument("--nightly", action="store_true")
-    ap.add_argument("--record", action="store_true")
-    ap.add_argument("--preset", default="release", help="build directory under build/")
-    ap.add_argument("names", nargs="*")
-    o = ap.parse_args()
-    with Server(preset=o.preset) as s:
-        s.preset = o.preset
+def main():
+    suite = Suite(__doc__, add=lambda parser: parser.add_argument("--record", action="store_true"))
+    with Server(binary=suite.o.binary, preset=suite.o.preset) as s:
+        s.preset = suite.o.preset
         for sql in SETUP:
             s.exec(sql)
-        passed, failed = recorded(s, o.record) if cases and not o.names else (0, 0)
-        more = run_checks(s, o.names)
-        passed, failed = passed + more[0], failed + more[1]
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+        recorded(suite, s)
+        suite.checks(s)
+    suite.close()
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ import base64, bz2, datetime, decimal, gzip, http.client, io, json, lzma, os, ra
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import http_test
-from http_test import Server, check, expect, imp
+from lib.checks import check, expect, main
+from lib.server import Server
+from upload import imp
 
-http_test.CHECKS.clear()
 TYPES = "ts timestamp, a int, s symbol, v double"
 
 
@@ -582,7 +582,7 @@ def a_parquet_file_has_a_bound_and_leaves_nothing(s):
         return [h for h in handles if ".tmp" in h and not h.endswith("db/scrub.tmp")]  # the scrub notes when it began, at the start of the server
     for env, want in (({"ALMANAC_HTTP_IMPORT_PARQUET_BYTES_MAX": "1m"}, "the Parquet file is longer than http.import.parquet.bytes.max [limit=1048576]"),
                       ({"ALMANAC_QUERY_SPILL_MAX": "1m"}, "temporary files would exceed query.spill.max [limit=1048576"), ({"ALMANAC_QUERY_SPILL_MAX": "0"}, "the Parquet file needs a temporary file: query.spill.max is 0")):
-        with http_test.Server(preset=s.preset, env=env) as bound:
+        with Server(preset=s.preset, env=env) as bound:
             expect(refused(bound, "pq11", data)[:len(want)], want)
             expect(left(), [])
             # whoever goes away in the middle leaves nothing, too
@@ -603,7 +603,7 @@ def a_parquet_file_needs_the_rights_of_its_table_and_no_others(s):
     old = os.environ.get("ALMANAC_ACL_ENABLED")
     os.environ["ALMANAC_ACL_ENABLED"] = "true"  # so that exec() logs in
     try:
-        with http_test.Server(preset=s.preset, env=env) as locked:
+        with Server(preset=s.preset, env=env) as locked:
             for sql in ("create user ann with password 'pw'", "grant http to ann", "create table pqa (a long)"):
                 locked.exec(sql)
             ann = {"Authorization": "Basic " + base64.b64encode(b"ann:pw").decode()}
@@ -621,4 +621,4 @@ def a_parquet_file_needs_the_rights_of_its_table_and_no_others(s):
 
 
 if __name__ == "__main__":
-    http_test.main(cases=False)
+    main()

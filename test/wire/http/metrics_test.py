@@ -7,8 +7,9 @@ import http.client, pathlib, re, socket, time, urllib.parse, urllib.request
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from lib.checks import Server, check, expect, main, raw
-from lib.server import TOP
+from lib.checks import check, expect, main
+from lib.rawhttp import raw
+from lib.server import TOP, Server
 from lib.tools import gen_docs
 
 

@@ -8,7 +8,8 @@ import json, os, pathlib, re, subprocess, sys, tempfile
 
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from lib.checks import check, expect, heads, main, raw
+from lib.checks import check, expect, main
+from lib.rawhttp import heads, raw
 from lib.server import TOP
 from lib.tools import gen_docs
 

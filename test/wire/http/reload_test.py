@@ -4,12 +4,12 @@ lines over TCP. A file that is wrong changes nothing; what says that it is reloa
 
     reload_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import atexit, http.client, json, pathlib, re, shutil, signal, socket, ssl, sys, threading, time, urllib.parse
+import atexit, http.client, json, pathlib, re, shutil, signal, socket, ssl, threading, time, urllib.parse
 
 from lib.certs import Certs
-from lib.server import TOP
-from lib.pgchecks import Server, Skip, check, expect, main
+from lib.checks import Skip, check, expect, main
 from lib.pgclient import Closed, Wire, fields, query, startup
+from lib.server import TOP, Server
 
 
 class Loose(Server):
@@ -494,4 +494,4 @@ def many_at_once(s):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -5,8 +5,9 @@
 """
 import base64, concurrent.futures, gzip, hashlib, http.client, json, pathlib, re, resource, subprocess, tempfile, time, urllib.parse
 
-from lib.checks import Server, check, expect, heads, main, raw
-from lib.server import TOP
+from lib.checks import check, expect, main
+from lib.rawhttp import heads, raw
+from lib.server import TOP, Server
 
 CORS = {"ALMANAC_HTTP_CORS_ORIGINS": "https://a.example, http://b.example:8080", "ALMANAC_HTTP_CORS_MAX_AGE": "90s",
         "ALMANAC_HTTP_CORS_CREDENTIALS": "true", "ALMANAC_HTTP_CORS_HEADERS": "Content-Type, X-Own",

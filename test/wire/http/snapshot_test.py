@@ -5,7 +5,8 @@
 """
 import base64, concurrent.futures, json, random, time
 
-from lib.checks import Server, check, expect, main
+from lib.checks import check, expect, main
+from lib.server import Server
 
 ENDLESS = "select count() from long_sequence(1000000000000) where x % 7 = 8"
 

@@ -10,6 +10,7 @@ nightly run alone. What is not installed is left out and named.
 import argparse, pathlib, re, shutil, subprocess, sys, time
 
 from lib import log_search
+from lib.checks import given, print_again
 from lib.server import TOP, Server
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -113,16 +114,20 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--nightly", action="store_true")
     ap.add_argument("--binary")
+    ap.add_argument("names", nargs="*", metavar="LANGUAGE")
     ARGS = ap.parse_args()
     BUILD.mkdir(parents=True, exist_ok=True)
     passed = failed = 0
-    for make in (node, go, java, rust) if ARGS.nightly else (node, go):
+    for make in (node, go, java, rust):
+        if make.__name__ not in (ARGS.names or ("node", "go", *(("java", "rust") if ARGS.nightly else ()))):
+            continue
         try:
             skipped = client(make)
             print(f"skipped: {make.__name__}: {skipped}" if skipped else f"{make.__name__}: rows equal")
             passed += skipped is None
         except (AssertionError, RuntimeError, subprocess.SubprocessError) as e:
             print(f"{make.__name__}: {e}")
+            print_again(*given(ap, ARGS), make.__name__)
             failed += 1
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The line protocol over HTTP and TCP: types, tables made on the fly, conversions to existing columns, errors by line, all or
 nothing, and the official Python client, whose rows are read back."""
-import argparse, base64, gzip, http.client, json, pathlib, re, shutil, socket, struct, sys, tempfile, threading, time
+import base64, gzip, http.client, json, pathlib, re, shutil, socket, struct, tempfile, threading, time
 
 from lib import log_search
+from lib.checks import Skip, Suite, check, expect
 from lib.server import Server
 
 try:
@@ -16,21 +17,6 @@ try:
 except ImportError:
     influx = None
 
-CHECKS = []
-
-
-class Skip(Exception):
-    pass
-
-
-def check(f):
-    CHECKS.append(f)
-    return f
-
-
-def expect(got, want, what=""):
-    if got != want:
-        raise AssertionError(f"{what}: got {got!r}, want {want!r}")
 
 
 def write(s, body, path="/write", headers=None):
@@ -606,35 +592,23 @@ def write_points(s, token):
                 expect((e.status, "cast error" in e.body.decode() if isinstance(e.body, bytes) else "cast error" in str(e.body)), (400, True), str(e))
 
 
+def rows_survive_a_kill(s, tables):
+    """Acknowledged rows of the checks before."""
+    counts = {t: s.rows(f"select count() from {t}") for t in tables}
+    s.kill()
+    s.start()
+    for table, want in counts.items():
+        expect(s.rows(f"select count() from {table}"), want, f"after a kill: {table}")
+
+
 def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("--nightly", action="store_true")
-    ap.add_argument("--preset", default="release")
-    ap.add_argument("names", nargs="*")
-    o = ap.parse_args()
-    passed = failed = 0
-    with Server(preset=o.preset) as s:
-        for f in CHECKS:
-            if o.names and f.__name__ not in o.names:
-                continue
-            try:
-                f(s)
-                passed += 1
-            except Skip as e:
-                print(f"skipped: {f.__name__}: {e}")
-            except Exception as e:  # noqa: BLE001
-                failed += 1
-                print(f"{f.__name__}: {type(e).__name__}: {str(e)[:600]}", flush=True)
-        counts = {t: s.rows(f"select count() from {t}") for t in ("made", "bod", "wide", "mw", "tcpbig") if not o.names}
-        s.kill()
-        s.start()
-        for table, want in counts.items():  # acknowledged rows survive a kill
-            got = s.rows(f"select count() from {table}")
-            passed, failed = passed + (got == want), failed + (got != want)
-            if got != want:
-                print(f"after a kill: {table}: {got}, want {want}")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    suite = Suite(__doc__)
+    with Server(binary=suite.o.binary, preset=suite.o.preset) as s:
+        suite.checks(s)
+        if not suite.o.names:
+            for table in ("made", "bod", "wide", "mw", "tcpbig"):
+                suite.one("rows_survive_a_kill", rows_survive_a_kill, s, [table])
+    suite.close()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 """What runs, and for whom: pg_stat_activity, query_activity(), the ends of connections; imports are listed and can be ended."""
 import http.client, json, socket, time
 
-from lib.pgchecks import SLOW, check, expect, main, state
+from lib.checks import check, expect, main
+from lib.pganswers import SLOW, state
 from lib.pgclient import Wire, execute, bind, msg, parse, query, SYNC
 
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """What clients of PostgreSQL ask by themselves: the statements of drivers and tools, and psql's commands.
 
-    pg_catalog_test.py [--preset NAME | --binary FILE] [--record]
+    catalog_test.py [--preset NAME | --binary FILE] [--record]
 
 pg/catalog.case holds the statements, as the clients send them, with their answers: `=== client`, the
 statement, `--- N rows`, the first rows as JSON (texts as on the wire). `--- some rows`: their number
 grows with the catalogue. --record writes the answers anew; read the difference before it is kept.
 """
-import argparse, json, os, pathlib, re, shutil, subprocess, sys
+import json, os, pathlib, re, shutil, subprocess
 
+from lib.checks import Suite, ensure, expect
 from lib.pgclient import SYNC, Wire, bind, cells, describe, execute, fields, parse, query
 from lib.server import Server
 
@@ -93,68 +94,58 @@ def run(w, sql, extended):
     return rows
 
 
-def statements(s, record):
-    passed = failed = 0
+def same(w, rows, sql, count, want):
+    expect(run(w, sql, True), rows, "the prepared statement")
+    first = rows[:len(want)] if count == "some" else rows[:SHOWN]
+    ensure(first == want and count in ("some", str(len(rows))), f"{len(rows)} rows {first}, want {count} rows {want}")
+
+
+def statement(w, sql, count, want, record):
+    """One case, or its new text."""
+    rows = run(w, sql, False)
+    if record is None:
+        return same(w, rows, sql, count, want)
+    shown = rows[:0 if "version()" in sql else SHOWN]
+    record.append(f"--- {count if count == 'some' else len(rows)} rows\n" + "".join(json.dumps(r) + "\n" for r in shown))
+
+
+def statements(suite, s):
     out = ""
     w = Wire(s.pg)
     for sql in SETUP:
         run(w, sql, False)
     for name, sql, count, want in read():
-        try:
-            rows = run(w, sql, False)
-            again = run(w, sql, True)
-            first = rows[:len(want)] if count == "some" else rows[:SHOWN]
-            if rows != again:
-                raise AssertionError("a prepared statement answers differently")
-            if record:
-                want = rows[:0 if "version()" in sql else SHOWN]
-                count = count if count == "some" else str(len(rows))
-                out += f"=== {name}\n{sql}\n--- {count} rows\n" + "".join(json.dumps(r) + "\n" for r in want) + "\n"
-            elif first != want or count not in ("some", str(len(rows))):
-                raise AssertionError(f"{len(rows)} rows {first}, want {count} rows {want}")
-            passed += 1
-        except AssertionError as e:
-            failed += 1
-            print(f"{name}: {e}", flush=True)
-    if record:
+        record = [f"=== {name}\n{sql}\n"] if suite.o.record else None
+        if suite.wants(name):
+            suite.one(name, statement, w, sql, count, want, record)
+        out += "".join(record or ()) + "\n"
+    if suite.o.record:
         CASES.write_text(out)
-    return passed, failed
 
 
-def commands(s):
+def commands(suite, s):
     psql = shutil.which("psql")
     if psql is None:
         print("skipped: psql: not installed")
-        return 0, 0
-    passed = failed = 0
+        return
     host, port = s.pg.rsplit(":", 1)
     env = {**os.environ, "PGHOST": host, "PGPORT": port, "PGUSER": "admin", "PGPASSWORD": "quest", "PGDATABASE": "qdb",
            "PSQLRC": "/dev/null"}
     for command, wanted in COMMANDS.items():
+        if not suite.wants(f"psql {command}"):
+            continue
         p = subprocess.run([psql, "-c", command], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, text=True, timeout=60)
         missing = [w for w in wanted if re.search(w, p.stdout) is None]
-        if missing or "ERROR" in p.stdout:
-            failed += 1
-            print(f"psql {command}: lacks {missing}\n{p.stdout[-1500:]}", flush=True)
-        else:
-            passed += 1
-    return passed, failed
+        suite.that(not missing and "ERROR" not in p.stdout, f"psql {command}", f"lacks {missing}\n{p.stdout[-1500:]}")
 
 
 def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("--nightly", action="store_true")
-    ap.add_argument("--preset", default="release", help="build directory under build/")
-    ap.add_argument("--binary")
-    ap.add_argument("--record", action="store_true")
-    o = ap.parse_args()
-    with Server(preset=o.preset, binary=o.binary) as s:
-        passed, failed = statements(s, o.record)
-        more = commands(s)
-    passed, failed = passed + more[0], failed + more[1]
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    suite = Suite(__doc__, add=lambda parser: parser.add_argument("--record", action="store_true"))
+    with Server(binary=suite.o.binary, preset=suite.o.preset) as s:
+        statements(suite, s)
+        commands(suite, s)
+    suite.close()
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@
 """
 import io, signal, socket, struct, subprocess, sys, os, shutil, time, pathlib
 
-from lib.pgchecks import Skip, check, expect, fields, kinds, main, psycopg, tags, with_asyncpg
-from lib.pgclient import FLUSH, SYNC, TERMINATE, Wire, bind, describe, execute, msg, parse, query
+from lib.checks import Skip, check, expect, main
+from lib.pganswers import kinds, psycopg, tags, with_asyncpg
+from lib.pgclient import FLUSH, SYNC, TERMINATE, Wire, bind, describe, execute, msg, parse, query, fields
 
 HEAD = b"PGCOPY\n\xff\r\n\0" + b"\0" * 8
 DATA = lambda b: msg(b"d", b)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Cursors on the PostgreSQL wire: DECLARE, FETCH, MOVE, CLOSE by hand, and as psycopg, psql and others write them.
 
-    pg_cursor_test.py [--preset NAME] [--nightly] [CHECK...]
+    cursor_test.py [--preset NAME] [--nightly] [CHECK...]
 """
 import os, shutil, struct, subprocess, sys
 
-from lib.pgchecks import Skip, check, data_rows, expect, kinds, main, pg, state, tags, text
+from lib.checks import Skip, check, expect, main
+from lib.pganswers import data_rows, kinds, pg, state, tags, text
 from lib.pgclient import FLUSH, SYNC, Wire, bind, describe, execute, fields, parse, query
 
 TEN = "select x, 'r' || x t from long_sequence(10)"

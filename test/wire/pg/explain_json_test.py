@@ -5,7 +5,8 @@
 """
 import json
 
-from lib.pgchecks import check, data_rows, expect, main, pg, with_asyncpg
+from lib.checks import check, expect, main
+from lib.pganswers import data_rows, pg, with_asyncpg
 from lib.pgclient import SYNC, Wire, bind, describe, execute, parse
 
 TABLES = ["create table if not exists ej_a (ts timestamp, k int, v int) timestamp(ts) partition by day",

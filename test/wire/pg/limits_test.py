@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Time, memory and numbers on the PostgreSQL wire: cancel, time-outs, large results, limits of connections and statements.
 
-    pg_limits_test.py [--preset NAME] [--nightly] [CHECK...]
+    limits_test.py [--preset NAME] [--nightly] [CHECK...]
 """
 import os, pathlib, threading, time
 
-from lib.pgchecks import SLOW, STREAM, Server, check, data_rows, expect, kinds, main, pg, state
+from lib.checks import check, expect, main
+from lib.pganswers import SLOW, STREAM, data_rows, kinds, pg, state
 from lib.pgclient import SYNC, Wire, bind, close, describe, execute, fields, msg, parse, query
+from lib.server import Server
 
 
 # ------------------------------------------------------------------ time, cancel, memory

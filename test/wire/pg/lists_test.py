@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Lists of texts and numbers over the PostgreSQL wire: their types, what is made of them, rows of their elements.
 
-    pg_lists_test.py [--preset NAME] [CHECK...]
+    lists_test.py [--preset NAME] [CHECK...]
 """
 import struct
 
-from lib.pgchecks import check, data_rows, expect, kinds, main, pg, text, with_asyncpg
+from lib.checks import check, expect, main
+from lib.pganswers import data_rows, kinds, pg, text, with_asyncpg
 from lib.pgclient import SYNC, Wire, bind, describe, execute, parse, query
 
 

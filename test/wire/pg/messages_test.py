@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The PostgreSQL wire: messages by hand (pgclient.py). Start-up, simple and extended queries.
 
-    pg_test.py [--preset NAME] [--nightly] [CHECK...]
+    messages_test.py [--preset NAME] [--nightly] [CHECK...]
 """
 import os, random, select, struct, time
 
-from lib.pgchecks import SLOW, check, data_rows, expect, kinds, main, pg, state, tags, text
+from lib.checks import check, expect, main
+from lib.pganswers import SLOW, data_rows, kinds, pg, state, tags, text
 from lib.pgclient import FLUSH, SYNC, TERMINATE, Closed, Wire, bind, close, describe, execute, fields, msg, parse, query, startup
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """PREPARE, EXECUTE and DEALLOCATE as SQL, beside the statements of Parse messages; pg_prepared_statements; FETCH and MOVE in portals of Bind.
 
-    pg_prepare_test.py [--preset NAME] [--nightly] [CHECK...]
+    prepare_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import sys
 
-from lib.pgchecks import check, data_rows, expect, kinds, main, pg, tags, text, with_asyncpg
+from lib.checks import check, expect, main
+from lib.pganswers import data_rows, kinds, pg, tags, text, with_asyncpg
 from lib.pgclient import SYNC, Wire, bind, close, describe, execute, fields, parse, query
 
 
@@ -237,4 +237,4 @@ def psycopg_runs_it(s):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -3,10 +3,12 @@
 
     returning_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import json, sys, threading, urllib.request
+import json, threading, urllib.request
 
-from lib.pgchecks import Server, check, data_rows, expect, kinds, main, pg, state, tags, text
+from lib.checks import check, expect, main
+from lib.pganswers import data_rows, kinds, pg, state, tags, text
 from lib.pgclient import SYNC, Wire, bind, describe, execute, fields, parse, query
+from lib.server import Server
 
 LONG = "a text that does not fit in a view of twelve bytes"
 
@@ -240,4 +242,4 @@ def psycopg(s):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -2,12 +2,14 @@
 """Settings of a session on the PostgreSQL wire: SET, RESET, DISCARD and what blocks bring back; read-only transactions,
 accounts and interfaces; connections that are idle.
 
-    pg_settings_test.py [--preset NAME] [--nightly] [CHECK...]
+    settings_test.py [--preset NAME] [--nightly] [CHECK...]
 """
 import os, signal, time
 
-from lib.pgchecks import Server, check, data_rows, expect, fields, kinds, main, state, tags
-from lib.pgclient import SYNC, Closed, Wire, bind, execute, parse, query
+from lib.checks import check, expect, main
+from lib.pganswers import data_rows, kinds, state, tags
+from lib.pgclient import SYNC, Closed, Wire, bind, execute, parse, query, fields
+from lib.server import Server
 
 
 def show(w, name):

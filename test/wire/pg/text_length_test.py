@@ -5,7 +5,8 @@
 """
 import http.client, json, signal, socket, time, uuid
 
-from lib.pgchecks import check, expect, main, pg, psycopg, with_asyncpg
+from lib.checks import check, expect, main
+from lib.pganswers import pg, psycopg, with_asyncpg
 
 
 def table(s, name):

@@ -2,13 +2,15 @@
 """TLS on the PostgreSQL wire, against certificates made here: sslmodes of libpq, psql, asyncpg (other drivers:
 drivers/); the handshake by hand with Python's ssl; channel binding of SCRAM; time limit of the login.
 
-    pg_tls_test.py [--preset NAME] [--nightly] [CHECK...]
+    tls_test.py [--preset NAME] [--nightly] [CHECK...]
 """
 import asyncio, atexit, base64, hashlib, hmac, os, shutil, socket, ssl, struct, subprocess, time
 
 from lib.certs import Certs
-from lib.pgchecks import SLOW, Server, Skip, asyncpg, check, expect, main, psycopg
+from lib.checks import Skip, check, expect, main
+from lib.pganswers import SLOW, asyncpg, psycopg
 from lib.pgclient import Closed, Wire, fields, msg, query, startup
+from lib.server import Server
 
 SSL_REQUEST = struct.pack("!II", 8, 80877103)
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Transactions on the PostgreSQL wire: blocks, savepoints, the implicit transaction of a pipeline and of a text.
 
-    pg_transactions_test.py [--preset NAME] [--nightly] [CHECK...]
+    transactions_test.py [--preset NAME] [--nightly] [CHECK...]
 """
 import random, threading, time
 
-from lib.pgchecks import check, expect, fields, kinds, main, pg, psycopg, state, tags
-from lib.pgclient import FLUSH, SYNC, Wire, bind, execute, msg, parse, query
+from lib.checks import check, expect, main
+from lib.pganswers import kinds, pg, psycopg, state, tags
+from lib.pgclient import FLUSH, SYNC, Wire, bind, execute, msg, parse, query, fields
 
 
 # ------------------------------------------------------------------ blocks

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Values on the PostgreSQL wire: parameters and their types, results of every type, in text and binary.
 
-    pg_values_test.py [--preset NAME] [--nightly] [CHECK...]
+    values_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import datetime as dt
-import struct
-import uuid
+import datetime as dt, struct, uuid
 
-from lib.pgchecks import Server, asyncpg, check, data_rows, expect, kinds, main, pg, psycopg, state, tags, text, with_asyncpg
+from lib.checks import check, expect, main
+from lib.pganswers import asyncpg, data_rows, kinds, pg, psycopg, state, tags, text, with_asyncpg
 from lib.pgclient import SYNC, Wire, bind, cells, close, describe, execute, fields, msg, parse, query
+from lib.server import Server
 
 UTC = dt.timezone.utc
 

@@ -10,6 +10,7 @@ import datetime, json, re, struct, subprocess, sys
 
 import psycopg
 
+from lib.checks import print_again
 from lib.pgclient import Wire, bind, cells, describe, execute, fields, parse, SYNC
 from lib.server import TOP, Server
 
@@ -20,11 +21,17 @@ VERBOSE = "-v" in sys.argv
 passed = failed = 0
 
 
+ONLY = [a for a in sys.argv[1:] if not a.startswith("-")]  # these are counted alone
+
+
 def check(ok, what, why=""):
     global passed, failed
+    if ONLY and what not in ONLY:
+        return
     passed, failed = passed + bool(ok), failed + (not ok)
     if not ok:
         print(f"{what}: {why}"[:1500], flush=True)
+        print_again(what)
     elif VERBOSE:
         print(f"{what}: ok", flush=True)
 

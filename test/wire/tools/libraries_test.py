@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Libraries that look at the server before they use it: SQLAlchemy's inspector, and pandas.
 
-    pg_tools_test.py [--preset NAME | --binary FILE] [NAME...]
+    libraries_test.py [--preset NAME | --binary FILE] [NAME...]
 
 What is not installed is skipped, with a word. What DatabaseMetaData of pgjdbc finds is a check of drivers/.
 """
-import argparse, sys
 
+from lib.checks import Skip, Suite, check, expect
 from lib.server import Server
 
 SETUP = ["create table tr (symbol symbol index, price double, n long, v varchar, c char, d decimal(10,2), a double[], u uuid, "
@@ -16,15 +16,6 @@ SETUP = ["create table tr (symbol symbol index, price double, n long, v varchar,
          "create view tv as (select symbol, price from tr)",
          "create materialized view tm as (select ts, sum(price) p from tr sample by 1h)",
          'create table "T odd.\u00fc" ("x y" int, "Z" symbol index)']
-
-
-class Skip(Exception):
-    pass
-
-
-def expect(got, want, what):
-    if got != want:
-        raise AssertionError(f"{what}: got {got!r}, want {want!r}")
 
 
 def inspect(e, sa):
@@ -73,6 +64,7 @@ def frames(e, sa, pd):
         c.execute(sa.text("drop table frame"))
 
 
+@check
 def sqlalchemy(s):
     try:
         import pandas as pd, sqlalchemy as sa
@@ -98,31 +90,11 @@ def sqlalchemy(s):
         done += 1
 
 
-TESTS = [sqlalchemy]
-
-
 def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("--nightly", action="store_true")
-    ap.add_argument("--preset", default="release", help="build directory under build/")
-    ap.add_argument("--binary")
-    ap.add_argument("names", nargs="*")
-    o = ap.parse_args()
-    passed = failed = 0
-    for test in TESTS:
-        if o.names and test.__name__ not in o.names:
-            continue
-        with Server(preset=o.preset, binary=o.binary) as s:
-            try:
-                test(s)
-                passed += 1
-            except Skip as e:
-                print(f"skipped: {test.__name__}: {e}", flush=True)
-            except Exception as e:  # a driver's own error is a failure too
-                failed += 1
-                print(f"{test.__name__}: {type(e).__name__}: {e}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    suite = Suite(__doc__)
+    with Server(binary=suite.o.binary, preset=suite.o.preset) as s:
+        suite.checks(s)
+    suite.close()
 
 
 if __name__ == "__main__":
