@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "storage/backup/archive.h"
-#include "storage/check/findings.h"
+#include "storage/findings.h"
 #include "storage/log/payload.h"
 #include "storage/part/part.h"
 

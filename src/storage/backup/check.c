@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "storage/backup/backup.h"
-#include "storage/check/findings.h"
+#include "storage/findings.h"
 #include "storage/dict/dict.h"
 #include "storage/part/part.h"
 

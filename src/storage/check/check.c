@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "storage/check/findings.h"
+#include "storage/findings.h"
 #include "storage/part/pack.h"
 #include "storage/version/change.h"
 

@@ -1,5 +1,5 @@
 /*
- * payload_write.c - tables, columns, parts, rows and symbols to bytes (payload.h).
+ * encode.c - tables, columns, parts, rows and symbols to bytes (payload.h).
  */
 #include "storage/dict/dict.h"
 #include "storage/log/payload.h"

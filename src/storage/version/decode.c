@@ -1,5 +1,5 @@
 /*
- * payload_read.c - bytes back to tables, columns, parts, rows (payload.h). Bytes are checked before
+ * decode.c - bytes back to tables, columns, parts, rows (payload.h). Bytes are checked before
  * they are believed, though a checksum vouches for them: a wrong program may have written them.
  */
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* findings.h - where a verification tells what it finds. */
+/* findings.h - where a verification reports what it finds: of a data directory (check/), a backup or an archive (backup/). */
 #ifndef ALM_STORAGE_FINDINGS_H
 #define ALM_STORAGE_FINDINGS_H
 
