@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "session/world_for_test.h"
-#include "storage/version/version.h"
+#include "storage/storage.h"
 
 #define MB (INT64_C(1) << 20)
 

@@ -38,50 +38,6 @@ static int count_entry(void *arg, const char *name)
     return 0;
 }
 
-static void marker_path(const char *root, char *path)
-{
-    (void)snprintf(path, ALM_PATH_MAX, "%.*s/restoring", DIR_MAX, root);
-}
-
-alm_status alm_restore_refuse(alm_ctx *cx, const alm_io *io, const char *root)
-{
-    char path[ALM_PATH_MAX];
-    alm_io_stat meta;
-    marker_path(root, path);
-    if (io->stat(io, path, &meta) < 0)
-        return ALM_OK;
-    return alm_fail(
-        cx, ALM_E_CORRUPT, -1,
-        "'%s' is not complete: a restore of it was refused or cut off; remove the directory and "
-        "restore again",
-        root);
-}
-
-static alm_status put_marker(restore *r)
-{
-    static const char text[] = "almanac restore 1\n";
-    char path[ALM_PATH_MAX];
-    marker_path(r->spec->root, path);
-    const int h = r->io->open(r->io, path, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
-    if (h < 0)
-        return alm_io_fail(r->cx, h, path);
-    alm_status st = alm_io_write_all(r->cx, r->io, h, text, sizeof text - 1, 0, path);
-    const int e = st == ALM_OK ? r->io->sync(r->io, h) : 0;
-    (void)r->io->close(r->io, h);
-    if (st == ALM_OK)
-        st = failed(r, e, path);
-    return st == ALM_OK ? failed(r, r->io->sync_dir(r->io, r->spec->root), path) : st;
-}
-
-static alm_status take_marker(restore *r)
-{
-    char path[ALM_PATH_MAX];
-    marker_path(r->spec->root, path);
-    ALM_TRY(failed(r, r->io->sync_dir(r->io, r->db), r->db));
-    ALM_TRY(failed(r, r->io->unlink(r->io, path), path));
-    return failed(r, r->io->sync_dir(r->io, r->spec->root), r->spec->root);
-}
-
 static alm_status is_empty(restore *r)
 {
     int n = 0;
@@ -105,13 +61,12 @@ static alm_status make_root(restore *r)
     ALM_TRY(alm_restore_refuse(r->cx, r->io, root));
     ALM_TRY(alm_backup_dir(r->cx, r->io, root));
     ALM_TRY(is_empty(r));
-    ALM_TRY(put_marker(r));
+    ALM_TRY(alm_restoring_begin(r->cx, r->io, root));
     ALM_TRY(failed(r, r->io->mkdir(r->io, r->db), r->db));
     ALM_TRY(failed(r, r->io->sync_dir(r->io, root), root));
     const alm_status owned = alm_owner_take(r->cx, r->io, r->db, true, &r->owner);
     if (owned != ALM_OK) { /* the directory is another's, who must be able to open it again */
-        marker_path(root, path);
-        (void)r->io->unlink(r->io, path);
+        alm_restoring_cancel(r->io, root);
         return owned;
     }
     ALM_TRY(is_empty(r)); /* still: nobody else puts anything there from here on */
@@ -240,7 +195,8 @@ static alm_status run(restore *r)
     if (r->until > 0)
         ALM_TRY(alm_restore_log_copy(r->cx, r->io, log, r->db, &r->m, r->until));
     ALM_TRY(open_once(r));
-    return take_marker(r);
+    ALM_TRY(failed(r, r->io->sync_dir(r->io, r->db), r->db));
+    return alm_restoring_end(r->cx, r->io, r->spec->root);
 }
 
 alm_status alm_backup_restore(alm_ctx *cx, const alm_io *io, const alm_restore_spec *spec,

@@ -16,6 +16,7 @@
 
 #include <pthread.h>
 
+#include "base/heap.h"
 #include "storage/dict/dict.h"
 #include "storage/dict/list.h"
 #include "storage/log/wal.h"
@@ -131,10 +132,15 @@ typedef struct file_slot {
     alm_file *file;
 } file_slot;
 
-typedef struct alm_file_id {
+typedef struct alm_retired_file {
     uint64_t table_id, id;
-    uint64_t lsn; /* of the log when it was let go */
-} alm_file_id;
+    uint64_t lsn; /* of the log when it was retired */
+} alm_retired_file;
+
+typedef struct alm_retired { /* part/retired.h; under file_lock */
+    alm_retired_file *files;
+    size_t n, cap;
+} alm_retired;
 
 typedef struct alm_archive_state {
     uint64_t number;           /* last segment that is archived or given up; under wal.lock */
@@ -143,14 +149,12 @@ typedef struct alm_archive_state {
     atomic_bool failing;
 } alm_archive_state;
 
-typedef struct alm_hold { /* recover/hold.h; `held` and the files that wait: under file_lock */
+typedef struct alm_hold { /* recover/hold.h; `held` changes under file_lock */
     atomic_bool held;
     _Atomic int64_t since_us;
     int64_t began_ns; /* the same moment by the clock that never jumps */
     bool marked, copy, expired;
     uint64_t lsn;
-    alm_file_id *later; /* files to remove at the release */
-    size_t n_later, cap_later;
     uint64_t sweep_end; /* sweep that waits for the release, 0: none */
 } alm_hold;
 
@@ -265,6 +269,7 @@ struct alm_storage {
     alm_damages damages;
     alm_scrub_state scrub;
     alm_hold hold;
+    alm_retired retired;
     alm_backup_progress backup;
     alm_archive_state archive;
     uint32_t catalog_version; /* of the file that was read */
@@ -273,6 +278,17 @@ struct alm_storage {
         catalog_dicts; /* those that it names, sorted: recovery needs their files; under file_lock */
     _Atomic int64_t checkpoint_wal_bytes; /* wal.bytes_written at that time */
 };
+
+/* The state was recovered from the previous catalogue, or beside damage in the log: the next checkpoint ends that. */
+static inline bool alm_generation_is_stale(const alm_storage *st)
+{
+    return atomic_load(&st->generation.alone) || atomic_load(&st->generation.passed);
+}
+
+static inline bool alm_archive_is_on(const alm_storage *st)
+{
+    return st->conf.archive_dir != NULL && st->conf.archive_dir[0] != 0;
+}
 
 /* ------------------------------------------------------------ making versions */
 
@@ -316,15 +332,8 @@ alm_file *alm_file_find(alm_storage *st, uint64_t id);
 void alm_storage_table_dir_drop(alm_storage *st, uint64_t table_id);
 void alm_storage_table_dir(const alm_storage *st, uint64_t table_id, char *dir, size_t dir_size);
 
-/* malloc with ALM_E_MEMORY that says what for. */
-ALM_NODISCARD alm_status alm_heap_bytes(alm_ctx *cx, size_t bytes, const char *what, void *out);
-
 /* ------------------------------------------------------------------ services */
 
-/* Wakes the background thread. */
-void alm_storage_poke(alm_storage *st);
-/* Late rows stand in lanes of their own: the background thread shall put them in order soon. */
-void alm_storage_untidy(alm_storage *st);
 ALM_NODISCARD alm_status alm_worker_start(alm_ctx *cx, alm_storage *st);
 void alm_worker_stop(alm_storage *st);
 /* alm_table_expire behind a commit, which stands whatever becomes of it: the background thread tries
@@ -332,12 +341,6 @@ void alm_worker_stop(alm_storage *st);
 void alm_table_expire_after(alm_ctx *cx, alm_storage *st, uint64_t table_id);
 /* The same for all tables; *busy: some are held by statements. */
 ALM_NODISCARD alm_status alm_tables_expire(alm_ctx *cx, alm_storage *st, bool *busy);
-/* Blocks while the heads, or the overlapping parts of the table, are far over their limits. */
-bool alm_head_is_full(alm_storage *st, uint64_t table_id); /* alm_head_wait would wait */
-ALM_NODISCARD alm_status alm_head_wait(alm_ctx *cx, alm_storage *st, uint64_t table_id);
-/* Wakes the background thread if there is something for it to do. Cheap. */
-void alm_storage_nudge(alm_storage *st);
-
 /* Flushes the largest heads until all together hold at most `keep_bytes`, writes the catalogue file,
  * recycles the log; while a checkpoint is held, the heads only. */
 ALM_NODISCARD alm_status alm_heads_flush(alm_ctx *cx, alm_storage *st, int64_t keep_bytes);
@@ -383,8 +386,6 @@ ALM_NODISCARD alm_status alm_catalog_load(alm_ctx *cx, alm_build *b, const alm_c
 
 /* Recovery: dictionaries may have got values whose rows are in parts. Schemas show them from then on. */
 ALM_NODISCARD alm_status alm_build_show_symbols(alm_ctx *cx, alm_build *b);
-/* ROOT/restoring is there from before the first file of a restore to behind the last: ALM_E_CORRUPT. */
-ALM_NODISCARD alm_status alm_restore_refuse(alm_ctx *cx, const alm_io *io, const char *root);
 /* Opens without writing anything: catalogue and log into memory. `scan` says where the log ends. */
 ALM_NODISCARD alm_status alm_storage_recover(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan);
 ALM_NODISCARD alm_status alm_storage_new(alm_ctx *cx, const alm_io *io, const char *root,

@@ -57,6 +57,8 @@ typedef struct alm_storage_conf {
 } alm_storage_conf;
 
 void alm_storage_conf_default(alm_storage_conf *conf);
+/* The settings of an open storage. */
+const alm_storage_conf *alm_storage_conf_of(const alm_storage *st);
 
 /* Opens or creates `root`/db; recovers; starts the background thread (flush, compaction,
  * checkpoint). ALM_E_BUSY when another process holds the directory. */

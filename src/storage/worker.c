@@ -1,12 +1,10 @@
 /*
  * worker.c - the background thread: syncs by interval, flushes large heads, compacts, checkpoints,
- * sweeps; the thread of the archive; and the brake for writers that are faster than they are.
+ * sweeps; and the thread of the archive. Writers that are faster wait: write/backpressure.h.
  *
  * Failure     of the work on one table is remembered with it, and the round goes on (write/failing.h). What ends a round is
  *             logged and tried again. Both are kept for writers that wait.
  */
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -16,48 +14,15 @@
 #include "storage/recover/generation.h"
 #include "storage/recover/hold.h"
 #include "storage/version/head.h"
+#include "storage/write/backpressure.h"
 #include "storage/write/commit.h"
 #include "storage/write/compact.h"
 #include "storage/write/failing.h"
 #include "storage/write/interning.h"
 
 enum { IDLE_ROUNDS = 10, IDLE_BYTES = 4 << 20, IDLE_KEEP_BYTES = 1 << 20 };
-enum { ROUND_MS = 1000, BRAKE_MS = 10, BRAKE_ROUNDS_MAX = 500 };
+enum { ROUND_MS = 1000 };
 enum { TIDY_ROWS = 2 << 20, TIDY_MS = 100 };
-
-void alm_storage_poke(alm_storage *st)
-{
-    (void)pthread_mutex_lock(&st->work_lock);
-    st->work_wanted = true;
-    (void)pthread_cond_broadcast(&st->work_cond);
-    (void)pthread_mutex_unlock(&st->work_lock);
-}
-
-static bool wants_checkpoint(alm_storage *st)
-{
-    const int64_t log_bytes =
-        atomic_load(&st->wal.bytes_written) - atomic_load(&st->checkpoint_wal_bytes);
-    /* When the disk is full, each byte of log counts. */
-    const int64_t max = atomic_load(&st->reserve_spent) ? 0 : st->conf.checkpoint_wal_bytes;
-    return (log_bytes > max || alm_generation_wants_checkpoint(st)) && !st->hold.held;
-}
-
-void alm_storage_untidy(alm_storage *st)
-{
-    if (atomic_exchange(&st->untidy, true))
-        return;
-    (void)pthread_mutex_lock(&st->work_lock);
-    (void)pthread_cond_broadcast(&st->work_cond);
-    (void)pthread_mutex_unlock(&st->work_lock);
-}
-
-void alm_storage_nudge(alm_storage *st)
-{
-    /* One table over its limit shows in the sum: look closer only then. */
-    const int64_t least = ALM_MIN(st->conf.head_bytes_max, st->conf.table_head_bytes_max);
-    if (atomic_load(&st->head_bytes) > least || wants_checkpoint(st))
-        alm_storage_poke(st);
-}
 
 /* ------------------------------------------------------------------------ rounds */
 
@@ -270,7 +235,7 @@ static alm_status one_round(alm_ctx *cx, alm_storage *st, bool *more)
     ALM_TRY(expire(cx, st));
     ALM_TRY(alm_unused_symbols_drop(cx, st));
     ALM_TRY(compact(cx, st, more));
-    if (wants_checkpoint(st))
+    if (alm_checkpoint_is_due(st))
         ALM_TRY(alm_checkpoint(cx, st, ALM_CHECKPOINT_KEEP_BYTES));
     return ALM_OK;
 }
@@ -384,136 +349,4 @@ void alm_worker_stop(alm_storage *st)
         (void)pthread_join(st->archiver, NULL);
     alm_scrub_stop(st);
     st->worker_started = st->archiver_started = false;
-}
-
-/* ------------------------------------------------------------------------- brake */
-
-/* Writers do not wait for overlapping parts that cannot be merged, because waiting does not reduce them. */
-static bool overlaps_much(alm_storage *st, const alm_version *v)
-{
-    return st->conf.overlap_max > 0 && v->parts->overlap > (uint32_t)st->conf.overlap_max &&
-           !alm_work_fails(st, v->table.id, ALM_WORK_MERGE, NULL);
-}
-
-bool alm_head_is_full(alm_storage *st, uint64_t table_id)
-{
-    if (atomic_load(&st->head_bytes) > 2 * st->conf.head_bytes_max)
-        return true;
-    alm_version *v = alm_storage_version(st, table_id);
-    const bool much =
-        v != NULL && (v->head_bytes > 2 * st->conf.table_head_bytes_max || overlaps_much(st, v));
-    alm_version_release(v);
-    return much;
-}
-
-/* Fails if the memory for new rows is full, of all tables or of this one, and the background work that frees it fails. */
-static alm_status check_room(alm_ctx *cx, alm_storage *st, uint64_t table_id, alm_error why)
-{
-    bool full = why.code != ALM_OK && atomic_load(&st->head_bytes) > 2 * st->conf.head_bytes_max;
-    if (!full && alm_work_fails(st, table_id, ALM_WORK_FLUSH, &why)) {
-        alm_version *v = alm_storage_version(st, table_id);
-        full = v != NULL && v->head_bytes > 2 * st->conf.table_head_bytes_max;
-        alm_version_release(v);
-    }
-    if (full)
-        return alm_fail(cx, why.code, -1, "memory of new rows is full: %s", why.msg);
-    return ALM_OK;
-}
-
-alm_status alm_head_wait(alm_ctx *cx, alm_storage *st, uint64_t table_id)
-{
-    for (int i = 0; i < BRAKE_ROUNDS_MAX && st->worker_started && alm_head_is_full(st, table_id);
-         i++) {
-        ALM_TRY(alm_check(cx));
-        ALM_TRY(alm_storage_writable(cx, st));
-        (void)pthread_mutex_lock(&st->work_lock);
-        st->work_wanted = true;
-        (void)pthread_cond_broadcast(&st->work_cond);
-        (void)alm_cond_wait_ms(&st->work_cond, &st->work_lock, BRAKE_MS);
-        const alm_error why = st->work_error;
-        (void)pthread_mutex_unlock(&st->work_lock);
-        ALM_TRY(check_room(cx, st, table_id, why));
-    }
-    return ALM_OK;
-}
-
-/* ------------------------------------------------------------------------- sweep */
-
-typedef struct sweeping {
-    alm_storage *st;
-    char dir[ALM_PATH_MAX - 128];
-    uint64_t table_id, table_id_end;
-    bool table_exists;
-} sweeping;
-
-/* Of a column that the table has. */
-static bool is_of_column(alm_storage *st, uint64_t table_id, uint32_t col_id)
-{
-    alm_version *v = alm_storage_version(st, table_id);
-    const bool is = v != NULL && alm_schema_find(v->schema, col_id) >= 0;
-    alm_version_release(v);
-    return is;
-}
-
-/* The dictionary of a column that went, left by a crash or a stop before the checkpoint that would have removed it. Not while a checkpoint
- * is written: it may be about to name the file. */
-static bool is_orphaned_dict(alm_storage *st, uint64_t table_id, uint32_t col_id)
-{
-    if (is_of_column(st, table_id, col_id) || pthread_mutex_trylock(&st->checkpoint_lock) != 0)
-        return false;
-    const bool orphan = !st->hold.held && !alm_catalog_names_dict(st, table_id, col_id);
-    (void)pthread_mutex_unlock(&st->checkpoint_lock);
-    return orphan;
-}
-
-static int sweep_file(void *arg, const char *name)
-{
-    const sweeping *s = arg;
-    char path[ALM_PATH_MAX];
-    char *end = NULL;
-    const size_t n = strlen(name);
-    bool orphan = false;
-    uint64_t id = 0;
-    if (alm_file_id_of_name(name, &id)) {
-        orphan = !alm_file_is_registered(s->st, id) && !alm_hold_waits_for(s->st, id);
-    } else if (n > 5 && strcmp(name + n - 5, ".dict") == 0) {
-        const uint32_t col_id = (uint32_t)strtoul(name, &end, 10);
-        orphan = s->table_exists ? is_orphaned_dict(s->st, s->table_id, col_id)
-                                 : !alm_catalog_names_dict(s->st, s->table_id, col_id);
-    } else if (n > 9 && strcmp(name + n - 9, ".dict.tmp") == 0) {
-        orphan = true; /* a scrub that was cut off */
-    }
-    (void)snprintf(path, sizeof path, "%s/%s", s->dir, name);
-    if (orphan && s->st->io->unlink(s->st->io, path) == 0)
-        alm_log_debug("storage", "removed '%s', which nothing names", path);
-    return 0;
-}
-
-static int sweep_table(void *arg, const char *name)
-{
-    sweeping *s = arg;
-    char *end = NULL;
-    errno = 0;
-    s->table_id = strtoull(name, &end, 10);
-    if (errno != 0 || *end != 0 || s->table_id >= s->table_id_end)
-        return 0; /* a load that began after the start may own it */
-    alm_version *v = alm_storage_version(s->st, s->table_id);
-    s->table_exists = v != NULL;
-    alm_version_release(v);
-    alm_storage_table_dir(s->st, s->table_id, s->dir, sizeof s->dir);
-    (void)s->st->io->list(s->st->io, s->dir, sweep_file, s);
-    if (!s->table_exists)
-        (void)s->st->io->rmdir(s->st->io, s->dir);
-    (void)pthread_mutex_lock(&s->st->work_lock);
-    const bool stop = s->st->stop;
-    (void)pthread_mutex_unlock(&s->st->work_lock);
-    return stop;
-}
-
-void alm_sweep(alm_storage *st, uint64_t table_id_end)
-{
-    sweeping s = {.st = st, .table_id_end = table_id_end};
-    char dir[ALM_PATH_MAX];
-    (void)snprintf(dir, sizeof dir, "%s/tables", st->root);
-    (void)st->io->list(st->io, dir, sweep_table, &s);
 }

@@ -24,7 +24,8 @@
 #include "storage/backup/backup.h"
 #include "storage/log/payload.h"
 #include "storage/part/pack.h"
-#include "storage/recover/hold.h"
+#include "storage/part/retired.h"
+#include "storage/version/encode.h"
 #include "storage/write/commit.h"
 
 enum { DIR_MAX = ALM_PATH_MAX - 256 };
@@ -447,7 +448,7 @@ void alm_archive_round(alm_ctx *cx, alm_storage *st)
     else
         st->archive.failing = false;
     alm_archive_limit(st);
-    alm_hold_let_go(st);
+    alm_retired_remove(st);
     alm_error_clear(cx); /* told; nothing else depends on it */
 }
 

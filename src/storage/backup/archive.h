@@ -33,9 +33,5 @@ struct alm_part_claim;
 typedef alm_status (*alm_record_file)(void *arg, const struct alm_part_claim *file);
 ALM_NODISCARD alm_status alm_record_files(const char *payload, size_t bytes, alm_record_file each,
                                           void *arg);
-static inline bool alm_archive_is_on(const alm_storage *st)
-{
-    return st->conf.archive_dir != NULL && st->conf.archive_dir[0] != 0;
-}
 
 #endif

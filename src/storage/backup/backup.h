@@ -68,4 +68,12 @@ ALM_NODISCARD alm_status alm_restore_log_copy(alm_ctx *cx, const alm_io *io, con
                                               const char *db, const alm_manifest *backup,
                                               uint64_t until);
 
+/* The marker ROOT/restoring: it is written before the first file of a restore and removed after the last; cancel: nothing was
+ * written. */
+ALM_NODISCARD alm_status alm_restoring_begin(alm_ctx *cx, const alm_io *io, const char *root);
+void alm_restoring_cancel(const alm_io *io, const char *root);
+ALM_NODISCARD alm_status alm_restoring_end(alm_ctx *cx, const alm_io *io, const char *root);
+/* ALM_E_CORRUPT if the marker is there: the restore was cut off, and the directory is not complete. */
+ALM_NODISCARD alm_status alm_restore_refuse(alm_ctx *cx, const alm_io *io, const char *root);
+
 #endif

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "storage/backup/backup.h"
 #include "storage/check/salvage.h"
 #include "storage/recover/generation.h"
 #include "storage/recover/hold.h"

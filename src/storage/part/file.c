@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "storage/part/pack.h"
-#include "storage/recover/hold.h"
+#include "storage/part/retired.h"
 #include "storage/state.h"
 
 static size_t slot_of(const alm_storage *st, uint64_t id)
@@ -242,7 +242,7 @@ void alm_file_release(alm_file *file)
     if (before == 1) {
         registry_remove(st, file->id);
         /* A log record that failed to sync may be on disk all the same and name this file. */
-        stays = stays || alm_hold_keep(st, file);
+        stays = stays || alm_file_retire(st, file);
     }
     (void)pthread_mutex_unlock(&st->file_lock);
     if (before > 1)

@@ -10,7 +10,9 @@
 #include "storage/dict/dict.h"
 #include "storage/version/change.h"
 #include "storage/version/comment.h"
+#include "storage/version/encode.h"
 #include "storage/version/records.h"
+#include "storage/version/touched.h"
 #include "storage/version/view.h"
 
 enum {

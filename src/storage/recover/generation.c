@@ -14,8 +14,6 @@
 
 #include "base/log.h"
 
-enum { ALONE_MS = 60000 };
-
 static void path_of(const alm_storage *st, const char *name, char *path)
 {
     (void)snprintf(path, ALM_PATH_MAX, "%s/%s", st->root, name);
@@ -251,15 +249,4 @@ alm_status alm_generation_settle(alm_ctx *cx, alm_storage *st)
     if (g->why.code != ALM_OK)
         alm_damage_add(st, (alm_damage_key){ALM_DAMAGE_CATALOGUE, 0, !g->alone}, g->why.msg);
     return ALM_OK;
-}
-
-bool alm_generation_is_stale(alm_storage *st)
-{
-    return atomic_load(&st->generation.alone) || atomic_load(&st->generation.passed);
-}
-
-bool alm_generation_wants_checkpoint(alm_storage *st)
-{
-    return alm_generation_is_stale(st) &&
-           st->io->mono_ns(st->io) - st->generation.since_ns > INT64_C(1000000) * ALONE_MS;
 }

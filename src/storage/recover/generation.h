@@ -47,9 +47,5 @@ ALM_NODISCARD alm_status alm_generation_took_over(alm_ctx *cx, alm_storage *st, 
                                                   uint64_t end);
 /* After recovery, when the log is ready: keeps the damaged catalogue under another name, and tells. */
 ALM_NODISCARD alm_status alm_generation_settle(alm_ctx *cx, alm_storage *st);
-/* Recovery found damage that a checkpoint ends: the previous catalogue is the only one, or what is damaged of the log is in the catalogue. */
-bool alm_generation_is_stale(alm_storage *st);
-/* It has been so for so long that the checkpoint should be made. */
-bool alm_generation_wants_checkpoint(alm_storage *st);
 
 #endif

@@ -12,11 +12,12 @@
 
 #include "base/crc32c.h"
 #include "base/log.h"
-#include "storage/backup/archive.h"
 #include "storage/part/pack.h"
+#include "storage/part/retired.h"
+#include "storage/write/backpressure.h"
 #include "storage/write/commit.h"
 
-enum { HOLD_VERSION = 1, LATER_FIRST = 64 };
+enum { HOLD_VERSION = 1 };
 static const char *const MARKER = "hold";
 
 typedef struct hold_file {
@@ -167,40 +168,6 @@ alm_status alm_hold_resume(alm_ctx *cx, alm_storage *st)
 
 /* ------------------------------------------------------------------ files that wait */
 
-/* Caller holds file_lock. No memory: the sweep after the next start finds it. */
-static void wait_for(alm_hold *h, alm_file_id file)
-{
-    if (h->n_later == h->cap_later) {
-        const size_t cap = ALM_MAX((size_t)LATER_FIRST, h->cap_later * 2);
-        alm_file_id *bigger = realloc(h->later, cap * sizeof *bigger);
-        if (bigger == NULL)
-            return;
-        h->later = bigger;
-        h->cap_later = cap;
-    }
-    h->later[h->n_later++] = file;
-}
-
-bool alm_hold_keep(alm_storage *st, const alm_file *file)
-{
-    const alm_file_id id = {
-        .table_id = file->table_id, .id = file->id, .lsn = atomic_load(&st->wal.last_lsn)};
-    const bool keep = st->hold.held || alm_archive_is_on(st);
-    if (keep)
-        wait_for(&st->hold, id);
-    return keep;
-}
-
-bool alm_hold_waits_for(alm_storage *st, uint64_t file_id)
-{
-    bool waits = false;
-    (void)pthread_mutex_lock(&st->file_lock);
-    for (size_t i = 0; i < st->hold.n_later && !waits; i++)
-        waits = st->hold.later[i].id == file_id;
-    (void)pthread_mutex_unlock(&st->file_lock);
-    return waits;
-}
-
 static void set_held(alm_storage *st, bool held)
 {
     (void)pthread_mutex_lock(&st->file_lock);
@@ -208,50 +175,12 @@ static void set_held(alm_storage *st, bool held)
     (void)pthread_mutex_unlock(&st->file_lock);
 }
 
-static void remove_file(alm_storage *st, const alm_file_id *id)
-{
-    char path[ALM_PATH_MAX];
-    const alm_file file = {.id = id->id, .table_id = id->table_id, .st = st};
-    alm_file_path(&file, path, sizeof path);
-    if (!atomic_load(&st->failed))
-        (void)st->io->unlink(st->io, path); /* if not: the sweep after the next start */
-}
-
-void alm_hold_let_go(alm_storage *st)
-{
-    alm_hold *h = &st->hold;
-    const uint64_t lsn = atomic_load(&st->wal.keep_lsn);
-    (void)pthread_mutex_lock(&st->file_lock);
-    const bool held = h->held;
-    alm_file_id *files = held ? NULL : h->later;
-    const size_t n = held ? 0 : h->n_later;
-    if (!held) {
-        h->later = NULL;
-        h->n_later = h->cap_later = 0;
-    }
-    for (size_t i = 0; i < n; i++)
-        if (files[i].lsn > lsn)
-            wait_for(h, files[i]);
-    (void)pthread_mutex_unlock(&st->file_lock);
-    for (size_t i = 0; i < n; i++)
-        if (files[i].lsn <= lsn)
-            remove_file(st, &files[i]);
-    free(files);
-}
-
 static void remove_waiting(alm_storage *st)
 {
-    alm_hold_let_go(st);
+    alm_retired_remove(st);
     if (st->hold.sweep_end != 0)
         alm_sweep(st, st->hold.sweep_end);
     st->hold.sweep_end = 0;
-}
-
-void alm_hold_free(alm_storage *st)
-{
-    free(st->hold.later);
-    st->hold.later = NULL;
-    st->hold.n_later = st->hold.cap_later = 0;
 }
 
 /* ------------------------------------------------------------------ create and release */

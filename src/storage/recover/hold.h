@@ -3,10 +3,10 @@
  * they are, so that any tool can copy the directory while writes go on. Format of the marker and
  * opening of a copy: docs/internals/storage.md, section 5.
  *
- * While it is held, no other checkpoint is written, and files that nobody needs any more wait for
- * the release. A restart keeps a hold: the marker is on disk.
+ * While it is held, no other checkpoint is written, and retired files (part/retired.h) wait for the release.
+ * A restart keeps a hold: the marker is on disk.
  *
- * Threads     create, release, expire: checkpoint_lock. The rest: file_lock.
+ * Threads     create, release, expire: checkpoint_lock. `held` changes under file_lock, too.
  */
 #ifndef ALM_STORAGE_HOLD_H
 #define ALM_STORAGE_HOLD_H
@@ -25,14 +25,7 @@ ALM_NODISCARD alm_status alm_hold_resume(alm_ctx *cx, alm_storage *st);
 /* Writes a marker that says so: the catalogue alone counts. For restored directories. */
 ALM_NODISCARD alm_status alm_hold_mark_copy(alm_ctx *cx, const alm_io *io, const char *root,
                                             uint64_t lsn);
-/* Keeps the file for now; false: the caller may remove it. Caller holds file_lock. */
-bool alm_hold_keep(alm_storage *st, const alm_file *file);
-/* Is the file kept, though nothing names it? */
-bool alm_hold_waits_for(alm_storage *st, uint64_t file_id);
-/* Removes files that waited, but those that the archive of the log still needs. Nothing while held. */
-void alm_hold_let_go(alm_storage *st);
 /* Ends a hold that is older than the limit. */
 ALM_NODISCARD alm_status alm_hold_expire(alm_ctx *cx, alm_storage *st);
-void alm_hold_free(alm_storage *st);
 
 #endif

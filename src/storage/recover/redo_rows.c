@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "storage/state.h"
 #include "storage/version/change.h"
+#include "storage/version/encode.h"
 
 static const int64_t BYTES_MAX = INT64_C(512) << 20;
 enum { SORT_BYTES = 16 }; /* of a row while it is sorted */

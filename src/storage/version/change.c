@@ -7,6 +7,8 @@
 
 #include "storage/dict/dict.h"
 #include "storage/version/comment.h"
+#include "storage/version/encode.h"
+#include "storage/version/touched.h"
 #include "storage/version/view.h"
 
 static alm_status table_gone(alm_ctx *cx, uint64_t table_id, const char *name)

@@ -6,6 +6,7 @@
 #define ALM_STORAGE_CHANGE_H
 
 #include "storage/log/payload.h"
+#include "storage/version/encode.h"
 #include "storage/version/head.h"
 #include "storage/write/commit.h"
 
@@ -23,7 +24,7 @@ ALM_NODISCARD alm_status alm_change_dicts(alm_ctx *cx, alm_storage *st, const al
                                           const alm_chunk *rows, uint32_t n, alm_buf *ops,
                                           alm_schema **out);
 /* Columns of a description: names and types, no name twice. */
-/* VARCHAR(n): ALM_E_LENGTH says which text is too long (part/text_length.c). */
+/* VARCHAR(n): ALM_E_LENGTH says which text is too long (write/text_length.c). */
 ALM_NODISCARD alm_status alm_text_length_check(alm_ctx *cx, const alm_column *col, const alm_vec *v,
                                                uint32_t rows);
 ALM_NODISCARD alm_status alm_columns_check(alm_ctx *cx, const alm_column *cols, uint32_t n);

@@ -1,13 +1,11 @@
 /*
- * comment.c - COMMENT ON: texts of a table and of its columns, by column id (comment.h).
+ * comment.c - comments of a table and of its columns, by column id (comment.h).
  */
 #include "storage/version/comment.h"
 
 #include <stdlib.h>
 
 #include "storage/version/change.h"
-
-enum { COMMENT_BYTES_MAX = 1 << 16 };
 
 /* ------------------------------------------------------------------ the object */
 
@@ -62,9 +60,8 @@ const char *alm_table_comment(const alm_table *table, uint32_t col_id)
 
 /* --------------------------------------------------------------------- change */
 
-/* `old` with one row replaced, added or ("") left out. */
-static alm_status with_comment(alm_ctx *cx, const alm_comments *old, uint32_t col_id, alm_str text,
-                               alm_comments **out)
+alm_status alm_comments_with(alm_ctx *cx, const alm_comments *old, uint32_t col_id, alm_str text,
+                             alm_comments **out)
 {
     const uint32_t had = old == NULL ? 0 : old->n;
     alm_comment *rows = NULL;
@@ -98,7 +95,7 @@ alm_status alm_change_comment(alm_ctx *cx, alm_build *b, uint64_t table_id, uint
                         v->table.name);
     alm_comments *comments = NULL;
     alm_version *next = NULL;
-    ALM_TRY(with_comment(cx, v->comments, col_id, text, &comments));
+    ALM_TRY(alm_comments_with(cx, v->comments, col_id, text, &comments));
     alm_status e = alm_version_copy(cx, v, 0, &next);
     if (e == ALM_OK)
         e = alm_build_own(cx, b, table_id);
@@ -147,82 +144,4 @@ alm_status alm_comments_follow(alm_ctx *cx, const alm_version *from, alm_version
     alm_comments_release(to->comments);
     to->comments = comments;
     return ALM_OK;
-}
-
-/* ---------------------------------------------------------------------- bytes */
-
-alm_status alm_put_comments(alm_ctx *cx, alm_buf *buf, const alm_version *v)
-{
-    const alm_comments *c = v->comments;
-    ALM_TRY(alm_put_u32(cx, buf, c == NULL ? 0 : c->n));
-    for (uint32_t i = 0; c != NULL && i < c->n; i++) {
-        ALM_TRY(alm_put_u32(cx, buf, c->rows[i].col_id));
-        ALM_TRY(alm_put_text(cx, buf, alm_str_of(c->rows[i].text)));
-    }
-    return ALM_OK;
-}
-
-alm_status alm_get_comments(alm_ctx *cx, alm_reader *r, alm_version *v)
-{
-    const uint32_t n = alm_get_u32(r);
-    for (uint32_t i = 0; i < n; i++) {
-        alm_comments *comments = NULL;
-        const uint32_t col_id = alm_get_u32(r);
-        const alm_str text = alm_get_text(r);
-        if (r->bad || text.len == 0 || (col_id != 0 && alm_schema_find(v->schema, col_id) < 0))
-            return alm_fail(cx, ALM_E_CORRUPT, -1, "stored comments of table '%s' are damaged",
-                            v->table.name);
-        ALM_TRY(with_comment(cx, v->comments, col_id, text, &comments));
-        alm_comments_release(v->comments);
-        v->comments = comments;
-    }
-    return ALM_OK;
-}
-
-static alm_status put_op(alm_ctx *cx, alm_buf *buf, uint64_t table_id, uint32_t col_id,
-                         alm_str text)
-{
-    size_t mark;
-    ALM_TRY(alm_op_begin(cx, buf, ALM_OP_COMMENT, &mark));
-    ALM_TRY(alm_put_u64(cx, buf, table_id));
-    ALM_TRY(alm_put_u32(cx, buf, col_id));
-    ALM_TRY(alm_put_text(cx, buf, text));
-    return alm_op_end(cx, buf, mark);
-}
-
-alm_status alm_op_comments(alm_ctx *cx, alm_buf *buf, const alm_version *v)
-{
-    const alm_comments *c = v->comments;
-    for (uint32_t i = 0; c != NULL && i < c->n; i++)
-        ALM_TRY(put_op(cx, buf, v->table.id, c->rows[i].col_id, alm_str_of(c->rows[i].text)));
-    return ALM_OK;
-}
-
-/* -------------------------------------------------------------------- request */
-
-typedef struct comment_arg {
-    uint64_t table_id;
-    uint32_t col_id;
-    alm_str text;
-} comment_arg;
-
-static alm_status prepare_comment(alm_ctx *cx, alm_request *rq, alm_build *b)
-{
-    const comment_arg *arg = rq->arg;
-    ALM_TRY(put_op(cx, &rq->buf, arg->table_id, arg->col_id, arg->text));
-    rq->pieces[0] = (alm_wal_piece){rq->buf.ptr, rq->buf.len};
-    rq->n_pieces = 1;
-    return alm_change_comment(cx, b, arg->table_id, arg->col_id, arg->text);
-}
-
-alm_status alm_table_set_comment(alm_ctx *cx, alm_storage *st, uint64_t table_id, uint32_t col_id,
-                                 alm_str text)
-{
-    if (text.len > COMMENT_BYTES_MAX)
-        return alm_fail(cx, ALM_E_LIMIT, -1, "a comment may have %d bytes, not %zu",
-                        COMMENT_BYTES_MAX, text.len);
-    comment_arg arg = {.table_id = table_id, .col_id = col_id, .text = text};
-    alm_request rq = {.prepare = prepare_comment, .arg = &arg};
-    ALM_TRY(alm_storage_writable(cx, st));
-    return alm_commit(cx, st, &rq);
 }

@@ -4,7 +4,7 @@
 #ifndef ALM_STORAGE_COMMENT_H
 #define ALM_STORAGE_COMMENT_H
 
-#include "storage/log/payload.h"
+#include "storage/state.h"
 
 typedef struct alm_comment {
     uint32_t col_id; /* 0: the table */
@@ -21,16 +21,14 @@ typedef struct alm_comments {
 alm_comments *alm_comments_retain(alm_comments *c); /* NULL: nothing */
 void alm_comments_release(alm_comments *c);
 
+/* `old` (may be NULL) with one row replaced, added or ("") left out. */
+ALM_NODISCARD alm_status alm_comments_with(alm_ctx *cx, const alm_comments *old, uint32_t col_id,
+                                           alm_str text, alm_comments **out);
 /* "": no comment. The version goes into the build. */
 ALM_NODISCARD alm_status alm_change_comment(alm_ctx *cx, alm_build *b, uint64_t table_id,
                                             uint32_t col_id, alm_str text);
 /* The comments of `from` for `to`, which is not published yet: those of columns that are gone go, new
  * columns take the comment of the one that had their name. */
 ALM_NODISCARD alm_status alm_comments_follow(alm_ctx *cx, const alm_version *from, alm_version *to);
-
-/* All comments of a version: in the catalogue file, and as operations. */
-ALM_NODISCARD alm_status alm_put_comments(alm_ctx *cx, alm_buf *buf, const alm_version *v);
-ALM_NODISCARD alm_status alm_get_comments(alm_ctx *cx, alm_reader *r, alm_version *v);
-ALM_NODISCARD alm_status alm_op_comments(alm_ctx *cx, alm_buf *buf, const alm_version *v);
 
 #endif

@@ -1,90 +1,17 @@
 /*
- * decode.c - bytes back to tables, columns, parts, rows (payload.h). Bytes are checked before
- * they are believed, though a checksum vouches for them: a wrong program may have written them.
+ * decode.c - bytes back to versions (encode.h).
  */
 #include <stdlib.h>
 
 #include "storage/dict/dict.h"
-#include "storage/log/payload.h"
 #include "storage/part/part.h"
+#include "storage/version/comment.h"
+#include "storage/version/encode.h"
 #include "storage/version/head.h"
+#include "storage/version/records.h"
 #include "storage/version/view.h"
 
 enum { COLUMNS_MAX = 4096 };
-
-const char *alm_get_bytes(alm_reader *r, uint64_t n)
-{
-    if (r->bad || n > (uint64_t)(r->end - r->at)) {
-        r->bad = true;
-        return NULL;
-    }
-    const char *at = r->at;
-    r->at += n;
-    return at;
-}
-
-uint8_t alm_get_u8(alm_reader *r)
-{
-    const char *at = alm_get_bytes(r, 1);
-    return at == NULL ? 0 : (uint8_t)*at;
-}
-
-uint32_t alm_get_u32(alm_reader *r)
-{
-    uint32_t v = 0;
-    const char *at = alm_get_bytes(r, sizeof v);
-    if (at != NULL)
-        memcpy(&v, at, sizeof v);
-    return v;
-}
-
-uint64_t alm_get_u64(alm_reader *r)
-{
-    uint64_t v = 0;
-    const char *at = alm_get_bytes(r, sizeof v);
-    if (at != NULL)
-        memcpy(&v, at, sizeof v);
-    return v;
-}
-
-int64_t alm_get_i64(alm_reader *r)
-{
-    int64_t v = 0;
-    const char *at = alm_get_bytes(r, sizeof v);
-    if (at != NULL)
-        memcpy(&v, at, sizeof v);
-    return v;
-}
-
-alm_str alm_get_text(alm_reader *r)
-{
-    const uint32_t len = alm_get_u32(r);
-    const char *at = alm_get_bytes(r, len);
-    return at == NULL ? (alm_str){"", 0} : (alm_str){at, len};
-}
-
-static uint64_t padded(uint64_t n)
-{
-    return (n + 7) & ~UINT64_C(7);
-}
-
-bool alm_get_op(alm_reader *r, alm_op_kind *kind, alm_reader *body)
-{
-    if (r->bad || r->at == r->end)
-        return false;
-    const uint32_t k = alm_get_u32(r);
-    const uint32_t form = alm_get_u32(r);
-    const uint64_t n = alm_get_u64(r);
-    const char *at = n > (uint64_t)1 << 62 ? NULL : alm_get_bytes(r, padded(n));
-    if (at == NULL || k < ALM_OP_ROWS || k > ALM_OP_LAST ||
-        form > (k == ALM_OP_PARTS ? ALM_PARTS_FORM : 0)) {
-        r->bad = true;
-        return false;
-    }
-    *kind = (alm_op_kind)k;
-    *body = (alm_reader){.at = at, .end = at + n, .form = form};
-    return true;
-}
 
 static alm_status corrupt(alm_ctx *cx, const char *what)
 {
@@ -361,8 +288,8 @@ static alm_status get_values(alm_ctx *cx, alm_reader *r, const alm_schema *schem
         return corrupt(cx, "rows");
     const bool text = alm_type_holds_views(type);
     const uint64_t bytes = (uint64_t)alm_type_width(type) * body->rows;
-    const char *values = alm_get_bytes(r, padded(bytes));
-    const char *heap = text ? alm_get_bytes(r, padded(heap_bytes)) : NULL;
+    const char *values = alm_get_bytes(r, alm_padded(bytes));
+    const char *heap = text ? alm_get_bytes(r, alm_padded(heap_bytes)) : NULL;
     const int32_t c = alm_schema_find(schema, id);
     if (values == NULL || (text && heap == NULL) || (c >= 0 && body->cols[c].values != NULL))
         return corrupt(cx, "rows");
@@ -494,4 +421,120 @@ bool alm_rows_fit(const alm_chunk *chunk, uint32_t at, uint32_t rows, int32_t ts
         fit = s->symbols[c] == NULL || alm_codes_largest(column_at(chunk, c, at), sizeof(uint32_t),
                                                          rows) < alm_symbols_count(s->symbols[c]);
     return fit;
+}
+
+/* ---------------------------------------------------- views, comments, records */
+
+static alm_every get_every(alm_reader *r)
+{
+    alm_every e = {.count = alm_get_u32(r)};
+    const uint32_t unit = alm_get_u32(r);
+    e.unit = (char)unit;
+    if (e.count > 0 && (unit > 127 || unit == 0 || strchr("smhdwMy", (int)unit) == NULL))
+        r->bad = true;
+    return e;
+}
+
+/* A text with an end: the bytes have none. */
+static alm_status end_text(alm_ctx *cx, alm_str text, char **out)
+{
+    ALM_TRY(alm_heap_bytes(cx, text.len + 1, "a view", out));
+    if (text.len > 0)
+        memcpy(*out, text.ptr, text.len);
+    return ALM_OK;
+}
+
+alm_status alm_get_view(alm_ctx *cx, alm_reader *r, alm_view_obj **out)
+{
+    alm_view_def v = {0};
+    alm_str texts[4];
+    char *ended[4] = {0};
+    texts[0] = alm_get_text(r);
+    texts[1] = alm_get_text(r);
+    v.status_us = alm_get_i64(r);
+    texts[2] = alm_get_text(r);
+    v.base_id = alm_get_u64(r);
+    const uint32_t refresh = alm_get_u32(r);
+    const uint32_t flags = alm_get_u32(r);
+    v.deferred = (flags & ALM_STORED_VIEW_DEFERRED) != 0;
+    v.every = get_every(r);
+    v.period = get_every(r);
+    v.delay = get_every(r);
+    v.limit = get_every(r);
+    v.start_us = alm_get_i64(r);
+    texts[3] = alm_get_text(r);
+    v.lsn = alm_get_u64(r);
+    v.period_hi = alm_get_i64(r);
+    v.started_us = alm_get_i64(r);
+    v.finished_us = alm_get_i64(r);
+    if ((flags & ALM_STORED_VIEW_BUCKET) != 0)
+        v.bucket = get_every(r);
+    if (r->bad || refresh > ALM_REFRESH_TIMER)
+        return alm_fail(cx, ALM_E_CORRUPT, -1, "stored description of a view is damaged");
+    v.refresh = (alm_refresh_kind)refresh;
+    alm_status e = ALM_OK;
+    for (size_t i = 0; i < ALM_COUNT(texts) && e == ALM_OK; i++)
+        e = end_text(cx, texts[i], &ended[i]);
+    v.sql = ended[0];
+    v.reason = ended[1];
+    v.base = ended[2];
+    v.zone = ended[3];
+    if (e == ALM_OK)
+        e = alm_view_obj_new(cx, &v, out);
+    for (size_t i = 0; i < ALM_COUNT(ended); i++)
+        free(ended[i]);
+    return e;
+}
+
+alm_status alm_get_comments(alm_ctx *cx, alm_reader *r, alm_version *v)
+{
+    const uint32_t n = alm_get_u32(r);
+    for (uint32_t i = 0; i < n; i++) {
+        alm_comments *comments = NULL;
+        const uint32_t col_id = alm_get_u32(r);
+        const alm_str text = alm_get_text(r);
+        if (r->bad || text.len == 0 || (col_id != 0 && alm_schema_find(v->schema, col_id) < 0))
+            return alm_fail(cx, ALM_E_CORRUPT, -1, "stored comments of table '%s' are damaged",
+                            v->table.name);
+        ALM_TRY(alm_comments_with(cx, v->comments, col_id, text, &comments));
+        alm_comments_release(v->comments);
+        v->comments = comments;
+    }
+    return ALM_OK;
+}
+
+/* n rows from the reader into the build; a value that is not there removes. */
+static alm_status get_records(alm_ctx *cx, alm_build *b, alm_reader *r)
+{
+    enum { ROW_BYTES_MIN = 12 };
+    const uint32_t n = alm_get_u32(r);
+    alm_record *rows = NULL;
+    if (r->bad || n > (uint64_t)(r->end - r->at) / ROW_BYTES_MIN)
+        return alm_fail(cx, ALM_E_CORRUPT, -1, "stored records are damaged");
+    ALM_TRY(alm_heap_bytes(cx, (n + (size_t)1) * sizeof *rows, "records", &rows));
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t there = alm_get_u32(r);
+        rows[i].key = alm_get_text(r);
+        rows[i].value = alm_get_text(r);
+        if (there == 0)
+            rows[i].value = (alm_str){NULL, 0};
+        r->bad |= there > 1 || rows[i].key.len == 0;
+    }
+    const alm_status e = r->bad ? alm_fail(cx, ALM_E_CORRUPT, -1, "stored records are damaged")
+                                : alm_records_apply(cx, b, rows, n);
+    free(rows);
+    return e;
+}
+
+alm_status alm_redo_records(alm_ctx *cx, alm_build *b, alm_reader *r)
+{
+    return get_records(cx, b, r);
+}
+
+alm_status alm_get_records(alm_ctx *cx, alm_build *b, alm_reader *r)
+{
+    const uint64_t lsn = alm_get_u64(r);
+    ALM_TRY(get_records(cx, b, r));
+    b->next->records->lsn = lsn;
+    return ALM_OK;
 }

@@ -1,60 +1,17 @@
 /*
- * encode.c - tables, columns, parts, rows and symbols to bytes (payload.h).
+ * encode.c - versions to bytes (encode.h).
  */
+#include "storage/version/encode.h"
 #include "storage/dict/dict.h"
-#include "storage/log/payload.h"
 #include "storage/part/part.h"
+#include "storage/version/comment.h"
 #include "storage/version/head.h"
-
-alm_status alm_put_u32(alm_ctx *cx, alm_buf *buf, uint32_t v)
-{
-    return alm_buf_append(cx, buf, &v, sizeof v);
-}
-
-alm_status alm_put_u64(alm_ctx *cx, alm_buf *buf, uint64_t v)
-{
-    return alm_buf_append(cx, buf, &v, sizeof v);
-}
-
-alm_status alm_put_i64(alm_ctx *cx, alm_buf *buf, int64_t v)
-{
-    return alm_buf_append(cx, buf, &v, sizeof v);
-}
-
-alm_status alm_put_text(alm_ctx *cx, alm_buf *buf, alm_str text)
-{
-    ALM_TRY(alm_put_u32(cx, buf, (uint32_t)text.len));
-    return text.len > 0 ? alm_buf_append(cx, buf, text.ptr, text.len) : ALM_OK;
-}
+#include "storage/version/records.h"
 
 static alm_status put_u8s(alm_ctx *cx, alm_buf *buf, uint8_t a, uint8_t b, uint8_t c, uint8_t d)
 {
     const uint8_t bytes[4] = {a, b, c, d};
     return alm_buf_append(cx, buf, bytes, sizeof bytes);
-}
-
-static alm_status pad(alm_ctx *cx, alm_buf *buf, size_t written)
-{
-    static const char zeros[8];
-    const size_t n = (8 - written % 8) % 8;
-    return n > 0 ? alm_buf_append(cx, buf, zeros, n) : ALM_OK;
-}
-
-alm_status alm_op_begin(alm_ctx *cx, alm_buf *buf, alm_op_kind kind, size_t *mark)
-{
-    *mark = buf->len;
-    ALM_ASSERT(buf->len % 8 == 0);
-    ALM_TRY(alm_put_u32(cx, buf, (uint32_t)kind));
-    ALM_TRY(alm_put_u32(cx, buf, kind == ALM_OP_PARTS ? ALM_PARTS_FORM : 0));
-    return alm_put_u64(cx, buf, 0);
-}
-
-alm_status alm_op_end(alm_ctx *cx, alm_buf *buf, size_t mark)
-{
-    const uint64_t body = buf->len - mark - 16;
-    ALM_TRY(pad(cx, buf, body));
-    memcpy(buf->ptr + mark + 8, &body, sizeof body);
-    return ALM_OK;
 }
 
 alm_status alm_put_column(alm_ctx *cx, alm_buf *buf, const alm_column *col, uint32_t dict_count)
@@ -149,7 +106,7 @@ static alm_status put_views(alm_ctx *cx, alm_buf *buf, const alm_view *views, ui
     for (uint32_t i = 0; i < rows && heap > 0; i++)
         if (!alm_view_is_null(&views[i]) && views[i].len > ALM_VIEW_INLINE)
             ALM_TRY(alm_buf_append(cx, buf, alm_view_ptr(&views[i], NULL), views[i].len));
-    return pad(cx, buf, heap);
+    return alm_put_padding(cx, buf, heap);
 }
 
 static alm_status put_values(alm_ctx *cx, alm_buf *buf, const alm_chunk *chunk, uint32_t c,
@@ -163,7 +120,7 @@ static alm_status put_values(alm_ctx *cx, alm_buf *buf, const alm_chunk *chunk, 
         return put_views(cx, buf, chunk->cols[c], rows);
     ALM_TRY(alm_put_u64(cx, buf, 0));
     ALM_TRY(alm_buf_append(cx, buf, chunk->cols[c], bytes));
-    return pad(cx, buf, bytes);
+    return alm_put_padding(cx, buf, bytes);
 }
 
 /* Lines of a wide table name few of its columns: what is null in all rows is left out. The reader takes rows to have a byte
@@ -213,4 +170,108 @@ alm_status alm_op_symbols(alm_ctx *cx, alm_buf *buf, uint64_t table_id, uint32_t
             ALM_TRY(alm_buf_append(cx, buf, text.ptr, text.len));
     }
     return alm_op_end(cx, buf, mark);
+}
+
+/* ---------------------------------------------------- views, comments, records */
+
+static alm_status put_every(alm_ctx *cx, alm_buf *buf, alm_every e)
+{
+    ALM_TRY(alm_put_u32(cx, buf, e.count));
+    return alm_put_u32(cx, buf, (uint8_t)e.unit);
+}
+
+alm_status alm_put_view(alm_ctx *cx, alm_buf *buf, const alm_view_def *view)
+{
+    ALM_TRY(alm_put_text(cx, buf, alm_str_of(view->sql)));
+    ALM_TRY(alm_put_text(cx, buf, alm_str_of(view->reason)));
+    ALM_TRY(alm_put_i64(cx, buf, view->status_us));
+    ALM_TRY(alm_put_text(cx, buf, alm_str_of(view->base)));
+    ALM_TRY(alm_put_u64(cx, buf, view->base_id));
+    ALM_TRY(alm_put_u32(cx, buf, (uint32_t)view->refresh));
+    ALM_TRY(alm_put_u32(cx, buf,
+                        (view->deferred ? ALM_STORED_VIEW_DEFERRED : 0) | ALM_STORED_VIEW_BUCKET));
+    ALM_TRY(put_every(cx, buf, view->every));
+    ALM_TRY(put_every(cx, buf, view->period));
+    ALM_TRY(put_every(cx, buf, view->delay));
+    ALM_TRY(put_every(cx, buf, view->limit));
+    ALM_TRY(alm_put_i64(cx, buf, view->start_us));
+    ALM_TRY(alm_put_text(cx, buf, alm_str_of(view->zone)));
+    ALM_TRY(alm_put_u64(cx, buf, view->lsn));
+    ALM_TRY(alm_put_i64(cx, buf, view->period_hi));
+    ALM_TRY(alm_put_i64(cx, buf, view->started_us));
+    ALM_TRY(alm_put_i64(cx, buf, view->finished_us));
+    return put_every(cx, buf, view->bucket);
+}
+
+alm_status alm_op_touch(alm_ctx *cx, alm_buf *ops, uint64_t table_id, const alm_scan_range *ranges,
+                        uint32_t n)
+{
+    size_t mark;
+    ALM_TRY(alm_op_begin(cx, ops, ALM_OP_TOUCH, &mark));
+    ALM_TRY(alm_put_u64(cx, ops, table_id));
+    ALM_TRY(alm_put_u32(cx, ops, n));
+    ALM_TRY(alm_put_u32(cx, ops, 0));
+    for (uint32_t i = 0; i < n; i++) {
+        ALM_TRY(alm_put_i64(cx, ops, ranges[i].lo));
+        ALM_TRY(alm_put_i64(cx, ops, ranges[i].hi));
+    }
+    return alm_op_end(cx, ops, mark);
+}
+
+alm_status alm_put_comments(alm_ctx *cx, alm_buf *buf, const alm_version *v)
+{
+    const alm_comments *c = v->comments;
+    ALM_TRY(alm_put_u32(cx, buf, c == NULL ? 0 : c->n));
+    for (uint32_t i = 0; c != NULL && i < c->n; i++) {
+        ALM_TRY(alm_put_u32(cx, buf, c->rows[i].col_id));
+        ALM_TRY(alm_put_text(cx, buf, alm_str_of(c->rows[i].text)));
+    }
+    return ALM_OK;
+}
+
+alm_status alm_op_comment(alm_ctx *cx, alm_buf *buf, uint64_t table_id, uint32_t col_id,
+                          alm_str text)
+{
+    size_t mark;
+    ALM_TRY(alm_op_begin(cx, buf, ALM_OP_COMMENT, &mark));
+    ALM_TRY(alm_put_u64(cx, buf, table_id));
+    ALM_TRY(alm_put_u32(cx, buf, col_id));
+    ALM_TRY(alm_put_text(cx, buf, text));
+    return alm_op_end(cx, buf, mark);
+}
+
+alm_status alm_op_comments(alm_ctx *cx, alm_buf *buf, const alm_version *v)
+{
+    const alm_comments *c = v->comments;
+    for (uint32_t i = 0; c != NULL && i < c->n; i++)
+        ALM_TRY(
+            alm_op_comment(cx, buf, v->table.id, c->rows[i].col_id, alm_str_of(c->rows[i].text)));
+    return ALM_OK;
+}
+
+static alm_status put_record(alm_ctx *cx, alm_buf *buf, const alm_record *r)
+{
+    ALM_TRY(alm_put_u32(cx, buf, r->value.ptr != NULL));
+    ALM_TRY(alm_put_text(cx, buf, r->key));
+    return alm_put_text(cx, buf, r->value);
+}
+
+alm_status alm_op_records(alm_ctx *cx, alm_buf *buf, const alm_records_change *change)
+{
+    size_t mark;
+    ALM_TRY(alm_op_begin(cx, buf, ALM_OP_RECORDS, &mark));
+    ALM_TRY(alm_put_u32(cx, buf, change->n));
+    for (uint32_t i = 0; i < change->n; i++)
+        ALM_TRY(put_record(cx, buf, &change->rows[i]));
+    return alm_op_end(cx, buf, mark);
+}
+
+alm_status alm_put_records(alm_ctx *cx, alm_buf *buf, const alm_records *records)
+{
+    const uint32_t n = records == NULL ? 0 : records->n;
+    ALM_TRY(alm_put_u64(cx, buf, records == NULL ? 0 : records->lsn));
+    ALM_TRY(alm_put_u32(cx, buf, n));
+    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(put_record(cx, buf, &records->rows[i]->r));
+    return ALM_OK;
 }

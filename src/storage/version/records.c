@@ -6,9 +6,7 @@
 
 #include <stdlib.h>
 
-#include "storage/write/commit.h"
-
-enum { KEY_BYTES_MAX = 4096, VALUE_BYTES_MAX = 1 << 16, RECORDS_MAX = 1 << 20 };
+enum { RECORDS_MAX = 1 << 20 };
 
 /* ------------------------------------------------------------------ the objects */
 
@@ -104,17 +102,6 @@ alm_records *alm_snapshot_records(const alm_snapshot *snap)
 
 /* ------------------------------------------------------------------------ change */
 
-static alm_status check_change(alm_ctx *cx, const alm_records_change *change)
-{
-    for (uint32_t i = 0; i < change->n; i++)
-        if (change->rows[i].key.len == 0 || change->rows[i].key.len > KEY_BYTES_MAX ||
-            change->rows[i].value.len > VALUE_BYTES_MAX)
-            return alm_fail(cx, ALM_E_LIMIT, -1,
-                            "a record of the catalogue may have a key of %d bytes and %d more",
-                            KEY_BYTES_MAX, VALUE_BYTES_MAX);
-    return ALM_OK;
-}
-
 /* A copy with room for `more`; empty where there is none yet. */
 static alm_status copy_of(alm_ctx *cx, const alm_records *old, uint32_t more, alm_records **out)
 {
@@ -174,7 +161,7 @@ alm_status alm_records_new(alm_ctx *cx, const alm_record *rows, uint32_t n, alm_
     return changed(cx, NULL, rows, n, out);
 }
 
-static alm_status apply(alm_ctx *cx, alm_build *b, const alm_record *rows, uint32_t n)
+alm_status alm_records_apply(alm_ctx *cx, alm_build *b, const alm_record *rows, uint32_t n)
 {
     alm_records *next = NULL;
     ALM_TRY(changed(cx, b->next->records, rows, n, &next));
@@ -189,88 +176,5 @@ alm_status alm_change_records(alm_ctx *cx, alm_build *b, const alm_records_chang
     const uint64_t lsn = b->next->records == NULL ? 0 : b->next->records->lsn;
     if (lsn != change->seen_lsn && change->seen_lsn != (uint64_t)ALM_RECORDS_BLIND)
         return alm_fail(cx, ALM_E_STALE, -1, "records of the catalogue were changed meanwhile");
-    return apply(cx, b, change->rows, change->n);
-}
-
-/* ------------------------------------------------------------------------- bytes */
-
-static alm_status put_rows(alm_ctx *cx, alm_buf *buf, const alm_record *r)
-{
-    ALM_TRY(alm_put_u32(cx, buf, r->value.ptr != NULL));
-    ALM_TRY(alm_put_text(cx, buf, r->key));
-    return alm_put_text(cx, buf, r->value);
-}
-
-alm_status alm_op_records(alm_ctx *cx, alm_buf *buf, const alm_records_change *change)
-{
-    size_t mark;
-    ALM_TRY(alm_op_begin(cx, buf, ALM_OP_RECORDS, &mark));
-    ALM_TRY(alm_put_u32(cx, buf, change->n));
-    for (uint32_t i = 0; i < change->n; i++)
-        ALM_TRY(put_rows(cx, buf, &change->rows[i]));
-    return alm_op_end(cx, buf, mark);
-}
-
-/* n rows from the reader into the build; a value that is not there removes. */
-static alm_status read_rows(alm_ctx *cx, alm_build *b, alm_reader *r)
-{
-    enum { ROW_BYTES_MIN = 12 };
-    const uint32_t n = alm_get_u32(r);
-    alm_record *rows = NULL;
-    if (r->bad || n > (uint64_t)(r->end - r->at) / ROW_BYTES_MIN)
-        return alm_fail(cx, ALM_E_CORRUPT, -1, "stored records are damaged");
-    ALM_TRY(alm_heap_bytes(cx, (n + (size_t)1) * sizeof *rows, "records", &rows));
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t there = alm_get_u32(r);
-        rows[i].key = alm_get_text(r);
-        rows[i].value = alm_get_text(r);
-        if (there == 0)
-            rows[i].value = (alm_str){NULL, 0};
-        r->bad |= there > 1 || rows[i].key.len == 0;
-    }
-    const alm_status e = r->bad ? alm_fail(cx, ALM_E_CORRUPT, -1, "stored records are damaged")
-                                : apply(cx, b, rows, n);
-    free(rows);
-    return e;
-}
-
-alm_status alm_redo_records(alm_ctx *cx, alm_build *b, alm_reader *r)
-{
-    return read_rows(cx, b, r);
-}
-
-alm_status alm_put_records(alm_ctx *cx, alm_buf *buf, const alm_records *records)
-{
-    const uint32_t n = records == NULL ? 0 : records->n;
-    ALM_TRY(alm_put_u64(cx, buf, records == NULL ? 0 : records->lsn));
-    ALM_TRY(alm_put_u32(cx, buf, n));
-    for (uint32_t i = 0; i < n; i++)
-        ALM_TRY(put_rows(cx, buf, &records->rows[i]->r));
-    return ALM_OK;
-}
-
-alm_status alm_get_records(alm_ctx *cx, alm_build *b, alm_reader *r)
-{
-    const uint64_t lsn = alm_get_u64(r);
-    ALM_TRY(read_rows(cx, b, r));
-    b->next->records->lsn = lsn;
-    return ALM_OK;
-}
-
-/* ----------------------------------------------------------------------- request */
-
-static alm_status prepare_nothing(alm_ctx *cx, alm_request *rq, alm_build *b)
-{
-    (void)cx;
-    (void)rq;
-    (void)b;
-    return ALM_OK; /* the records of the request are all there is */
-}
-
-alm_status alm_records_put(alm_ctx *cx, alm_storage *st, const alm_records_change *change)
-{
-    alm_request rq = {.prepare = prepare_nothing, .records = change};
-    ALM_TRY(alm_storage_writable(cx, st));
-    ALM_TRY(check_change(cx, change));
-    return alm_commit(cx, st, &rq);
+    return alm_records_apply(cx, b, change->rows, change->n);
 }

@@ -5,7 +5,7 @@
 #ifndef ALM_STORAGE_RECORDS_H
 #define ALM_STORAGE_RECORDS_H
 
-#include "storage/log/payload.h"
+#include "storage/state.h"
 
 /* One record, counted: versions of the catalogue share those that did not change. */
 typedef struct alm_record_obj {
@@ -24,12 +24,8 @@ struct alm_records {
 /* The records of the build with the change in them. */
 ALM_NODISCARD alm_status alm_change_records(alm_ctx *cx, alm_build *b,
                                             const alm_records_change *change);
-/* As an operation of the log; the change that it says. */
-ALM_NODISCARD alm_status alm_op_records(alm_ctx *cx, alm_buf *buf,
-                                        const alm_records_change *change);
-ALM_NODISCARD alm_status alm_redo_records(alm_ctx *cx, alm_build *b, alm_reader *r);
-/* In the catalogue file. */
-ALM_NODISCARD alm_status alm_put_records(alm_ctx *cx, alm_buf *buf, const alm_records *records);
-ALM_NODISCARD alm_status alm_get_records(alm_ctx *cx, alm_build *b, alm_reader *r);
+/* The records of the build with these rows; a row without a value is removed. */
+ALM_NODISCARD alm_status alm_records_apply(alm_ctx *cx, alm_build *b, const alm_record *rows,
+                                           uint32_t n);
 
 #endif

@@ -9,29 +9,9 @@
 #include "storage/state.h"
 #include "storage/version/comment.h"
 #include "storage/version/head.h"
+#include "storage/version/refs.h"
+#include "storage/version/touched.h"
 #include "storage/version/view.h"
-
-alm_status alm_heap_bytes(alm_ctx *cx, size_t bytes, const char *what, void *out)
-{
-    void *ptr = calloc(1, ALM_MAX(bytes, (size_t)1));
-    if (ptr == NULL)
-        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for %s (%zu bytes)", what, bytes);
-    memcpy(out, &ptr, sizeof ptr);
-    return ALM_OK;
-}
-
-static bool last_reference(_Atomic uint32_t *refs)
-{
-    const uint32_t before = atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel);
-    ALM_ASSERT(before > 0);
-    return before == 1;
-}
-
-static void one_more(_Atomic uint32_t *refs)
-{
-    const uint32_t before = atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
-    ALM_ASSERT(before > 0);
-}
 
 /* ------------------------------------------------------------------- identity */
 
@@ -49,13 +29,13 @@ alm_status alm_tab_new(alm_ctx *cx, alm_storage *st, uint64_t id, alm_tab **out)
 
 alm_tab *alm_tab_retain(alm_tab *tab)
 {
-    one_more(&tab->refs);
+    alm_refs_take(&tab->refs);
     return tab;
 }
 
 void alm_tab_release(alm_tab *tab)
 {
-    if (tab == NULL || !last_reference(&tab->refs))
+    if (tab == NULL || !alm_refs_drop(&tab->refs))
         return;
     while (tab->texts != NULL) {
         tab_text *next = tab->texts->next;
@@ -164,13 +144,13 @@ bool alm_schema_has_more(const alm_schema *s)
 
 alm_schema *alm_schema_retain(alm_schema *schema)
 {
-    one_more(&schema->refs);
+    alm_refs_take(&schema->refs);
     return schema;
 }
 
 void alm_schema_release(alm_schema *schema)
 {
-    if (schema != NULL && last_reference(&schema->refs))
+    if (schema != NULL && alm_refs_drop(&schema->refs))
         free_schema(schema);
 }
 
@@ -216,13 +196,13 @@ alm_status alm_part_ref_new(alm_ctx *cx, alm_storage *st, const alm_part_ref *pa
 
 alm_part_ref *alm_part_ref_retain(alm_part_ref *part)
 {
-    one_more(&part->refs);
+    alm_refs_take(&part->refs);
     return part;
 }
 
 void alm_part_ref_release(alm_part_ref *part)
 {
-    if (part == NULL || !last_reference(&part->refs))
+    if (part == NULL || !alm_refs_drop(&part->refs))
         return;
     for (uint32_t i = 0; i < part->n_overlays; i++)
         alm_file_release(part->overlays[i].file);
@@ -315,13 +295,13 @@ alm_status alm_part_set_new(alm_ctx *cx, alm_part_ref *const *parts, uint32_t n,
 
 alm_part_set *alm_part_set_retain(alm_part_set *set)
 {
-    one_more(&set->refs);
+    alm_refs_take(&set->refs);
     return set;
 }
 
 void alm_part_set_release(alm_part_set *set)
 {
-    if (set == NULL || !last_reference(&set->refs))
+    if (set == NULL || !alm_refs_drop(&set->refs))
         return;
     for (uint32_t i = 0; i < set->n; i++)
         alm_part_ref_release(set->parts[i]);
@@ -429,13 +409,13 @@ alm_status alm_version_bare(alm_ctx *cx, const alm_version *v, alm_version **out
 
 alm_version *alm_version_retain(alm_version *v)
 {
-    one_more(&v->refs);
+    alm_refs_take(&v->refs);
     return v;
 }
 
 void alm_version_release(alm_version *v)
 {
-    if (v == NULL || !last_reference(&v->refs))
+    if (v == NULL || !alm_refs_drop(&v->refs))
         return;
     alm_lanes_clear(v->lanes, v->n_lanes);
     free(v->lanes);
@@ -476,4 +456,9 @@ void alm_version_settle(alm_version *v)
     t->row_count = v->parts->rows + v->head_rows;
     if (t->ts_col < 0 && t->row_count > 0)
         t->min_ts = t->max_ts = 0;
+}
+
+uint64_t alm_table_lsn(const alm_table *table)
+{
+    return alm_version_of(table)->lsn;
 }

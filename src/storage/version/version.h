@@ -253,10 +253,6 @@ void alm_partition_name(alm_partition_by by, bool ns, int64_t bucket, char *name
 
 /* ------------------------------------------ offered by the durable half (state.h) */
 
-const alm_io *alm_storage_io(const alm_storage *st);
-const alm_storage_conf *alm_storage_conf_of(const alm_storage *st);
-const char *alm_storage_root(const alm_storage *st); /* .../db */
-
 /*
  * One change of the parts of one table: durable, atomic for readers. New symbol values of the table
  * (interned before) are logged in the same record. ALM_E_CONFLICT when the table is gone or a

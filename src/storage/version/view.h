@@ -1,19 +1,10 @@
 /*
- * view.h - inner side of views: the counted description that versions share, and of tables that
- * materialized views follow, which times were touched. Private to the folder.
- *
- * Touched     Ranges of time with the LSN of the newest commit that touched anything in them: sorted,
- *             disjoint, few. Ranges that meet, or are too many, become one with the newest LSN of both,
- *             so that what is kept covers what was touched and may be more. Kept by every version
- *             from the creation of the first materialized view to the drop of the last one. Ranges that
- *             all views have seen are dropped with the record of a refresh.
- * Durable     A commit that touches such a table says so in its record (ALM_OP_TOUCH) unless the
- *             change itself tells (truncate, detach); the catalogue file has the whole list.
+ * view.h - the description of a view as a counted object that versions share. Private to the folder.
  */
 #ifndef ALM_STORAGE_VIEW_H
 #define ALM_STORAGE_VIEW_H
 
-#include "storage/write/commit.h"
+#include "storage/state.h"
 
 typedef struct alm_view_obj {
     _Atomic uint32_t refs;
@@ -24,33 +15,6 @@ ALM_NODISCARD alm_status alm_view_obj_new(alm_ctx *cx, const alm_view_def *view,
                                           alm_view_obj **out);
 alm_view_obj *alm_view_obj_retain(alm_view_obj *view);
 void alm_view_obj_release(alm_view_obj *view);
-
-typedef struct alm_touch {
-    uint64_t lsn;
-    int64_t lo, hi;
-} alm_touch;
-
-enum { ALM_TOUCH_MAX = 128 };
-
-typedef struct alm_touched {
-    _Atomic uint32_t refs;
-    uint32_t n;
-    alm_touch rows[];
-} alm_touched;
-
-/* n entries as they are (NULL: zeroed). */
-ALM_NODISCARD alm_status alm_touched_new(alm_ctx *cx, const alm_touch *rows, uint32_t n,
-                                         alm_touched **out);
-alm_touched *alm_touched_retain(alm_touched *t);
-void alm_touched_release(alm_touched *t);
-
-/* The version (not published yet) with more ranges; nothing where none are kept. `ops` (may be NULL)
- * receives the operation that says the same to recovery. */
-ALM_NODISCARD alm_status alm_version_touch(alm_ctx *cx, alm_build *b, alm_version *v,
-                                           const alm_scan_range *ranges, uint32_t n, alm_buf *ops);
-/* Where the rows of a change of the parts lie. */
-ALM_NODISCARD alm_status alm_change_touches(alm_ctx *cx, alm_build *b, alm_version *v,
-                                            const alm_parts_change *change, alm_buf *ops);
 
 /* Rows of views do not come by writers: ALM_E_ARG. */
 ALM_NODISCARD alm_status alm_refuse_rows(alm_ctx *cx, const alm_table *table);
@@ -65,20 +29,14 @@ typedef struct alm_view_edit {
     unsigned what;
     const alm_view_def *to;
 } alm_view_edit;
+/* The operation, and the description that the change makes. */
+ALM_NODISCARD alm_status alm_view_edited(alm_ctx *cx, const alm_build *b,
+                                         const alm_view_edit *change, alm_buf *ops,
+                                         alm_view_obj **out);
 /* The operation, and the version that it makes; not in the build yet. */
 ALM_NODISCARD alm_status alm_view_altered(alm_ctx *cx, alm_build *b, const alm_view_edit *change,
                                           alm_buf *ops, alm_version **out);
-void alm_touched_prune(alm_build *b, uint64_t base_id);
-/* Of rows before `from`, which have expired: from when on materialized views need them, for buckets that
- * end behind. */
-int64_t alm_followers_need(const alm_catver *cat, const alm_version *base, int64_t from);
 /* Into the build, and the list of the base is pruned; takes `view` over. */
 ALM_NODISCARD alm_status alm_change_view(alm_ctx *cx, alm_build *b, uint64_t view_id,
                                          alm_view_obj *view);
-/* A materialized view came, or is about to go: its base begins, or ends, to keep what is touched. */
-ALM_NODISCARD alm_status alm_base_follow(alm_ctx *cx, alm_build *b, const alm_version *view);
-ALM_NODISCARD alm_status alm_base_unfollow(alm_ctx *cx, alm_build *b, uint64_t view_id);
-ALM_NODISCARD alm_status alm_redo_touch(alm_ctx *cx, alm_build *b, uint64_t table_id,
-                                        const alm_scan_range *ranges, uint32_t n);
-
 #endif

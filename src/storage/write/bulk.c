@@ -223,7 +223,7 @@ static alm_status bucket_append(alm_ctx *cx, alm_bulk *bulk, bulk_bucket *b, con
     bulk->buffered_rows += n;
     bulk->buffered_bytes += b->rows.bytes - bytes;
     bulk->rows += n;
-    if (b->rows.rows >= alm_storage_conf_of(bulk->st)->part_rows_max)
+    if (b->rows.rows >= bulk->st->conf.part_rows_max)
         return bucket_flush(cx, bulk, b);
     return ALM_OK;
 }
@@ -256,7 +256,7 @@ static alm_status charge(alm_ctx *cx, alm_bulk *bulk)
 /* Over the bound, or out of memory: the largest buffers become parts. */
 static alm_status relieve(alm_ctx *cx, alm_bulk *bulk)
 {
-    const int64_t rows_max = alm_storage_conf_of(bulk->st)->part_rows_max;
+    const int64_t rows_max = bulk->st->conf.part_rows_max;
     while (bulk->buffered_rows > rows_max || bulk->buffered_bytes > BYTES_MAX || is_short(bulk)) {
         bulk_bucket *largest = bulk->buckets[0];
         for (size_t i = 1; i < bulk->n_buckets; i++)

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/wait.h"
+#include "storage/version/encode.h"
 #include "storage/version/records.h"
 #include "storage/write/reserve.h"
 
@@ -20,16 +21,6 @@ void alm_storage_set_failed(alm_storage *st, const alm_ctx *cx)
         alm_log_error("storage", "read-only until a restart: %s", st->failed_why);
     }
     (void)pthread_mutex_unlock(&st->queue_lock);
-}
-
-alm_status alm_faults_refuse(alm_ctx *cx, alm_storage *st, int64_t before)
-{
-    if (st->io->map_faults(st->io) == before)
-        return ALM_OK;
-    return alm_fail(
-        cx, ALM_E_IO, -1,
-        "nothing was changed, because meanwhile a file of the database could not be read: the disk "
-        "failed, or the file was cut");
 }
 
 alm_status alm_storage_writable(alm_ctx *cx, alm_storage *st)

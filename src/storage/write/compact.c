@@ -172,7 +172,7 @@ static alm_status merge_timed(alm_ctx *cx, compaction *c)
     }
     alm_merge m;
     alm_merge_init(&m, srcs, c->n, heap);
-    const int64_t rows_max = alm_storage_conf_of(c->st)->part_rows_max;
+    const int64_t rows_max = c->st->conf.part_rows_max;
     while (left > 0) {
         ALM_TRY(alm_check(cx));
         int64_t rows = 0;
@@ -278,7 +278,7 @@ static alm_status move_all(alm_ctx *cx, compaction *c, alm_pack *pack, const alm
 static alm_status move_lone_parts(alm_ctx *cx, alm_storage *st, const alm_version *v,
                                   const alm_part_ref **picked, bool *did)
 {
-    const uint32_t n = alm_compact_pick_lone(v->parts, alm_storage_conf_of(st), picked);
+    const uint32_t n = alm_compact_pick_lone(v->parts, &st->conf, picked);
     if (n == 0)
         return ALM_OK;
     compaction c = {.st = st, .v = v};
@@ -315,7 +315,7 @@ static alm_status compact_version(alm_ctx *cx, alm_storage *st, const alm_versio
     if (overlaps)
         c.n = timed ? alm_compact_pick_overlap(v->parts, true, NULL, c.group) : 0;
     else
-        c.n = alm_compact_pick(v->parts, timed, v->table.dedup, alm_storage_conf_of(st), c.group);
+        c.n = alm_compact_pick(v->parts, timed, v->table.dedup, &st->conf, c.group);
     if (c.n == 0) {
         const alm_status status =
             timed && !overlaps ? move_lone_parts(cx, st, v, c.group, did) : ALM_OK;

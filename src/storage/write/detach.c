@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "storage/version/touched.h"
 #include "storage/version/view.h"
 #include "storage/write/alter.h"
 #include "storage/write/compact.h"

@@ -15,6 +15,7 @@
 
 #include "storage/part/part.h"
 #include "storage/version/change.h"
+#include "storage/version/touched.h"
 #include "storage/version/view.h"
 #include "time/calendar.h"
 

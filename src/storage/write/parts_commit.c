@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "storage/version/touched.h"
 #include "storage/version/view.h"
 #include "storage/write/alter.h"
 

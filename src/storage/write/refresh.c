@@ -12,6 +12,7 @@
 #include "storage/scan/scan.h"
 #include "storage/version/view.h"
 #include "storage/write/bulk.h"
+#include "storage/write/commit.h"
 
 struct alm_refresh {
     alm_storage *st;

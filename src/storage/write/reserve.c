@@ -1,5 +1,6 @@
 /* reserve.c - see reserve.h. */
 #include "storage/write/reserve.h"
+#include "storage/write/backpressure.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 
 #include "storage/dict/dict.h"
+#include "storage/version/touched.h"
 #include "storage/version/view.h"
+#include "storage/write/backpressure.h"
 #include "storage/write/txn.h"
 #include "time/timestamp.h"
 

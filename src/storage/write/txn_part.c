@@ -135,7 +135,7 @@ static alm_status keep_files(alm_ctx *cx, alm_storage *st, alm_txn_part *part, i
 {
     if (part->kept_bytes > 0 || bytes == 0)
         return ALM_OK;
-    part->space = alm_storage_spill_space(st);
+    part->space = &st->spill;
     part->files = cx->files;
     ALM_TRY(alm_spill_space_charge(cx, part->space, part->files, bytes, "savepoint"));
     part->kept_bytes = bytes;

@@ -1,0 +1,24 @@
+/*
+ * view.c - the request that changes the description of a view.
+ */
+#include "storage/version/view.h"
+#include "storage/write/commit.h"
+
+static alm_status prepare_view(alm_ctx *cx, alm_request *rq, alm_build *b)
+{
+    const alm_view_edit *change = rq->arg;
+    alm_view_obj *obj = NULL;
+    ALM_TRY(alm_view_edited(cx, b, change, &rq->buf, &obj));
+    ALM_TRY(alm_change_view(cx, b, change->view_id, obj));
+    rq->pieces[0] = (alm_wal_piece){rq->buf.ptr, rq->buf.len};
+    rq->n_pieces = 1;
+    return ALM_OK;
+}
+
+alm_status alm_view_change(alm_ctx *cx, alm_storage *st, uint64_t view_id, unsigned what,
+                           const alm_view_def *to)
+{
+    alm_view_edit change = {.view_id = view_id, .what = what, .to = to};
+    alm_request rq = {.prepare = prepare_view, .arg = &change};
+    return alm_commit(cx, st, &rq);
+}
