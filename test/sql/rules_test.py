@@ -13,7 +13,7 @@ KEEP = {"nulls", "overflow"}  # makes plans that can run at all; decides what is
 QUERIES = ["select/compositions.test", "aggregate/group_by.test", "join/joins.test", "join/asof.test", "sample/latest_on.test",
            "select/order_limit.test", "sample/sample_by.test", "sample/fill.test", "select/where.test",
            "select/set_operations.test", "time/predicates.test", "window/functions.test", "join/window_join.test",
-           "select/pivot.test", "select/null_semantics.test", "time/interval_where.test", "select/own_recursive.test",
+           "pivot/pivot.test", "select/null_semantics.test", "time/interval_where.test", "select/own_recursive.test",
            "select/own_select.test", "select/own_subqueries.test", "select/own_subqueries2.test", "aggregate/own_grouping.test",
            "select/own_names.test", "aggregate/own_group_names.test", "select/own_pushdown.test"]
 
