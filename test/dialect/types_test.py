@@ -31,15 +31,18 @@ NO_BETWEEN = {t for t in LADDERS if t.startswith("GEOHASH")}
 NOT_BESIDE_TEXT = {"BOOLEAN", "BINARY", "DOUBLE[]"}
 LINEAR = {"BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "DATE", "TIMESTAMP", "TIMESTAMP_NS"}
 NUMBERS, TIMES, TEXTS = ["BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE"], ["DATE", "TIMESTAMP", "TIMESTAMP_NS"], ["STRING", "VARCHAR", "SYMBOL"]
-# what a type can be cast to, besides itself and the texts
+FAMILIES = list(dict.fromkeys(family(t) for t in LADDERS))
+# what a type can be cast to, besides itself and the texts; one without a row here is made of texts and characters alone
 CASTS = {
     "BOOLEAN": ["CHAR", *NUMBERS, *TIMES, "LONG256"],
     **{t: ["BOOLEAN", "CHAR", *NUMBERS, *TIMES, "LONG256", "DECIMAL", "DOUBLE[]"] for t in NUMBERS},
     "CHAR": ["BOOLEAN", *NUMBERS, *TIMES, "LONG256", "GEOHASH", "DECIMAL"],
-    **{t: ["BOOLEAN", "CHAR", *NUMBERS, *TIMES, "UUID", "IPv4", "LONG256", "GEOHASH", "DECIMAL", "BINARY", "DOUBLE[]"] for t in TEXTS},
+    **{t: [f for f in FAMILIES if f not in TEXTS] for t in TEXTS},
     **{t: ["BOOLEAN", "CHAR", *NUMBERS, *TIMES, "LONG256"] for t in TIMES},
     "UUID": [], "IPv4": ["INT"], "LONG256": ["BOOLEAN", "CHAR", *NUMBERS, *TIMES], "GEOHASH": ["GEOHASH"], "DECIMAL": [*NUMBERS, "DECIMAL"], "BINARY": [], "DOUBLE[]": ["DOUBLE[]"],
 }
+CASTS["CHAR"] += [f for f in FAMILIES if f not in CASTS]
+CASTS.update({f: [] for f in FAMILIES if f not in CASTS})
 CASTS["INT"].append("IPv4")
 CASTS["LONG"].append("GEOHASH")
 CASTS["SYMBOL"] = [t for t in CASTS["SYMBOL"] if t != "BINARY"]
@@ -264,7 +267,7 @@ class Matrix:
     def by_line(self):
         """The line protocol, where it carries the type; a missing field is null."""
         base = self.type.split("(")[0]
-        form = LINES.get(base)
+        form = LINES.get(base, None if self.type in ("BINARY", *NO_ORDER) else quoted)
         if form is None:
             return
         into = self.fresh("line")
