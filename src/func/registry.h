@@ -116,6 +116,30 @@ typedef struct alm_agg_ops {
 
 struct alm_window_ops; /* func/window/window.h */
 
+/* The frame of a window: what its bounds count, where it begins and ends, and which rows in it are left out. */
+typedef enum alm_frame_unit {
+    ALM_FRAME_NONE,
+    ALM_FRAME_ROWS,
+    ALM_FRAME_RANGE,
+    ALM_FRAME_GROUPS
+} alm_frame_unit;
+
+typedef enum alm_frame_bound {
+    ALM_BOUND_NONE,
+    ALM_BOUND_UNBOUNDED_PRECEDING,
+    ALM_BOUND_PRECEDING,
+    ALM_BOUND_CURRENT,
+    ALM_BOUND_FOLLOWING,
+    ALM_BOUND_UNBOUNDED_FOLLOWING
+} alm_frame_bound;
+
+typedef enum alm_frame_exclude {
+    ALM_EXCLUDE_NONE,
+    ALM_EXCLUDE_CURRENT,
+    ALM_EXCLUDE_GROUP,
+    ALM_EXCLUDE_TIES
+} alm_frame_exclude;
+
 typedef struct alm_fn {
     const char *name; /* lower case; operators by their symbol: "+", "=", "like", "::int" */
     const char *signature;

@@ -189,7 +189,7 @@ static alm_status make_code_rows(alm_ctx *cx, op_join *j, const alm_dict *from)
         const uint32_t number = c->row[i] < t->n_numbers ? c->row[i] : ALM_JOIN_NO_ROW;
         const bool there = has_rows(t, number);
         if (j->one_side)
-            c->row[i] = there == (j->kind == 'S') ? 0 : ALM_JOIN_NO_ROW;
+            c->row[i] = there == (j->kind == ALM_JOIN_SEMI) ? 0 : ALM_JOIN_NO_ROW;
         else
             c->row[i] = there ? t->first[number] : j->keep_left ? t->n : ALM_JOIN_NO_ROW;
         c->all &= c->row[i] != ALM_JOIN_NO_ROW;
@@ -241,7 +241,7 @@ static uint32_t simple_rows(op_join *j)
     const uint32_t n = j->left->rows;
     uint32_t k = 0;
     if (j->one_side) {
-        const bool wanted = j->kind == 'S';
+        const bool wanted = j->kind == ALM_JOIN_SEMI;
         for (uint32_t i = 0; i < n; i++) {
             j->li[k] = i;
             k += has_rows(t, number[i]) == wanted;
@@ -358,13 +358,13 @@ static uint32_t resolve_pairs(op_join *j, uint32_t k)
         else if (row != j->li[x - 1])
             any = false;
         const bool ok = j->pass[x] && j->ri[x] != j->table->n;
-        if (ok && (!j->one_side || (j->kind == 'S' && !any))) {
+        if (ok && (!j->one_side || (j->kind == ALM_JOIN_SEMI && !any))) {
             j->oli[kept] = row;
             j->ori[kept++] = j->ri[x];
         }
         any |= ok;
         const bool last = x + 1 < k ? j->li[x + 1] != row : row < j->at;
-        if (last && !any && (j->keep_left || j->kind == 'A')) {
+        if (last && !any && (j->keep_left || j->kind == ALM_JOIN_ANTI)) {
             j->oli[kept] = row;
             j->ori[kept++] = j->table->n;
         }
@@ -377,7 +377,7 @@ static uint32_t resolve_pairs(op_join *j, uint32_t k)
 
 static alm_status emit_pairs(alm_ctx *cx, op_join *j, alm_batch **out)
 {
-    const uint32_t k = fill_pairs(j, j->keep_left || j->kind == 'A');
+    const uint32_t k = fill_pairs(j, j->keep_left || j->kind == ALM_JOIN_ANTI);
     if (k == 0)
         return ALM_OK;
     if (j->residual == NULL) {
@@ -540,7 +540,7 @@ static alm_status make_hash(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm
     j->kind = plan->join.kind;
     j->n_left = plan->child[0]->n_cols;
     j->keep_left = j->kind == ALM_JOIN_LEFT || j->kind == ALM_JOIN_FULL;
-    j->one_side = j->kind == 'S' || j->kind == 'A';
+    j->one_side = j->kind == ALM_JOIN_SEMI || j->kind == ALM_JOIN_ANTI;
     *out = &j->op;
     ALM_TRY(make_unread(cx, j, plan));
     ALM_TRY(alm_op_child(cx, &j->op, 0));

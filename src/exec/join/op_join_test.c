@@ -8,7 +8,7 @@
 #include "exec/join/two_tables_for_test.h"
 
 static const uint8_t kinds[] = {ALM_JOIN_INNER, ALM_JOIN_LEFT, ALM_JOIN_RIGHT,
-                                ALM_JOIN_FULL,  'S',           'A'};
+                                ALM_JOIN_FULL,  ALM_JOIN_SEMI, ALM_JOIN_ANTI};
 
 typedef struct key_case {
     uint32_t n;
@@ -63,11 +63,11 @@ static pairs all_pairs(const side_table *l, const side_table *r, uint8_t kind, c
         for (int64_t j = 0; j < r->rows; j++) {
             if (!pair_joins(l, i, r, j, k, residual))
                 continue;
-            if (kind != 'A' && !(kind == 'S' && any))
+            if (kind != ALM_JOIN_ANTI && !(kind == ALM_JOIN_SEMI && any))
                 add_pair(&p, i, j);
             any = met[j] = true;
         }
-        if (!any && (kind == ALM_JOIN_LEFT || kind == ALM_JOIN_FULL || kind == 'A'))
+        if (!any && (kind == ALM_JOIN_LEFT || kind == ALM_JOIN_FULL || kind == ALM_JOIN_ANTI))
             add_pair(&p, i, -1);
     }
     for (int64_t j = 0; j < r->rows; j++)
@@ -119,7 +119,7 @@ static void check_all(const side_table *l, const side_table *r)
     for (size_t k = 0; k < ALM_COUNT(keys); k++)
         for (size_t kind = 0; kind < sizeof kinds; kind++)
             for (int residual = 0; residual < 2; residual++) {
-                if (keys[k].n == 0 && residual == 0 && kinds[kind] >= 'A')
+                if (keys[k].n == 0 && residual == 0 && kinds[kind] >= ALM_JOIN_SEMI)
                     continue; /* never planned */
                 pairs want = all_pairs(l, r, kinds[kind], &keys[k], residual);
                 alm_plan *plan = make_plan(l, r, kinds[kind], &keys[k], residual, false);

@@ -214,7 +214,7 @@ static inline double got(const result *r, int64_t row, uint32_t col)
 /* A join of two scans. */
 static inline alm_plan *p_join(plan_maker *m, uint8_t kind, alm_plan *left, alm_plan *right)
 {
-    const bool one_side = kind == 'S' || kind == 'A';
+    const bool one_side = kind == ALM_JOIN_SEMI || kind == ALM_JOIN_ANTI;
     alm_plan *p = p_new(m, ALM_P_JOIN, left);
     must(m, ALM_NEWN(m->cx, m->cx->arena, 2, &p->child));
     p->child[0] = left;

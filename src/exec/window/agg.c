@@ -208,8 +208,8 @@ static alm_status run_whole_frames(alm_ctx *cx, alm_window_agg *a, const alm_win
 /* What EXCLUDE leaves out of the frame of i: [*lo, *hi) of it. */
 static void gap_of(const alm_window_rows *w, uint32_t i, uint32_t *lo, uint32_t *hi)
 {
-    const uint32_t from = w->exclude == 'c' ? i : w->peer_lo[i];
-    const uint32_t to = w->exclude == 'c' ? i + 1 : w->peer_hi[i];
+    const uint32_t from = w->exclude == ALM_EXCLUDE_CURRENT ? i : w->peer_lo[i];
+    const uint32_t to = w->exclude == ALM_EXCLUDE_CURRENT ? i + 1 : w->peer_hi[i];
     *lo = ALM_MIN(w->hi[i], ALM_MAX(w->lo[i], from));
     *hi = ALM_MAX(w->lo[i], ALM_MIN(w->hi[i], to));
     *hi = ALM_MAX(*lo, *hi);
@@ -217,7 +217,7 @@ static void gap_of(const alm_window_rows *w, uint32_t i, uint32_t *lo, uint32_t 
 
 static bool own_row(const alm_window_rows *w, uint32_t i)
 {
-    return w->exclude == 't' && w->lo[i] <= i && i < w->hi[i];
+    return w->exclude == ALM_EXCLUDE_TIES && w->lo[i] <= i && i < w->hi[i];
 }
 
 static alm_status run_gaps(alm_ctx *cx, alm_window_agg *a, const alm_window_rows *w,
@@ -255,7 +255,8 @@ static alm_status run_anew(alm_ctx *cx, alm_window_agg *a, const alm_window_rows
         const uint32_t n = alm_window_pieces(w, i, piece);
         if (i % LOOK_ROWS == 0)
             ALM_TRY(alm_check(cx));
-        if (w->exclude == 0 && i > 0 && w->lo[i] == w->lo[i - 1] && w->hi[i] == w->hi[i - 1]) {
+        if (w->exclude == ALM_EXCLUDE_NONE && i > 0 && w->lo[i] == w->lo[i - 1] &&
+            w->hi[i] == w->hi[i - 1]) {
             memcpy(out, out - a->width, a->width);
             continue;
         }
@@ -360,7 +361,7 @@ static void simple_gaps(alm_window_agg *a, const alm_window_rows *w, void *out)
         next[i] = i + own_row(w, i);
     }
     simple_frames(a, w->lo, from, out);
-    if (w->exclude == 't') {
+    if (w->exclude == ALM_EXCLUDE_TIES) {
         simple_frames(a, own, next, a->other);
         alm_slide_merge(&a->loop, a->other, out);
     }
@@ -384,7 +385,7 @@ static alm_status run_simple(alm_ctx *cx, alm_window_agg *a, const alm_window_ro
     }
     alm_slide_prepare(&a->loop);
     memset(a->count, 0, (size_t)w->n * sizeof *a->count);
-    if (w->exclude != 0)
+    if (w->exclude != ALM_EXCLUDE_NONE)
         simple_gaps(a, w, out);
     else
         simple_frames(a, w->lo, w->hi, out);
@@ -407,7 +408,8 @@ alm_status alm_window_agg_run(alm_ctx *cx, alm_window_agg *a, const alm_window_r
         ALM_TRY(filter_args(cx, a, w->n, pass, args));
         args = a->args;
     }
-    if (!a->ops->plain && (w->exclude != 0 || w->lo[0] != w->lo[w->n - 1]))
+    if (!a->ops->plain && (w->exclude != ALM_EXCLUDE_NONE || w->lo[0] != w->lo[w->n - 1]))
         return run_anew(cx, a, w, args, out);
-    return w->exclude != 0 ? run_gaps(cx, a, w, args, out) : run_whole_frames(cx, a, w, args, out);
+    return w->exclude != ALM_EXCLUDE_NONE ? run_gaps(cx, a, w, args, out)
+                                          : run_whole_frames(cx, a, w, args, out);
 }

@@ -99,7 +99,8 @@ static bool needs_peers(const alm_window_call *call)
 {
     if (!needs_frames(call))
         return call->fn->window->ties;
-    return call->frame != 'r' || call->exclude == 'g' || call->exclude == 't';
+    return call->frame != ALM_FRAME_ROWS || call->exclude == ALM_EXCLUDE_GROUP ||
+           call->exclude == ALM_EXCLUDE_TIES;
 }
 
 /* What a call needs of the positions of a range. */

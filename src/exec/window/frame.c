@@ -32,16 +32,19 @@ static uint32_t forth(uint32_t i, int64_t k, uint32_t n)
 static void rows_lo(const frame_part *f, uint8_t kind, int64_t k)
 {
     for (uint32_t i = 0; i < f->n; i++)
-        f->lo[i] = kind == 'U' ? 0 : kind == 'p' ? back(i, k) : kind == 'f' ? forth(i, k, f->n) : i;
+        f->lo[i] = kind == ALM_BOUND_UNBOUNDED_PRECEDING ? 0
+                   : kind == ALM_BOUND_PRECEDING         ? back(i, k)
+                   : kind == ALM_BOUND_FOLLOWING         ? forth(i, k, f->n)
+                                                         : i;
 }
 
 static void rows_hi(const frame_part *f, uint8_t kind, int64_t k)
 {
     for (uint32_t i = 0; i < f->n; i++)
-        f->hi[i] = kind == 'V'   ? f->n
-                   : kind == 'p' ? (k > i ? 0 : i + 1 - (uint32_t)k)
-                   : kind == 'f' ? forth(i + 1, k, f->n)
-                                 : i + 1;
+        f->hi[i] = kind == ALM_BOUND_UNBOUNDED_FOLLOWING ? f->n
+                   : kind == ALM_BOUND_PRECEDING         ? (k > i ? 0 : i + 1 - (uint32_t)k)
+                   : kind == ALM_BOUND_FOLLOWING         ? forth(i + 1, k, f->n)
+                                                         : i + 1;
 }
 
 /* ------------------------------------------------------------------------------------ RANGE */
@@ -61,7 +64,7 @@ static int64_t add_clamped(int64_t a, int64_t b)
     {                                                                                              \
         uint32_t at = f->some_lo;                                                                  \
         for (uint32_t i = f->some_lo; i < f->some_hi; i++) {                                       \
-            const type least = ADD(f->member[i], kind == 'p' ? -k : k);                            \
+            const type least = ADD(f->member[i], kind == ALM_BOUND_PRECEDING ? -k : k);            \
             while (at < f->some_hi && f->member[at] < least)                                       \
                 at++;                                                                              \
             f->lo[i] = at;                                                                         \
@@ -71,7 +74,7 @@ static int64_t add_clamped(int64_t a, int64_t b)
     {                                                                                              \
         uint32_t at = f->some_lo;                                                                  \
         for (uint32_t i = f->some_lo; i < f->some_hi; i++) {                                       \
-            const type most = ADD(f->member[i], kind == 'p' ? -k : k);                             \
+            const type most = ADD(f->member[i], kind == ALM_BOUND_PRECEDING ? -k : k);             \
             while (at < f->some_hi && f->member[at] <= most)                                       \
                 at++;                                                                              \
             f->hi[i] = at;                                                                         \
@@ -84,11 +87,11 @@ DEFINE_RANGE(real, double, real, ADD_REAL)
 static void range_borders(const frame_part *f, const alm_window_call *call)
 {
     for (uint32_t i = 0; i < f->n; i++) {
-        f->lo[i] = call->lo_kind == 'U' ? 0 : f->peer_lo[i];
-        f->hi[i] = call->hi_kind == 'V' ? f->n : f->peer_hi[i];
+        f->lo[i] = call->lo_kind == ALM_BOUND_UNBOUNDED_PRECEDING ? 0 : f->peer_lo[i];
+        f->hi[i] = call->hi_kind == ALM_BOUND_UNBOUNDED_FOLLOWING ? f->n : f->peer_hi[i];
     }
-    const bool lo = call->lo_kind == 'p' || call->lo_kind == 'f';
-    const bool hi = call->hi_kind == 'p' || call->hi_kind == 'f';
+    const bool lo = call->lo_kind == ALM_BOUND_PRECEDING || call->lo_kind == ALM_BOUND_FOLLOWING;
+    const bool hi = call->hi_kind == ALM_BOUND_PRECEDING || call->hi_kind == ALM_BOUND_FOLLOWING;
     if (lo && f->real != NULL)
         real_lo(f, call->lo_kind, call->lo_real);
     else if (lo)
@@ -111,13 +114,17 @@ static void group_borders(const frame_part *f, const alm_window_call *call)
     start[groups] = f->n;
     for (int64_t g = 0; g < groups; g++) {
         uint32_t lo = start[g], hi = start[g + 1];
-        if (call->lo_kind == 'U' || call->lo_kind == 'p')
-            lo = call->lo_kind == 'U' || call->lo > g ? 0 : start[g - call->lo];
-        else if (call->lo_kind == 'f')
+        if (call->lo_kind == ALM_BOUND_UNBOUNDED_PRECEDING || call->lo_kind == ALM_BOUND_PRECEDING)
+            lo = call->lo_kind == ALM_BOUND_UNBOUNDED_PRECEDING || call->lo > g
+                     ? 0
+                     : start[g - call->lo];
+        else if (call->lo_kind == ALM_BOUND_FOLLOWING)
             lo = call->lo > groups - g ? f->n : start[g + call->lo];
-        if (call->hi_kind == 'V' || call->hi_kind == 'f')
-            hi = call->hi_kind == 'V' || call->hi >= groups - g ? f->n : start[g + call->hi + 1];
-        else if (call->hi_kind == 'p')
+        if (call->hi_kind == ALM_BOUND_UNBOUNDED_FOLLOWING || call->hi_kind == ALM_BOUND_FOLLOWING)
+            hi = call->hi_kind == ALM_BOUND_UNBOUNDED_FOLLOWING || call->hi >= groups - g
+                     ? f->n
+                     : start[g + call->hi + 1];
+        else if (call->hi_kind == ALM_BOUND_PRECEDING)
             hi = call->hi > g ? 0 : start[g - call->hi + 1];
         for (uint32_t i = start[g]; i < start[g + 1]; i++) {
             f->lo[i] = lo;
@@ -177,9 +184,9 @@ static void find_values(frame_part *f)
 
 static void part_frames(frame_part *f, const alm_window_call *call)
 {
-    if (call->frame == 'u') {
+    if (call->frame == ALM_FRAME_GROUPS) {
         group_borders(f, call);
-    } else if (call->frame == 'g') {
+    } else if (call->frame == ALM_FRAME_RANGE) {
         range_borders(f, call);
     } else {
         rows_lo(f, call->lo_kind, call->lo);
@@ -192,8 +199,8 @@ static void part_frames(frame_part *f, const alm_window_call *call)
 
 static bool has_offset(const alm_window_call *call)
 {
-    return call->lo_kind == 'p' || call->lo_kind == 'f' || call->hi_kind == 'p' ||
-           call->hi_kind == 'f';
+    return call->lo_kind == ALM_BOUND_PRECEDING || call->lo_kind == ALM_BOUND_FOLLOWING ||
+           call->hi_kind == ALM_BOUND_PRECEDING || call->hi_kind == ALM_BOUND_FOLLOWING;
 }
 
 alm_status alm_window_frames(alm_ctx *cx, const alm_window_slice *s, const alm_window_call *call,
@@ -204,7 +211,7 @@ alm_status alm_window_frames(alm_ctx *cx, const alm_window_slice *s, const alm_w
     int64_t *value = NULL;
     double *real = NULL;
     uint32_t *group = NULL;
-    if (call->frame == 'g' && has_offset(call)) {
+    if (call->frame == ALM_FRAME_RANGE && has_offset(call)) {
         alm_vec v;
         ALM_ASSERT(call->n_order == 1);
         ALM_TRY(alm_window_column(cx, s, cols->order[0], &v));
@@ -216,7 +223,7 @@ alm_status alm_window_frames(alm_ctx *cx, const alm_window_slice *s, const alm_w
             order_values(&v, n, call->order[0].desc, value);
         }
     }
-    if (call->frame == 'u')
+    if (call->frame == ALM_FRAME_GROUPS)
         ALM_TRY(alm_arena_bytes(cx, s->arena, ((size_t)n + 1) * sizeof *group, &group));
     for (uint32_t p = s->lo; p < s->hi; p++) {
         const uint32_t start = o->start[p], at = start - s->from;

@@ -31,9 +31,9 @@ static const window_case plain = {.arg = -1,
                                   .offset = INT64_MIN,
                                   .part = {-1, -1},
                                   .order = {-1, -1},
-                                  .frame = 'r',
-                                  .lo_kind = 'U',
-                                  .hi_kind = 'V'};
+                                  .frame = ALM_FRAME_ROWS,
+                                  .lo_kind = ALM_BOUND_UNBOUNDED_PRECEDING,
+                                  .hi_kind = ALM_BOUND_UNBOUNDED_FOLLOWING};
 
 /* ------------------------------------------------------------------------------------ oracle */
 
@@ -109,46 +109,53 @@ static bool in_frame(const window_case *c, const ordered *p, int i, int k)
     const int64_t *list = p->list;
     const int n = p->n;
     int lo = 0, hi = n - 1;
-    if (c->frame == 'r') {
-        lo = c->lo_kind == 'U'   ? 0
-             : c->lo_kind == 'p' ? i - (int)c->lo
-             : c->lo_kind == 'f' ? i + (int)c->lo
-                                 : i;
-        hi = c->hi_kind == 'V'   ? n - 1
-             : c->hi_kind == 'p' ? i - (int)c->hi
-             : c->hi_kind == 'f' ? i + (int)c->hi
-                                 : i;
+    if (c->frame == ALM_FRAME_ROWS) {
+        lo = c->lo_kind == ALM_BOUND_UNBOUNDED_PRECEDING ? 0
+             : c->lo_kind == ALM_BOUND_PRECEDING         ? i - (int)c->lo
+             : c->lo_kind == ALM_BOUND_FOLLOWING         ? i + (int)c->lo
+                                                         : i;
+        hi = c->hi_kind == ALM_BOUND_UNBOUNDED_FOLLOWING ? n - 1
+             : c->hi_kind == ALM_BOUND_PRECEDING         ? i - (int)c->hi
+             : c->hi_kind == ALM_BOUND_FOLLOWING         ? i + (int)c->hi
+                                                         : i;
         return k >= lo && k <= hi;
     }
-    if (c->frame == 'u') {
+    if (c->frame == ALM_FRAME_GROUPS) {
         const int groups = p->group[k] - p->group[i];
-        const bool after = c->lo_kind == 'U' || groups >= (c->lo_kind == 'p'   ? -c->lo
-                                                           : c->lo_kind == 'f' ? c->lo
-                                                                               : 0);
-        const bool before = c->hi_kind == 'V' || groups <= (c->hi_kind == 'p'   ? -c->hi
-                                                            : c->hi_kind == 'f' ? c->hi
-                                                                                : 0);
+        const bool after = c->lo_kind == ALM_BOUND_UNBOUNDED_PRECEDING ||
+                           groups >= (c->lo_kind == ALM_BOUND_PRECEDING   ? -c->lo
+                                      : c->lo_kind == ALM_BOUND_FOLLOWING ? c->lo
+                                                                          : 0);
+        const bool before = c->hi_kind == ALM_BOUND_UNBOUNDED_FOLLOWING ||
+                            groups <= (c->hi_kind == ALM_BOUND_PRECEDING   ? -c->hi
+                                       : c->hi_kind == ALM_BOUND_FOLLOWING ? c->hi
+                                                                           : 0);
         return after && before;
     }
     const int tie = by_order(c, list[k], list[i]); /* RANGE */
-    bool after = c->lo_kind == 'U' || tie >= 0, before = c->hi_kind == 'V' || tie <= 0;
+    bool after = c->lo_kind == ALM_BOUND_UNBOUNDED_PRECEDING || tie >= 0,
+         before = c->hi_kind == ALM_BOUND_UNBOUNDED_FOLLOWING || tie <= 0;
     if (c->order[0] >= 0) {
         const double a = cell_of(&t, list[i], (uint32_t)c->order[0]);
         const double b = cell_of(&t, list[k], (uint32_t)c->order[0]);
         const double step = c->desc ? a - b : b - a; /* how far k lies behind i in order */
-        if (c->lo_kind == 'p' || c->lo_kind == 'f') {
-            const double from = c->lo_kind == 'p' ? -(double)c->lo : (double)c->lo;
+        if (c->lo_kind == ALM_BOUND_PRECEDING || c->lo_kind == ALM_BOUND_FOLLOWING) {
+            const double from = c->lo_kind == ALM_BOUND_PRECEDING ? -(double)c->lo : (double)c->lo;
             after = isnan(a) ? tie >= 0 : isnan(b) ? false : step >= from;
         }
-        if (c->hi_kind == 'p' || c->hi_kind == 'f') {
-            const double to = c->hi_kind == 'p' ? -(double)c->hi : (double)c->hi;
+        if (c->hi_kind == ALM_BOUND_PRECEDING || c->hi_kind == ALM_BOUND_FOLLOWING) {
+            const double to = c->hi_kind == ALM_BOUND_PRECEDING ? -(double)c->hi : (double)c->hi;
             before = isnan(a) ? tie <= 0 : isnan(b) ? false : step <= to;
         }
         if (isnan(b) && !isnan(a)) { /* a null is in only where that side has no bound */
-            after = c->lo_kind == 'U' || (c->lo_kind == 'c' && tie >= 0) ||
-                    (k > i && (c->lo_kind == 'p' || c->lo_kind == 'f'));
-            before = c->hi_kind == 'V' || (c->hi_kind == 'c' && tie <= 0) ||
-                     (k < i && (c->hi_kind == 'p' || c->hi_kind == 'f'));
+            after =
+                c->lo_kind == ALM_BOUND_UNBOUNDED_PRECEDING ||
+                (c->lo_kind == ALM_BOUND_CURRENT && tie >= 0) ||
+                (k > i && (c->lo_kind == ALM_BOUND_PRECEDING || c->lo_kind == ALM_BOUND_FOLLOWING));
+            before =
+                c->hi_kind == ALM_BOUND_UNBOUNDED_FOLLOWING ||
+                (c->hi_kind == ALM_BOUND_CURRENT && tie <= 0) ||
+                (k < i && (c->hi_kind == ALM_BOUND_PRECEDING || c->hi_kind == ALM_BOUND_FOLLOWING));
         }
     }
     return after && before;
@@ -156,10 +163,12 @@ static bool in_frame(const window_case *c, const ordered *p, int i, int k)
 
 static bool excluded(const window_case *c, const int64_t *list, int i, int k)
 {
-    if (c->exclude == 'c')
+    if (c->exclude == ALM_EXCLUDE_CURRENT)
         return k == i;
     const bool tie = by_order(c, list[i], list[k]) == 0;
-    return c->exclude == 'g' ? tie : c->exclude == 't' ? tie && k != i : false;
+    return c->exclude == ALM_EXCLUDE_GROUP  ? tie
+           : c->exclude == ALM_EXCLUDE_TIES ? tie && k != i
+                                            : false;
 }
 
 static double fold(const char *fn, const double *v, int n)
@@ -330,7 +339,7 @@ static alm_plan *p_window(alm_plan *child, const alm_window_call *calls, uint32_
 static void describe(const window_case *c, int64_t row, double is, double want, bool streams)
 {
     fprintf(stderr,
-            "%s arg %d part %d order %d%s frame %c %c%lld %c%lld x%d nulls %d filter %d %s: "
+            "%s arg %d part %d order %d%s frame %d %d:%lld %d:%lld x%d nulls %d filter %d %s: "
             "row %lld is %g, want %g\n",
             c->fn, c->arg, c->part[0], c->order[0], c->desc ? " desc" : "", c->frame, c->lo_kind,
             (long long)c->lo, c->hi_kind, (long long)c->hi, c->exclude, c->ignore_nulls, c->filter,
@@ -423,8 +432,8 @@ static void ranks_and_shifts(void **state)
                     memcpy(c[n].part, parts[p], sizeof parts[p]);
                     memcpy(c[n].order, orders[o], sizeof orders[o]);
                     if (c[n].order[0] >= 0) {
-                        c[n].frame = 'g';
-                        c[n].hi_kind = 'c';
+                        c[n].frame = ALM_FRAME_RANGE;
+                        c[n].hi_kind = ALM_BOUND_CURRENT;
                     }
                     if (orders[o][0] == COL_TS && !desc)
                         check_case(&c[n]);
@@ -440,19 +449,50 @@ typedef struct frame_case {
 } frame_case;
 
 static const frame_case frames[] = {
-    {'r', 'U', 'V', 0, 0, 0},      {'r', 'U', 'c', 0, 0, 0},       {'r', 'p', 'c', 0, 3, 0},
-    {'r', 'p', 'c', 0, 0, 0},      {'r', 'c', 'c', 0, 0, 0},       {'r', 'p', 'p', 0, 4, 2},
-    {'r', 'U', 'p', 0, 0, 2},      {'r', 'f', 'f', 0, 1, 3},       {'r', 'c', 'V', 0, 0, 0},
-    {'r', 'p', 'f', 0, 2, 2},      {'r', 'p', 'f', 'c', 2, 2},     {'r', 'U', 'V', 'g', 0, 0},
-    {'r', 'p', 'c', 't', 5, 0},    {'r', 'p', 'c', 0, 100, 0},     {'g', 'U', 'c', 0, 0, 0},
-    {'g', 'c', 'V', 0, 0, 0},      {'g', 'p', 'c', 0, 3000, 0},    {'g', 'p', 'c', 0, 0, 0},
-    {'g', 'p', 'p', 0, 9000, 900}, {'g', 'p', 'f', 0, 2000, 2000}, {'g', 'f', 'f', 0, 1, 4000},
-    {'g', 'p', 'c', 'c', 4000, 0}, {'g', 'p', 'f', 'g', 4000, 9},  {'u', 'p', 'c', 0, 2, 0},
-    {'u', 'c', 'f', 0, 0, 2},      {'u', 'p', 'p', 0, 3, 1},       {'u', 'f', 'f', 0, 1, 2},
-    {'u', 'U', 'c', 't', 0, 0},    {'r', 'p', 'c', 'c', 3, 0},     {'r', 'U', 'c', 'c', 0, 0},
-    {'r', 'p', 'p', 0, 9, 0},      {'r', 'p', 'p', 0, 2, 2},       {'g', 'U', 'p', 0, 0, 3000},
-    {'g', 'p', 'p', 0, 3000, 0},   {'g', 'p', 'p', 0, 3000, 3000}, {'r', 'c', 'c', 'c', 0, 0},
-    {'r', 'U', 'V', 't', 0, 0},    {'g', 'U', 'V', 'c', 0, 0},     {'u', 'p', 'f', 'g', 1, 1}};
+    {ALM_FRAME_ROWS, ALM_BOUND_UNBOUNDED_PRECEDING, ALM_BOUND_UNBOUNDED_FOLLOWING, ALM_EXCLUDE_NONE,
+     0, 0},
+    {ALM_FRAME_ROWS, ALM_BOUND_UNBOUNDED_PRECEDING, ALM_BOUND_CURRENT, ALM_EXCLUDE_NONE, 0, 0},
+    {ALM_FRAME_ROWS, ALM_BOUND_PRECEDING, ALM_BOUND_CURRENT, ALM_EXCLUDE_NONE, 3, 0},
+    {ALM_FRAME_ROWS, ALM_BOUND_PRECEDING, ALM_BOUND_CURRENT, ALM_EXCLUDE_NONE, 0, 0},
+    {ALM_FRAME_ROWS, ALM_BOUND_CURRENT, ALM_BOUND_CURRENT, ALM_EXCLUDE_NONE, 0, 0},
+    {ALM_FRAME_ROWS, ALM_BOUND_PRECEDING, ALM_BOUND_PRECEDING, ALM_EXCLUDE_NONE, 4, 2},
+    {ALM_FRAME_ROWS, ALM_BOUND_UNBOUNDED_PRECEDING, ALM_BOUND_PRECEDING, ALM_EXCLUDE_NONE, 0, 2},
+    {ALM_FRAME_ROWS, ALM_BOUND_FOLLOWING, ALM_BOUND_FOLLOWING, ALM_EXCLUDE_NONE, 1, 3},
+    {ALM_FRAME_ROWS, ALM_BOUND_CURRENT, ALM_BOUND_UNBOUNDED_FOLLOWING, ALM_EXCLUDE_NONE, 0, 0},
+    {ALM_FRAME_ROWS, ALM_BOUND_PRECEDING, ALM_BOUND_FOLLOWING, ALM_EXCLUDE_NONE, 2, 2},
+    {ALM_FRAME_ROWS, ALM_BOUND_PRECEDING, ALM_BOUND_FOLLOWING, ALM_EXCLUDE_CURRENT, 2, 2},
+    {ALM_FRAME_ROWS, ALM_BOUND_UNBOUNDED_PRECEDING, ALM_BOUND_UNBOUNDED_FOLLOWING,
+     ALM_EXCLUDE_GROUP, 0, 0},
+    {ALM_FRAME_ROWS, ALM_BOUND_PRECEDING, ALM_BOUND_CURRENT, ALM_EXCLUDE_TIES, 5, 0},
+    {ALM_FRAME_ROWS, ALM_BOUND_PRECEDING, ALM_BOUND_CURRENT, ALM_EXCLUDE_NONE, 100, 0},
+    {ALM_FRAME_RANGE, ALM_BOUND_UNBOUNDED_PRECEDING, ALM_BOUND_CURRENT, ALM_EXCLUDE_NONE, 0, 0},
+    {ALM_FRAME_RANGE, ALM_BOUND_CURRENT, ALM_BOUND_UNBOUNDED_FOLLOWING, ALM_EXCLUDE_NONE, 0, 0},
+    {ALM_FRAME_RANGE, ALM_BOUND_PRECEDING, ALM_BOUND_CURRENT, ALM_EXCLUDE_NONE, 3000, 0},
+    {ALM_FRAME_RANGE, ALM_BOUND_PRECEDING, ALM_BOUND_CURRENT, ALM_EXCLUDE_NONE, 0, 0},
+    {ALM_FRAME_RANGE, ALM_BOUND_PRECEDING, ALM_BOUND_PRECEDING, ALM_EXCLUDE_NONE, 9000, 900},
+    {ALM_FRAME_RANGE, ALM_BOUND_PRECEDING, ALM_BOUND_FOLLOWING, ALM_EXCLUDE_NONE, 2000, 2000},
+    {ALM_FRAME_RANGE, ALM_BOUND_FOLLOWING, ALM_BOUND_FOLLOWING, ALM_EXCLUDE_NONE, 1, 4000},
+    {ALM_FRAME_RANGE, ALM_BOUND_PRECEDING, ALM_BOUND_CURRENT, ALM_EXCLUDE_CURRENT, 4000, 0},
+    {ALM_FRAME_RANGE, ALM_BOUND_PRECEDING, ALM_BOUND_FOLLOWING, ALM_EXCLUDE_GROUP, 4000, 9},
+    {ALM_FRAME_GROUPS, ALM_BOUND_PRECEDING, ALM_BOUND_CURRENT, ALM_EXCLUDE_NONE, 2, 0},
+    {ALM_FRAME_GROUPS, ALM_BOUND_CURRENT, ALM_BOUND_FOLLOWING, ALM_EXCLUDE_NONE, 0, 2},
+    {ALM_FRAME_GROUPS, ALM_BOUND_PRECEDING, ALM_BOUND_PRECEDING, ALM_EXCLUDE_NONE, 3, 1},
+    {ALM_FRAME_GROUPS, ALM_BOUND_FOLLOWING, ALM_BOUND_FOLLOWING, ALM_EXCLUDE_NONE, 1, 2},
+    {ALM_FRAME_GROUPS, ALM_BOUND_UNBOUNDED_PRECEDING, ALM_BOUND_CURRENT, ALM_EXCLUDE_TIES, 0, 0},
+    {ALM_FRAME_ROWS, ALM_BOUND_PRECEDING, ALM_BOUND_CURRENT, ALM_EXCLUDE_CURRENT, 3, 0},
+    {ALM_FRAME_ROWS, ALM_BOUND_UNBOUNDED_PRECEDING, ALM_BOUND_CURRENT, ALM_EXCLUDE_CURRENT, 0, 0},
+    {ALM_FRAME_ROWS, ALM_BOUND_PRECEDING, ALM_BOUND_PRECEDING, ALM_EXCLUDE_NONE, 9, 0},
+    {ALM_FRAME_ROWS, ALM_BOUND_PRECEDING, ALM_BOUND_PRECEDING, ALM_EXCLUDE_NONE, 2, 2},
+    {ALM_FRAME_RANGE, ALM_BOUND_UNBOUNDED_PRECEDING, ALM_BOUND_PRECEDING, ALM_EXCLUDE_NONE, 0,
+     3000},
+    {ALM_FRAME_RANGE, ALM_BOUND_PRECEDING, ALM_BOUND_PRECEDING, ALM_EXCLUDE_NONE, 3000, 0},
+    {ALM_FRAME_RANGE, ALM_BOUND_PRECEDING, ALM_BOUND_PRECEDING, ALM_EXCLUDE_NONE, 3000, 3000},
+    {ALM_FRAME_ROWS, ALM_BOUND_CURRENT, ALM_BOUND_CURRENT, ALM_EXCLUDE_CURRENT, 0, 0},
+    {ALM_FRAME_ROWS, ALM_BOUND_UNBOUNDED_PRECEDING, ALM_BOUND_UNBOUNDED_FOLLOWING, ALM_EXCLUDE_TIES,
+     0, 0},
+    {ALM_FRAME_RANGE, ALM_BOUND_UNBOUNDED_PRECEDING, ALM_BOUND_UNBOUNDED_FOLLOWING,
+     ALM_EXCLUDE_CURRENT, 0, 0},
+    {ALM_FRAME_GROUPS, ALM_BOUND_PRECEDING, ALM_BOUND_FOLLOWING, ALM_EXCLUDE_GROUP, 1, 1}};
 
 static void check_frames(const char *const *fns, const int *args, size_t n_fns, bool ignore_nulls,
                          bool filter)
@@ -466,14 +506,14 @@ static void check_frames(const char *const *fns, const int *args, size_t n_fns, 
                 c.lo_kind = f->lo_kind;
                 c.hi_kind = f->hi_kind;
                 c.exclude = f->exclude;
-                c.lo = o == 2 && f->frame == 'g' ? f->lo / 1000 : f->lo;
-                c.hi = o == 2 && f->frame == 'g' ? f->hi / 1000 : f->hi;
+                c.lo = o == 2 && f->frame == ALM_FRAME_RANGE ? f->lo / 1000 : f->lo;
+                c.hi = o == 2 && f->frame == ALM_FRAME_RANGE ? f->hi / 1000 : f->hi;
                 c.desc = o == 2 && k % 2 == 1;
                 c.ignore_nulls = ignore_nulls;
                 c.filter = filter;
                 memcpy(c.part, parts[p], sizeof parts[p]);
                 memcpy(c.order, orders[o], sizeof orders[o]);
-                if (c.lo_kind == c.hi_kind && c.lo_kind == 'p' && c.lo < c.hi)
+                if (c.lo_kind == c.hi_kind && c.lo_kind == ALM_BOUND_PRECEDING && c.lo < c.hi)
                     continue;
                 window_case all[8];
                 for (size_t i = 0; i < n_fns; i++) {
@@ -528,8 +568,8 @@ static void ties_over_many_batches(void **state)
     window_case c = plain;
     c.fn = "count";
     c.order[0] = COL_TS;
-    c.frame = 'g';
-    c.hi_kind = 'c';
+    c.frame = ALM_FRAME_RANGE;
+    c.hi_kind = ALM_BOUND_CURRENT;
     alm_plan *scan = p_scan(&w->m, &t.t);
     const alm_window_call call = call_of(scan, &c, true);
     result r = run_with(p_window(scan, &call, 1), w->one);
@@ -553,11 +593,19 @@ static void streams_and_held_rows_agree(void **state)
         int arg;
         uint8_t frame, lo_kind, hi_kind;
         int64_t lo, hi;
-    } rows[N] = {{"sum", COL_X, 'r', 'p', 'c', 20, 0}, {"min", COL_N, 'g', 'p', 'c', 90000, 0},
-                 {"avg", COL_X, 'r', 'p', 'p', 9, 3},  {"count", -1, 'g', 'U', 'c', 0, 0},
-                 {"rank", -1, 'g', 'U', 'c', 0, 0},    {"lag", COL_TS, 'g', 'U', 'c', 0, 0},
-                 {"lead", COL_X, 'g', 'U', 'c', 0, 0}, {"last_value", COL_N, 'r', 'c', 'V', 0, 0},
-                 {"max", COL_X, 'r', 'U', 'V', 0, 0},  {"sum", COL_N, 'r', 'p', 'f', 2, 2}};
+    } rows[N] = {
+        {"sum", COL_X, ALM_FRAME_ROWS, ALM_BOUND_PRECEDING, ALM_BOUND_CURRENT, 20, 0},
+        {"min", COL_N, ALM_FRAME_RANGE, ALM_BOUND_PRECEDING, ALM_BOUND_CURRENT, 90000, 0},
+        {"avg", COL_X, ALM_FRAME_ROWS, ALM_BOUND_PRECEDING, ALM_BOUND_PRECEDING, 9, 3},
+        {"count", -1, ALM_FRAME_RANGE, ALM_BOUND_UNBOUNDED_PRECEDING, ALM_BOUND_CURRENT, 0, 0},
+        {"rank", -1, ALM_FRAME_RANGE, ALM_BOUND_UNBOUNDED_PRECEDING, ALM_BOUND_CURRENT, 0, 0},
+        {"lag", COL_TS, ALM_FRAME_RANGE, ALM_BOUND_UNBOUNDED_PRECEDING, ALM_BOUND_CURRENT, 0, 0},
+        {"lead", COL_X, ALM_FRAME_RANGE, ALM_BOUND_UNBOUNDED_PRECEDING, ALM_BOUND_CURRENT, 0, 0},
+        {"last_value", COL_N, ALM_FRAME_ROWS, ALM_BOUND_CURRENT, ALM_BOUND_UNBOUNDED_FOLLOWING, 0,
+         0},
+        {"max", COL_X, ALM_FRAME_ROWS, ALM_BOUND_UNBOUNDED_PRECEDING, ALM_BOUND_UNBOUNDED_FOLLOWING,
+         0, 0},
+        {"sum", COL_N, ALM_FRAME_ROWS, ALM_BOUND_PRECEDING, ALM_BOUND_FOLLOWING, 2, 2}};
     side_table many;
     fill_table(&many, MANY, 7001, 1, 1, 3, 12, 1000);
     t = many;

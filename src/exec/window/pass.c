@@ -31,11 +31,14 @@ static bool mirror(const alm_window_call *call, alm_window_call *out, alm_fn *fn
         fn->window =
             fn->window == &alm_window_last_value ? &alm_window_first_value : &alm_window_last_value;
     }
-    if ((call->hi_kind != 'V' && call->hi_kind != 'f' && call->hi_kind != 'c') ||
-        (call->lo_kind != 'c' && call->lo_kind != 'f'))
+    if ((call->hi_kind != ALM_BOUND_UNBOUNDED_FOLLOWING && call->hi_kind != ALM_BOUND_FOLLOWING &&
+         call->hi_kind != ALM_BOUND_CURRENT) ||
+        (call->lo_kind != ALM_BOUND_CURRENT && call->lo_kind != ALM_BOUND_FOLLOWING))
         return false;
-    out->lo_kind = call->hi_kind == 'V' ? 'U' : call->hi_kind == 'f' ? 'p' : 'c';
-    out->hi_kind = call->lo_kind == 'f' ? 'p' : 'c';
+    out->lo_kind = call->hi_kind == ALM_BOUND_UNBOUNDED_FOLLOWING ? ALM_BOUND_UNBOUNDED_PRECEDING
+                   : call->hi_kind == ALM_BOUND_FOLLOWING         ? ALM_BOUND_PRECEDING
+                                                                  : ALM_BOUND_CURRENT;
+    out->hi_kind = call->lo_kind == ALM_BOUND_FOLLOWING ? ALM_BOUND_PRECEDING : ALM_BOUND_CURRENT;
     out->lo = call->hi;
     out->hi = call->lo;
     return true;
@@ -44,8 +47,9 @@ static bool mirror(const alm_window_call *call, alm_window_call *out, alm_fn *fn
 static bool is_whole(const alm_window_call *c)
 {
     const bool by_order = c->n_order > 0 && !c->order_is_ts;
-    return c->fn->kind == ALM_FN_AGGREGATE && c->lo_kind == 'U' && c->hi_kind == 'V' &&
-           c->exclude == 0 && !c->distinct && !(by_order && (c->fn->flags & ALM_FN_ROW_ORDER) != 0);
+    return c->fn->kind == ALM_FN_AGGREGATE && c->lo_kind == ALM_BOUND_UNBOUNDED_PRECEDING &&
+           c->hi_kind == ALM_BOUND_UNBOUNDED_FOLLOWING && c->exclude == ALM_EXCLUDE_NONE &&
+           !c->distinct && !(by_order && (c->fn->flags & ALM_FN_ROW_ORDER) != 0);
 }
 
 static pass_way way_of(const alm_window_call *c)

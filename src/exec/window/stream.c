@@ -104,15 +104,17 @@ static stream_kind value_kind(const alm_window_call *call, stream_way *way)
         return S_NONE;
     if (ops == &alm_window_lag)
         return lag_way(call, ((const alm_window_offset *)call->data)->offset, way);
-    const bool no_start = call->lo_kind == 'U', rows = call->frame == 'r';
-    if (call->exclude != 0)
+    const bool no_start = call->lo_kind == ALM_BOUND_UNBOUNDED_PRECEDING,
+               rows = call->frame == ALM_FRAME_ROWS;
+    if (call->exclude != ALM_EXCLUDE_NONE)
         return S_NONE;
     way->ties = !rows && call->n_order > 0;
-    if (call->hi_kind == 'p' && rows && ops == &alm_window_last_value && !call->ignore_nulls)
-        return no_start || (call->lo_kind == 'p' && call->lo >= call->hi)
+    if (call->hi_kind == ALM_BOUND_PRECEDING && rows && ops == &alm_window_last_value &&
+        !call->ignore_nulls)
+        return no_start || (call->lo_kind == ALM_BOUND_PRECEDING && call->lo >= call->hi)
                    ? lag_way(call, call->hi, way)
                    : S_NONE;
-    if (call->hi_kind != 'c')
+    if (call->hi_kind != ALM_BOUND_CURRENT)
         return S_NONE;
     if (ops == &alm_window_last_value) {
         way->depth = 1;
@@ -125,7 +127,7 @@ static stream_kind value_kind(const alm_window_call *call, stream_way *way)
     way->ties = way->ties && call->ignore_nulls;
     if (no_start)
         return S_FIRST;
-    if (!rows || call->lo_kind != 'p' || call->lo >= LAG_MAX || call->ignore_nulls)
+    if (!rows || call->lo_kind != ALM_BOUND_PRECEDING || call->lo >= LAG_MAX || call->ignore_nulls)
         return S_NONE;
     way->depth = (uint32_t)call->lo + 1;
     return S_OLDEST;
@@ -134,15 +136,19 @@ static stream_kind value_kind(const alm_window_call *call, stream_way *way)
 /* Frames of aggregates that end at the current row or before it. */
 static bool frame_way(const alm_window_call *call, stream_way *way)
 {
-    const bool rows = call->frame == 'r', no_start = call->lo_kind == 'U';
-    const bool at_row = call->hi_kind == 'c' || (call->hi_kind == 'p' && call->hi == 0);
-    int64_t lo = call->lo_kind == 'p' ? call->lo : 0, hi = call->hi_kind == 'p' ? call->hi : 0;
-    const bool start = no_start || call->lo_kind == 'p' || (rows && call->lo_kind == 'c');
-    if (!start || (call->hi_kind != 'c' && call->hi_kind != 'p'))
+    const bool rows = call->frame == ALM_FRAME_ROWS,
+               no_start = call->lo_kind == ALM_BOUND_UNBOUNDED_PRECEDING;
+    const bool at_row = call->hi_kind == ALM_BOUND_CURRENT ||
+                        (call->hi_kind == ALM_BOUND_PRECEDING && call->hi == 0);
+    int64_t lo = call->lo_kind == ALM_BOUND_PRECEDING ? call->lo : 0,
+            hi = call->hi_kind == ALM_BOUND_PRECEDING ? call->hi : 0;
+    const bool start = no_start || call->lo_kind == ALM_BOUND_PRECEDING ||
+                       (rows && call->lo_kind == ALM_BOUND_CURRENT);
+    if (!start || (call->hi_kind != ALM_BOUND_CURRENT && call->hi_kind != ALM_BOUND_PRECEDING))
         return false;
-    if (call->exclude == 'c' && rows && at_row && (no_start || lo > 0))
+    if (call->exclude == ALM_EXCLUDE_CURRENT && rows && at_row && (no_start || lo > 0))
         hi = 1; /* the rows before the current one */
-    else if (call->exclude != 0)
+    else if (call->exclude != ALM_EXCLUDE_NONE)
         return false;
     way->agg.pos = call->pos;
     if (rows) {
@@ -153,7 +159,7 @@ static bool frame_way(const alm_window_call *call, stream_way *way)
         way->agg.shape = no_start ? ALM_SLIDE_TOTAL : ALM_SLIDE_ROWS;
         return true;
     }
-    if (call->n_order == 0 || (call->frame == 'u' && (!no_start || !at_row)))
+    if (call->n_order == 0 || (call->frame == ALM_FRAME_GROUPS && (!no_start || !at_row)))
         return false;
     way->ties = at_row;
     way->agg.back = no_start ? INT64_MAX : lo;

@@ -116,7 +116,7 @@ void alm_window_slots_free(alm_window_slots *s); /* NULL is fine */
 /* Do frames leave rows behind, or out? */
 static inline bool alm_window_moves(const alm_window_call *call)
 {
-    return call->lo_kind != 'U' || call->exclude != 0;
+    return call->lo_kind != ALM_BOUND_UNBOUNDED_PRECEDING || call->exclude != ALM_EXCLUDE_NONE;
 }
 
 /* Results of width bytes of an aggregate over the frames of one partition. args: of its rows, in window

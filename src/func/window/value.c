@@ -13,13 +13,13 @@ uint32_t alm_window_pieces(const alm_window_rows *w, uint32_t i, alm_window_rang
 {
     const uint32_t lo = w->lo[i], hi = w->hi[i];
     alm_window_range all[3] = {{lo, hi}, {0, 0}, {0, 0}};
-    if (w->exclude == 'c') {
+    if (w->exclude == ALM_EXCLUDE_CURRENT) {
         all[0] = (alm_window_range){lo, ALM_MIN(hi, i)};
         all[1] = (alm_window_range){ALM_MAX(lo, i + 1), hi};
-    } else if (w->exclude == 'g' || w->exclude == 't') {
+    } else if (w->exclude == ALM_EXCLUDE_GROUP || w->exclude == ALM_EXCLUDE_TIES) {
         const uint32_t group_lo = w->peer_lo[i], group_hi = w->peer_hi[i];
         all[0] = (alm_window_range){lo, ALM_MIN(hi, group_lo)};
-        if (w->exclude == 't')
+        if (w->exclude == ALM_EXCLUDE_TIES)
             all[1] = (alm_window_range){ALM_MAX(lo, i), ALM_MIN(hi, i + 1)};
         all[2] = (alm_window_range){ALM_MAX(lo, group_hi), hi};
     }

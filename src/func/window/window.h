@@ -20,7 +20,7 @@ typedef struct alm_window_rows {
     uint32_t n;
     const uint32_t *lo, *hi;           /* frame of i: [lo[i], hi[i]), lo <= hi; NULL: not needed */
     const uint32_t *peer_lo, *peer_hi; /* peers of i: [peer_lo[i], peer_hi[i]); NULL: not needed */
-    uint8_t exclude;                   /* 0, 'c' current row, 'g' group, 't' ties */
+    uint8_t exclude;                   /* alm_frame_exclude */
     const uint32_t *some, *before;
     const uint32_t
         *prev; /* DISTINCT: the row before with the same value, or ALM_WINDOW_NONE; else NULL */

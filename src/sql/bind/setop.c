@@ -219,9 +219,9 @@ alm_status alm_bind_ties(alm_planner *p, const alm_names *names, const alm_selec
                               .data = r.data,
                               .type = r.result,
                               .n_order = n_keys,
-                              .frame = 'g',
-                              .lo_kind = 'U',
-                              .hi_kind = 'c',
+                              .frame = ALM_FRAME_RANGE,
+                              .lo_kind = ALM_BOUND_UNBOUNDED_PRECEDING,
+                              .hi_kind = ALM_BOUND_CURRENT,
                               .pos = sel->limit_pos};
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &call->partition));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &call->args));

@@ -166,7 +166,8 @@ static alm_status dependent_exists(alm_scope *sc, const alm_ast *ast, alm_plan *
     alm_semi by = {0};
     if (sc->conjunct) {
         ALM_TRY(alm_decorrelate_semi(sc, &inner, &by));
-        ALM_TRY(join_by(p, ast->negated ? 'A' : 'S', ast->pos, sc->plan, inner, &by, &sc->plan));
+        ALM_TRY(join_by(p, ast->negated ? ALM_JOIN_ANTI : ALM_JOIN_SEMI, ast->pos, sc->plan, inner,
+                        &by, &sc->plan));
         return alm_expr_bool(p->cx, true, ast->pos, out);
     }
     alm_exprs outer = {0};
@@ -240,7 +241,8 @@ static alm_status in_semi(alm_scope *sc, const alm_ast *ast, alm_plan *inner, al
         ALM_TRY(alm_exprs_add(p->cx, &by->left, x[i]));
         ALM_TRY(alm_exprs_add(p->cx, &by->right, values[i]));
     }
-    ALM_TRY(join_by(p, ast->negated ? 'A' : 'S', ast->pos, sc->plan, inner, by, &sc->plan));
+    ALM_TRY(join_by(p, ast->negated ? ALM_JOIN_ANTI : ALM_JOIN_SEMI, ast->pos, sc->plan, inner, by,
+                    &sc->plan));
     return alm_expr_bool(p->cx, true, ast->pos, out);
 }
 
@@ -309,7 +311,8 @@ alm_status alm_bind_in_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **ou
         ALM_TRY(add_pair(p, &by, outer.at[i], inner, n + i, ast->pos));
     if (!conjunct)
         return mark_join(sc, ast->pos, ast->negated, inner, &by, out);
-    ALM_TRY(join_by(p, ast->negated ? 'A' : 'S', ast->pos, sc->plan, inner, &by, &sc->plan));
+    ALM_TRY(join_by(p, ast->negated ? ALM_JOIN_ANTI : ALM_JOIN_SEMI, ast->pos, sc->plan, inner, &by,
+                    &sc->plan));
     return alm_expr_bool(p->cx, true, ast->pos, out);
 }
 

@@ -43,7 +43,7 @@ static alm_status resolve_def(alm_scope *sc, const alm_ast *ast, alm_window_def 
             out->order = named->order;
             out->n_order = named->n_order;
         }
-        if (out->frame == 0) {
+        if (out->frame == ALM_FRAME_NONE) {
             out->frame = named->frame;
             out->lo_kind = named->lo_kind;
             out->hi_kind = named->hi_kind;
@@ -138,9 +138,9 @@ static bool is_floating(alm_type t)
 static alm_status bind_offsets(alm_scope *sc, const alm_window_def *def, alm_type order,
                                alm_window_call *call)
 {
-    const bool lo = call->lo_kind == 'p' || call->lo_kind == 'f';
-    const bool hi = call->hi_kind == 'p' || call->hi_kind == 'f';
-    const bool real = call->frame == 'g' && is_floating(order);
+    const bool lo = call->lo_kind == ALM_BOUND_PRECEDING || call->lo_kind == ALM_BOUND_FOLLOWING;
+    const bool hi = call->hi_kind == ALM_BOUND_PRECEDING || call->hi_kind == ALM_BOUND_FOLLOWING;
+    const bool real = call->frame == ALM_FRAME_RANGE && is_floating(order);
     if (lo && real)
         ALM_TRY(real_offset(sc, def->lo, &call->lo_real));
     else if (lo)
@@ -151,8 +151,8 @@ static alm_status bind_offsets(alm_scope *sc, const alm_window_def *def, alm_typ
         ALM_TRY(alm_frame_offset(sc, def->hi, def->hi_unit, order, &call->hi));
     const bool more = real ? call->lo_real > call->hi_real : call->lo > call->hi;
     const bool less = real ? call->lo_real < call->hi_real : call->lo < call->hi;
-    if ((call->lo_kind == 'p' && call->hi_kind == 'p' && less) ||
-        (call->lo_kind == 'f' && call->hi_kind == 'f' && more))
+    if ((call->lo_kind == ALM_BOUND_PRECEDING && call->hi_kind == ALM_BOUND_PRECEDING && less) ||
+        (call->lo_kind == ALM_BOUND_FOLLOWING && call->hi_kind == ALM_BOUND_FOLLOWING && more))
         return alm_fail(sc->p->cx, ALM_E_ARG, def->lo->pos,
                         "start of window must be lower than end");
     return ALM_OK;
@@ -161,29 +161,32 @@ static alm_status bind_offsets(alm_scope *sc, const alm_window_def *def, alm_typ
 static alm_status bind_frame(alm_scope *sc, const alm_window_def *def, alm_window_call *call)
 {
     alm_planner *p = sc->p;
-    if (def->frame == 0) {
-        call->frame = call->n_order > 0 ? 'g' : 'r';
-        call->lo_kind = 'U';
-        call->hi_kind = call->n_order > 0 ? 'c' : 'V';
+    if (def->frame == ALM_FRAME_NONE) {
+        call->frame = call->n_order > 0 ? ALM_FRAME_RANGE : ALM_FRAME_ROWS;
+        call->lo_kind = ALM_BOUND_UNBOUNDED_PRECEDING;
+        call->hi_kind = call->n_order > 0 ? ALM_BOUND_CURRENT : ALM_BOUND_UNBOUNDED_FOLLOWING;
         call->exclude = def->exclude;
         return ALM_OK;
     }
     call->frame = def->frame;
     call->lo_kind = def->lo_kind;
-    call->hi_kind = def->hi_kind != 0 ? def->hi_kind : 'c';
+    call->hi_kind = def->hi_kind != ALM_BOUND_NONE ? def->hi_kind : (uint8_t)ALM_BOUND_CURRENT;
     call->exclude = def->exclude;
     const int32_t lo_pos = def->lo != NULL ? def->lo->pos : def->pos;
-    if (call->lo_kind == 'c' && call->hi_kind == 'p')
+    if (call->lo_kind == ALM_BOUND_CURRENT && call->hi_kind == ALM_BOUND_PRECEDING)
         return alm_fail(p->cx, ALM_E_ARG, def->hi != NULL ? def->hi->pos : def->pos,
                         "start row is CURRENT, end row must not be PRECEDING");
-    if (call->lo_kind == 'f' && (call->hi_kind == 'p' || call->hi_kind == 'c'))
+    if (call->lo_kind == ALM_BOUND_FOLLOWING &&
+        (call->hi_kind == ALM_BOUND_PRECEDING || call->hi_kind == ALM_BOUND_CURRENT))
         return alm_fail(p->cx, ALM_E_ARG, lo_pos, "start row is FOLLOWING, end row must follow");
-    if (call->lo_kind == 'V' || call->hi_kind == 'U')
+    if (call->lo_kind == ALM_BOUND_UNBOUNDED_FOLLOWING ||
+        call->hi_kind == ALM_BOUND_UNBOUNDED_PRECEDING)
         return alm_fail(p->cx, ALM_E_ARG, def->pos, "'preceding' expected");
-    const bool offsets = call->lo_kind == 'p' || call->lo_kind == 'f' || call->hi_kind == 'p' ||
-                         call->hi_kind == 'f';
+    const bool offsets =
+        call->lo_kind == ALM_BOUND_PRECEDING || call->lo_kind == ALM_BOUND_FOLLOWING ||
+        call->hi_kind == ALM_BOUND_PRECEDING || call->hi_kind == ALM_BOUND_FOLLOWING;
     const alm_type order = call->n_order > 0 ? call->order[0].expr->type : ALM_TY(NONE);
-    if (call->frame == 'g' && offsets) {
+    if (call->frame == ALM_FRAME_RANGE && offsets) {
         if (call->n_order != 1)
             return alm_fail(p->cx, ALM_E_ARG, lo_pos,
                             "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY "
@@ -329,9 +332,9 @@ alm_status alm_bind_window(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         ALM_TRY(alm_sort_key_make(p, key, &def.order[i], &call.order[i]));
     }
     if ((call.fn->flags & ALM_FN_RUNNING) != 0) {
-        call.frame = 'r';
-        call.lo_kind = 'U';
-        call.hi_kind = 'c';
+        call.frame = ALM_FRAME_ROWS;
+        call.lo_kind = ALM_BOUND_UNBOUNDED_PRECEDING;
+        call.hi_kind = ALM_BOUND_CURRENT;
     } else {
         ALM_TRY(bind_frame(sc, &def, &call));
     }

@@ -67,22 +67,22 @@ static alm_status replace_all(marks *m, alm_stage *st)
 
 /* ---------------------------------------------------------------------------------- bounds */
 
-static alm_status bound(alm_scope *sc, char kind, const alm_ast *ast, char unit, alm_type ts,
+static alm_status bound(alm_scope *sc, uint8_t kind, const alm_ast *ast, char unit, alm_type ts,
                         int64_t *out)
 {
     *out = 0;
-    if (kind == 'U') {
+    if (kind == ALM_BOUND_UNBOUNDED_PRECEDING) {
         *out = INT64_MIN;
         return ALM_OK;
     }
-    if (kind == 'V') {
+    if (kind == ALM_BOUND_UNBOUNDED_FOLLOWING) {
         *out = INT64_MAX;
         return ALM_OK;
     }
-    if (kind == 'c')
+    if (kind == ALM_BOUND_CURRENT)
         return ALM_OK;
     ALM_TRY(alm_frame_offset(sc, ast, unit, ts, out));
-    if (kind == 'p')
+    if (kind == ALM_BOUND_PRECEDING)
         *out = -*out;
     return ALM_OK;
 }
@@ -91,15 +91,15 @@ static alm_status bound(alm_scope *sc, char kind, const alm_ast *ast, char unit,
  * A bound that follows from the left row: *col is a column with its ticks that is added to the left
  * side. UINT32_MAX: it is a constant.
  */
-static alm_status moving_bound(alm_scope *sc, char kind, const alm_ast *ast, char unit, alm_type ts,
-                               uint32_t n_left, alm_expr **out)
+static alm_status moving_bound(alm_scope *sc, uint8_t kind, const alm_ast *ast, char unit,
+                               alm_type ts, uint32_t n_left, alm_expr **out)
 {
     static const alm_ast one = {.kind = ALM_AST_NUMBER, .text = {"1", 1}};
     alm_planner *p = sc->p;
     alm_expr *e = NULL, *factor = NULL;
     int64_t ticks = 0;
     *out = NULL;
-    if (kind != 'p' && kind != 'f')
+    if (kind != ALM_BOUND_PRECEDING && kind != ALM_BOUND_FOLLOWING)
         return ALM_OK;
     sc->aggs_allowed = ALM_AGG_NO;
     sc->windows_allowed = false;
@@ -111,7 +111,8 @@ static alm_status moving_bound(alm_scope *sc, char kind, const alm_ast *ast, cha
                         "bounds of a WINDOW JOIN can use columns of the left side only");
     ALM_TRY(alm_expr_cast(p, e, ALM_TY(LONG), ALM_CAST_IMPLICIT, &e));
     ALM_TRY(alm_frame_offset(sc, &one, unit, ts, &ticks));
-    ALM_TRY(alm_expr_bits(p->cx, ALM_TY(LONG), (uint64_t)(kind == 'p' ? -ticks : ticks), ast->pos,
+    ALM_TRY(alm_expr_bits(p->cx, ALM_TY(LONG),
+                          (uint64_t)(kind == ALM_BOUND_PRECEDING ? -ticks : ticks), ast->pos,
                           &factor));
     alm_expr *args[2] = {e, factor};
     return alm_expr_call(p, "*", ast->pos, args, 2, out);
@@ -125,14 +126,15 @@ static alm_status set_bounds(alm_scope *sc, const alm_window_join *wj, alm_plan 
     alm_plan **left = &node->child[0];
     const alm_type ts = (*left)->cols[(*left)->ts_col].type;
     const uint32_t n = (*left)->n_cols;
-    const char hi_kind = (char)(def->hi_kind != 0 ? def->hi_kind : 'c');
+    const uint8_t hi_kind =
+        def->hi_kind != ALM_BOUND_NONE ? def->hi_kind : (uint8_t)ALM_BOUND_CURRENT;
     alm_expr *e[2] = {NULL, NULL}, **exprs = NULL;
     const char **names = NULL;
-    ALM_TRY(moving_bound(sc, (char)def->lo_kind, def->lo, def->lo_unit, ts, wj->n_left, &e[0]));
+    ALM_TRY(moving_bound(sc, def->lo_kind, def->lo, def->lo_unit, ts, wj->n_left, &e[0]));
     ALM_TRY(moving_bound(sc, hi_kind, def->hi, def->hi_unit, ts, wj->n_left, &e[1]));
     node->winjoin.lo_col = node->winjoin.hi_col = -1;
     if (e[0] == NULL)
-        ALM_TRY(bound(sc, (char)def->lo_kind, def->lo, def->lo_unit, ts, &node->winjoin.lo));
+        ALM_TRY(bound(sc, def->lo_kind, def->lo, def->lo_unit, ts, &node->winjoin.lo));
     if (e[1] == NULL)
         ALM_TRY(bound(sc, hi_kind, def->hi, def->hi_unit, ts, &node->winjoin.hi));
     if (e[0] == NULL && e[1] == NULL)

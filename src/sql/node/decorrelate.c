@@ -76,7 +76,8 @@ void alm_dep_list_add(alm_dep_list *l, alm_expr *e)
 static bool is_side_join(const alm_plan *plan)
 {
     return plan->op == ALM_P_JOIN &&
-           (plan->join.kind == ALM_JOIN_LEFT || plan->join.kind == 'S' || plan->join.kind == 'A');
+           (plan->join.kind == ALM_JOIN_LEFT || plan->join.kind == ALM_JOIN_SEMI ||
+            plan->join.kind == ALM_JOIN_ANTI);
 }
 
 /* The outer plan without what hangs on its rows: the joins of earlier subqueries neither add values
@@ -257,9 +258,9 @@ static alm_status call_per(alm_planner *p, const alm_plan *child, const char *na
     call->data = r.data;
     call->type = r.result;
     call->n_partition = n;
-    call->frame = 'r';
-    call->lo_kind = 'U';
-    call->hi_kind = 'V';
+    call->frame = ALM_FRAME_ROWS;
+    call->lo_kind = ALM_BOUND_UNBOUNDED_PRECEDING;
+    call->hi_kind = ALM_BOUND_UNBOUNDED_FOLLOWING;
     call->pos = child->pos;
     return ALM_OK;
 }

@@ -17,7 +17,7 @@
 
 static bool one_sided(const alm_plan *plan)
 {
-    return plan->join.kind == 'S' || plan->join.kind == 'A';
+    return plan->join.kind == ALM_JOIN_SEMI || plan->join.kind == ALM_JOIN_ANTI;
 }
 
 static alm_status join_pairs(alm_plan *plan, alm_expr_visit f, void *arg)
@@ -68,9 +68,9 @@ static alm_status join_explain(alm_printer *pr, const alm_plan *plan)
     const uint8_t kind = plan->join.kind;
     const alm_plan *l = plan->child[0], *r = plan->child[1];
     ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " %s",
-                           kind == 'S'   ? "semi"
-                           : kind == 'A' ? "anti"
-                                         : names[kind]));
+                           kind == ALM_JOIN_SEMI   ? "semi"
+                           : kind == ALM_JOIN_ANTI ? "anti"
+                                                   : names[kind]));
     for (uint32_t i = 0; i < plan->join.n_keys; i++) {
         ALM_TRY(alm_print(pr, i == 0 ? " keys: " : ", "));
         ALM_TRY(alm_print_expr(pr, plan->join.left_keys[i], l, NULL));
@@ -111,9 +111,9 @@ static const char *join_type(uint8_t kind)
     case ALM_JOIN_FULL:
     case ALM_JOIN_SPLICE:
         return "Full";
-    case 'S':
+    case ALM_JOIN_SEMI:
         return "Semi";
-    case 'A':
+    case ALM_JOIN_ANTI:
         return "Anti";
     default:
         return "Inner";
@@ -161,7 +161,7 @@ static void join_order(alm_plan *plan, bool needed, bool below[2])
 static alm_status join_cols(alm_planner *p, alm_plan *plan)
 {
     const alm_plan *l = plan->child[0], *r = plan->child[1];
-    const bool left_only = plan->join.kind == 'S' || plan->join.kind == 'A';
+    const bool left_only = plan->join.kind == ALM_JOIN_SEMI || plan->join.kind == ALM_JOIN_ANTI;
     const uint32_t nr = left_only ? 0 : r->n_cols;
     plan->n_cols = l->n_cols + nr;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &plan->cols));
@@ -190,7 +190,7 @@ static alm_status join_prune(alm_planner *p, alm_plan **slot, const bool *need, 
 {
     alm_plan *plan = *slot;
     const uint32_t nl = plan->child[0]->n_cols, nr = plan->child[1]->n_cols;
-    const bool left_only = plan->join.kind == 'S' || plan->join.kind == 'A';
+    const bool left_only = plan->join.kind == ALM_JOIN_SEMI || plan->join.kind == ALM_JOIN_ANTI;
     bool *wanted = NULL;
     uint32_t *left = NULL, *right = NULL;
     ALM_TRY(alm_prune_flags(p, nl + nr, &wanted));
@@ -241,7 +241,8 @@ typedef struct join_lists {
 static bool keeps_left(uint8_t kind)
 {
     return kind == ALM_JOIN_CROSS || kind == ALM_JOIN_INNER || kind == ALM_JOIN_LEFT ||
-           kind == ALM_JOIN_ASOF || kind == ALM_JOIN_LT || kind == 'S' || kind == 'A';
+           kind == ALM_JOIN_ASOF || kind == ALM_JOIN_LT || kind == ALM_JOIN_SEMI ||
+           kind == ALM_JOIN_ANTI;
 }
 
 static bool keeps_right(uint8_t kind)
@@ -434,7 +435,7 @@ static alm_status join_decorrelate(const alm_dep_ctx *d, alm_plan **plan, alm_ex
     alm_planner *p = d->p;
     alm_plan *old = *plan, *left = old->child[0], *right = old->child[1], *join = NULL;
     const uint8_t kind = old->join.kind;
-    const bool one_side = kind == 'S' || kind == 'A';
+    const bool one_side = kind == ALM_JOIN_SEMI || kind == ALM_JOIN_ANTI;
     const uint32_t nl = left->n_cols, nr = right->n_cols;
     alm_exprs rc = {0}, want = {0};
     if (kind == ALM_JOIN_RIGHT || kind == ALM_JOIN_FULL || kind == ALM_JOIN_SPLICE)

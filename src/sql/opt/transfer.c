@@ -162,8 +162,8 @@ static alm_status visit(alm_planner *p, alm_plan **slot)
         return ALM_OK;
     const uint8_t kind = plan->join.kind;
     const bool asof = kind == ALM_JOIN_ASOF || kind == ALM_JOIN_LT;
-    const bool both = kind == ALM_JOIN_INNER || kind == 'S';
-    if (!asof && !both && kind != ALM_JOIN_LEFT && kind != 'A')
+    const bool both = kind == ALM_JOIN_INNER || kind == ALM_JOIN_SEMI;
+    if (!asof && !both && kind != ALM_JOIN_LEFT && kind != ALM_JOIN_ANTI)
         return ALM_OK;
     for (uint32_t k = 0; k < plan->join.n_keys; k++) {
         const alm_expr *a = plan->join.left_keys[k], *b = plan->join.right_keys[k];

@@ -8,6 +8,7 @@
 #define ALM_SQL_AST_H
 
 #include "base/base.h"
+#include "func/registry.h"
 #include "sql/plan/join_kind.h"
 #include "type/type.h"
 
@@ -76,13 +77,11 @@ typedef struct alm_window_def { /* OVER (...) or WINDOW name AS (...) */
     uint32_t n_partition;
     alm_ast_order *order;
     uint32_t n_order;
-    uint8_t frame;   /* 0 none given, 'r' ROWS, 'g' RANGE, 'u' GROUPS */
-    uint8_t lo_kind; /* 'U' unbounded preceding, 'p' preceding, 'c' current, 'f' following,
-                           'V' unbounded following */
-    uint8_t hi_kind;
-    alm_ast *lo, *hi;      /* offsets */
-    char lo_unit, hi_unit; /* time unit of a RANGE offset: 'n','U','T','s','m','h','d' or 0 */
-    uint8_t exclude;       /* 0 no others, 'c' current row, 'g' group, 't' ties */
+    uint8_t frame;            /* alm_frame_unit; NONE: none given */
+    uint8_t lo_kind, hi_kind; /* alm_frame_bound; NONE: not given */
+    alm_ast *lo, *hi;         /* offsets */
+    char lo_unit, hi_unit;    /* time unit of a RANGE offset: 'n','U','T','s','m','h','d' or 0 */
+    uint8_t exclude;          /* alm_frame_exclude */
     int32_t pos;
 } alm_window_def;
 

@@ -420,7 +420,7 @@ static alm_status parse_range(alm_parser *p, alm_from *from)
     if (!alm_at_kw(p, ALM_KW_RANGE))
         return alm_parse_fail(p, here_or_last(p), "'range' expected");
     from->window->pos = p->tok.pos;
-    from->window->frame = 'g';
+    from->window->frame = ALM_FRAME_RANGE;
     alm_parse_next(p);
     if (!alm_at_kw(p, ALM_KW_BETWEEN))
         return alm_parse_fail(p, p->tok.pos, "'between' expected");

@@ -188,14 +188,15 @@ static void operands(void **state)
                .expr;
     assert_true(call->ignore_nulls && call->over->n_partition == 2 &&
                 call->over->order[0].nulls == 2);
-    assert_true(call->over->frame == 'r' && call->over->lo_kind == 'U' &&
-                call->over->hi_kind == 'f');
-    assert_int_equal(call->over->exclude, 't');
+    assert_true(call->over->frame == ALM_FRAME_ROWS &&
+                call->over->lo_kind == ALM_BOUND_UNBOUNDED_PRECEDING &&
+                call->over->hi_kind == ALM_BOUND_FOLLOWING);
+    assert_int_equal(call->over->exclude, ALM_EXCLUDE_TIES);
     call = query(f, "select avg(x) over (order by ts range 5 minutes preceding) from t")
                ->items[0]
                .expr;
-    assert_true(call->over->frame == 'g' && call->over->lo_unit == 'm' &&
-                call->over->hi_kind == 'c');
+    assert_true(call->over->frame == ALM_FRAME_RANGE && call->over->lo_unit == 'm' &&
+                call->over->hi_kind == ALM_BOUND_CURRENT);
     const alm_ast *typed = query(f, "select ipv4 '1.1.1.1' from t")->items[0].expr;
     assert_true(typed->kind == ALM_AST_TYPED && typed->pos == 12 && typed->type_pos == 7);
 }
@@ -248,7 +249,8 @@ static void from_and_joins(void **state)
         query(f, "select 1 from a window join b on (s) range between 1 hour preceding and current "
                  "row exclude prevailing where c");
     assert_true(sel->from[1].join == ALM_JOIN_WINDOW && sel->from[1].prevailing == 'e');
-    assert_true(sel->from[1].window->lo_unit == 'h' && sel->from[1].window->hi_kind == 'c');
+    assert_true(sel->from[1].window->lo_unit == 'h' &&
+                sel->from[1].window->hi_kind == ALM_BOUND_CURRENT);
     assert_non_null(sel->where);
     sel = query(f, "select * from (values (1, 'a'), (2, 'b')) v(x, y)");
     assert_true(sel->from[0].kind == ALM_FROM_VALUES && sel->from[0].n_rows == 2);

@@ -92,9 +92,9 @@ static alm_status parse_bound(alm_parser *p, bool range, bool is_lo, uint8_t *ki
     if (alm_take_kw(p, ALM_KW_UNBOUNDED)) {
         *word_pos = p->tok.pos;
         if (alm_at_kw(p, ALM_KW_PRECEDING) && is_lo)
-            *kind = 'U';
+            *kind = ALM_BOUND_UNBOUNDED_PRECEDING;
         else if (alm_at_kw(p, ALM_KW_FOLLOWING) && !is_lo)
-            *kind = 'V';
+            *kind = ALM_BOUND_UNBOUNDED_FOLLOWING;
         else
             return alm_parse_fail(p, p->tok.pos,
                                   is_lo ? "'preceding' expected" : "'following' expected");
@@ -104,7 +104,7 @@ static alm_status parse_bound(alm_parser *p, bool range, bool is_lo, uint8_t *ki
     if (alm_take_kw(p, ALM_KW_CURRENT)) {
         ALM_TRY(alm_expect_kw(p, ALM_KW_ROW, "'row' expected"));
         *word_pos = p->prev.pos;
-        *kind = 'c';
+        *kind = ALM_BOUND_CURRENT;
         return ALM_OK;
     }
     ALM_TRY(parse_offset(p, offset));
@@ -115,9 +115,9 @@ static alm_status parse_bound(alm_parser *p, bool range, bool is_lo, uint8_t *ki
     }
     *word_pos = p->tok.pos;
     if (alm_at_kw(p, ALM_KW_PRECEDING))
-        *kind = 'p';
+        *kind = ALM_BOUND_PRECEDING;
     else if (alm_at_kw(p, ALM_KW_FOLLOWING))
-        *kind = 'f';
+        *kind = ALM_BOUND_FOLLOWING;
     else
         return alm_parse_fail(p, p->tok.pos, "'preceding' or 'following' expected");
     alm_parse_next(p);
@@ -129,19 +129,19 @@ alm_status alm_parse_bounds(alm_parser *p, alm_window_def *def, bool range)
     int32_t lo_pos = 0, hi_pos = 0;
     if (!alm_take_kw(p, ALM_KW_BETWEEN)) {
         ALM_TRY(parse_bound(p, range, true, &def->lo_kind, &def->lo, &def->lo_unit, &lo_pos));
-        if (def->lo_kind == 'f')
+        if (def->lo_kind == ALM_BOUND_FOLLOWING)
             return alm_parse_fail(p, lo_pos, "'preceding' expected");
-        def->hi_kind = 'c';
+        def->hi_kind = ALM_BOUND_CURRENT;
         return ALM_OK;
     }
     ALM_TRY(parse_bound(p, range, true, &def->lo_kind, &def->lo, &def->lo_unit, &lo_pos));
     ALM_TRY(alm_expect_kw(p, ALM_KW_AND, "'and' expected"));
     ALM_TRY(parse_bound(p, range, false, &def->hi_kind, &def->hi, &def->hi_unit, &hi_pos));
-    if (def->lo_kind == 'c' && def->hi_kind == 'p')
+    if (def->lo_kind == ALM_BOUND_CURRENT && def->hi_kind == ALM_BOUND_PRECEDING)
         return alm_parse_fail(p, hi_pos, "start row is CURRENT, end row must not be PRECEDING");
-    if (def->lo_kind == 'f' && def->hi_kind == 'p')
+    if (def->lo_kind == ALM_BOUND_FOLLOWING && def->hi_kind == ALM_BOUND_PRECEDING)
         return alm_parse_fail(p, hi_pos, "start row is FOLLOWING, end row must not be PRECEDING");
-    if (def->lo_kind == 'f' && def->hi_kind == 'c')
+    if (def->lo_kind == ALM_BOUND_FOLLOWING && def->hi_kind == ALM_BOUND_CURRENT)
         return alm_parse_fail(p, hi_pos, "start row is FOLLOWING, end row must not be CURRENT");
     return ALM_OK;
 }
@@ -152,15 +152,15 @@ static alm_status parse_exclude(alm_parser *p, alm_window_def *def)
     alm_parse_next(p); /* exclude */
     if (alm_at_kw(p, ALM_KW_CURRENT)) {
         alm_parse_next(p);
-        def->exclude = 'c';
+        def->exclude = ALM_EXCLUDE_CURRENT;
         return alm_expect_kw(p, ALM_KW_ROW, "'row' expected");
     }
     if (alm_take_kw(p, ALM_KW_NO))
         return alm_expect_kw(p, ALM_KW_OTHERS, "'others' expected");
     if (alm_take_kw(p, ALM_KW_GROUP))
-        def->exclude = 'g';
+        def->exclude = ALM_EXCLUDE_GROUP;
     else if (alm_take_kw(p, ALM_KW_TIES))
-        def->exclude = 't';
+        def->exclude = ALM_EXCLUDE_TIES;
     else
         return alm_parse_fail(p, next.pos, "'current', 'group', 'ties' or 'no other' expected");
     return ALM_OK;
@@ -168,15 +168,16 @@ static alm_status parse_exclude(alm_parser *p, alm_window_def *def)
 
 static alm_status parse_frame(alm_parser *p, alm_window_def *def)
 {
-    def->frame = alm_at_kw(p, ALM_KW_ROWS)     ? 'r'
-                 : alm_at_kw(p, ALM_KW_RANGE)  ? 'g'
-                 : alm_at_kw(p, ALM_KW_GROUPS) ? 'u'
-                                               : 0;
-    if (def->frame == 0)
+    def->frame = alm_at_kw(p, ALM_KW_ROWS)     ? ALM_FRAME_ROWS
+                 : alm_at_kw(p, ALM_KW_RANGE)  ? ALM_FRAME_RANGE
+                 : alm_at_kw(p, ALM_KW_GROUPS) ? ALM_FRAME_GROUPS
+                                               : ALM_FRAME_NONE;
+    if (def->frame == ALM_FRAME_NONE)
         return ALM_OK;
     alm_parse_next(p);
-    ALM_TRY(alm_parse_bounds(p, def, def->frame == 'g'));
-    if (def->frame == 'g' && def->n_order != 1 && (def->lo != NULL || def->hi != NULL)) {
+    ALM_TRY(alm_parse_bounds(p, def, def->frame == ALM_FRAME_RANGE));
+    if (def->frame == ALM_FRAME_RANGE && def->n_order != 1 &&
+        (def->lo != NULL || def->hi != NULL)) {
         const int32_t pos = def->lo != NULL ? def->lo->end : def->hi->end;
         alm_token t = alm_lex(p->text, pos, false); /* the unit, then the word */
         if (!alm_token_is_kw(t, ALM_KW_PRECEDING) && !alm_token_is_kw(t, ALM_KW_FOLLOWING))

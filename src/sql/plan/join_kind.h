@@ -15,7 +15,9 @@ typedef enum alm_join_kind {
     ALM_JOIN_WINDOW,
     ALM_JOIN_HORIZON,
     ALM_JOIN_LATERAL_INNER,
-    ALM_JOIN_LATERAL_LEFT
+    ALM_JOIN_LATERAL_LEFT,
+    ALM_JOIN_SEMI, /* of the planner: left rows that have a match, and those that have none */
+    ALM_JOIN_ANTI
 } alm_join_kind;
 
 /* Which right row an ASOF or LT join takes: the last one before, the first one after, the nearer one. */

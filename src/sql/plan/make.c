@@ -396,7 +396,7 @@ alm_status alm_plan_join(alm_planner *p, uint8_t kind, int32_t pos, alm_plan *le
 {
     alm_plan *node = NULL;
     ALM_TRY(alm_plan_new2(p, ALM_P_JOIN, pos, left, right, &node));
-    const bool left_only = kind == 'S' || kind == 'A';
+    const bool left_only = kind == ALM_JOIN_SEMI || kind == ALM_JOIN_ANTI;
     const uint32_t n = left->n_cols + (left_only ? 0 : right->n_cols);
     ALM_TRY(alm_nodes_add(p->cx, n, pos));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &node->cols));

@@ -82,12 +82,12 @@ typedef struct alm_window_call {
     uint32_t n_partition;
     alm_sort_key *order;
     uint32_t n_order;
-    uint8_t frame;            /* 'r' ROWS, 'g' RANGE, 'u' GROUPS; always set */
-    uint8_t lo_kind, hi_kind; /* as in alm_window_def; always set */
+    uint8_t frame;            /* alm_frame_unit; always set */
+    uint8_t lo_kind, hi_kind; /* alm_frame_bound; always set */
     int64_t lo, hi;           /* rows, groups, or units of the order column */
     double lo_real, hi_real;  /* the same for RANGE over a floating column */
     bool distinct;            /* of an aggregate: each value counts once */
-    uint8_t exclude;
+    uint8_t exclude;          /* alm_frame_exclude */
     bool order_is_ts; /* ORDER BY is the designated timestamp in input order: nothing to sort */
     int32_t pos;
 } alm_window_call;
@@ -284,7 +284,7 @@ struct alm_plan {
                     SPLICE: node.order relies on it. Keys compare null = null. No keys and no
                     residual: every pair (LEFT: null row on the right if there is none) */
             uint8_t kind;          /* alm_join_kind: CROSS, INNER, LEFT, RIGHT, FULL,
-                                       ASOF, LT, SPLICE; SEMI 'S', ANTI 'A' as letters */
+                                       ASOF, LT, SPLICE, SEMI, ANTI */
             alm_expr **left_keys;  /* over the left child */
             alm_expr **right_keys; /* over the right child; pairs have equal types (text may mix) */
             uint32_t n_keys;

@@ -514,11 +514,12 @@ static void windows_say_their_frames(void **state)
         plan = plan->child[0];
     const alm_window_call *c = plan->window.calls;
     assert_int_equal(plan->window.n_calls, 4);
-    assert_true(c[0].frame == 'g' && c[0].lo_kind == 'U' && c[0].hi_kind == 'c' &&
-                c[0].order_is_ts);
-    assert_true(c[1].frame == 'r' && c[1].lo_kind == 'U' && c[1].hi_kind == 'V');
-    assert_true(c[2].lo_kind == 'p' && c[2].lo == 60000000 && c[2].order_is_ts);
-    assert_true(c[3].frame == 'r' && c[3].lo == 2 && !c[3].order_is_ts);
+    assert_true(c[0].frame == ALM_FRAME_RANGE && c[0].lo_kind == ALM_BOUND_UNBOUNDED_PRECEDING &&
+                c[0].hi_kind == ALM_BOUND_CURRENT && c[0].order_is_ts);
+    assert_true(c[1].frame == ALM_FRAME_ROWS && c[1].lo_kind == ALM_BOUND_UNBOUNDED_PRECEDING &&
+                c[1].hi_kind == ALM_BOUND_UNBOUNDED_FOLLOWING);
+    assert_true(c[2].lo_kind == ALM_BOUND_PRECEDING && c[2].lo == 60000000 && c[2].order_is_ts);
+    assert_true(c[3].frame == ALM_FRAME_ROWS && c[3].lo == 2 && !c[3].order_is_ts);
 }
 
 static void deep_nesting_is_refused_not_fatal(void **state)
