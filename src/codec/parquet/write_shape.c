@@ -13,7 +13,7 @@ alm_pq_shape alm_pq_shape_of(const alm_pq_column *column)
     return (alm_pq_shape){
         .leaf = {.physical = (int8_t)f.physical,
                  .converted = (int8_t)f.converted,
-                 .logical = f.logical,
+                 .logical = (uint8_t)f.logical,
                  .unit = (uint8_t)f.unit,
                  .utc = f.utc,
                  .bits = f.bits,
