@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "storage/crash_world_for_test.h"
 #include "storage/state.h"
+#include "storage/write/flush.h"
 
 /* One run with a power cut at the k-th changing call. *finished: there were fewer calls. */
 static bool survives_cut(int list, uint64_t seed, int64_t k, bool ignore_sync, int again,

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "storage/part/part.h"
+#include "storage/recover/recover.h"
 #include "storage/state.h"
 #include "storage/table_fixture.h"
 #include "storage/write/alter.h"

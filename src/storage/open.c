@@ -14,7 +14,10 @@
 #include "storage/dict/dict.h"
 #include "storage/recover/generation.h"
 #include "storage/recover/hold.h"
+#include "storage/recover/recover.h"
 #include "storage/version/change.h"
+#include "storage/worker.h"
+#include "storage/write/expire.h"
 #include "storage/write/reserve.h"
 
 const alm_storage_conf *alm_storage_conf_of(const alm_storage *st)

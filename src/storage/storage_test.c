@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "io/sim.h"
+#include "storage/recover/recover.h"
 #include "storage/state.h"
 #include "storage/storage.h"
 

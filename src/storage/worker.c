@@ -13,11 +13,15 @@
 #include "storage/check/scrub.h"
 #include "storage/recover/generation.h"
 #include "storage/recover/hold.h"
+#include "storage/recover/recover.h"
 #include "storage/version/head.h"
+#include "storage/worker.h"
 #include "storage/write/backpressure.h"
 #include "storage/write/commit.h"
 #include "storage/write/compact.h"
+#include "storage/write/expire.h"
 #include "storage/write/failing.h"
+#include "storage/write/flush.h"
 #include "storage/write/interning.h"
 
 enum { IDLE_ROUNDS = 10, IDLE_BYTES = 4 << 20, IDLE_KEEP_BYTES = 1 << 20 };

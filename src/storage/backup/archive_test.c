@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "storage/backup/archive.h"
 #include "storage/part/pack.h"
+#include "storage/recover/recover.h"
 #include "storage/table_fixture.h"
 
 enum { STEPS = 14 };

@@ -17,7 +17,9 @@
 #include "storage/dict/dict.h"
 #include "storage/part/format.h"
 #include "storage/part/pack.h"
+#include "storage/recover/recover.h"
 #include "storage/write/commit.h"
+#include "storage/write/flush.h"
 
 enum { DIR_MAX = ALM_PATH_MAX - 256 };
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "storage/backup/backup.h"
-#include "storage/findings.h"
 #include "storage/dict/dict.h"
+#include "storage/findings.h"
 #include "storage/part/part.h"
 
 typedef struct checking {

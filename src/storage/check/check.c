@@ -8,6 +8,7 @@
 
 #include "storage/findings.h"
 #include "storage/part/pack.h"
+#include "storage/recover/recover.h"
 #include "storage/version/change.h"
 
 typedef struct checking {

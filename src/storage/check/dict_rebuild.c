@@ -16,6 +16,7 @@
 #include "storage/check/salvage.h"
 #include "storage/recover/generation.h"
 #include "storage/recover/hold.h"
+#include "storage/recover/recover.h"
 
 typedef struct rebuilding {
     alm_ctx *cx;

@@ -9,6 +9,7 @@
 
 #include "storage/check/salvage.h"
 #include "storage/recover/generation.h"
+#include "storage/recover/recover.h"
 
 /* ------------------------------------------------------------------------- places */
 

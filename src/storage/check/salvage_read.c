@@ -12,6 +12,8 @@
 #include "storage/check/salvage.h"
 #include "storage/log/payload.h"
 #include "storage/recover/generation.h"
+#include "storage/recover/recover.h"
+#include "storage/recover/redo.h"
 #include "storage/version/change.h"
 
 typedef struct reading {

@@ -15,6 +15,7 @@
 #include "base/wait.h"
 #include "storage/dict/dict.h"
 #include "storage/part/pack.h"
+#include "storage/recover/recover.h"
 
 enum { RETRY_MS = 60000, BURST_MS = 1000, WAIT_MS = 10000 };
 

@@ -9,6 +9,7 @@
 #include "storage/backup/backup.h"
 #include "storage/check/scrub.h"
 #include "storage/part/pack.h"
+#include "storage/recover/recover.h"
 #include "storage/state.h"
 #include "storage/table_fixture.h"
 #include "storage/write/bulk.h"

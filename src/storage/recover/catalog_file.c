@@ -8,6 +8,8 @@
 
 #include "base/crc32c.h"
 #include "storage/dict/dict.h"
+#include "storage/recover/recover.h"
+#include "storage/recover/redo.h"
 #include "storage/version/change.h"
 #include "storage/version/comment.h"
 #include "storage/version/encode.h"

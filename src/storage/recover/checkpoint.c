@@ -8,7 +8,9 @@
 #include "base/log.h"
 #include "storage/dict/dict.h"
 #include "storage/recover/generation.h"
+#include "storage/recover/recover.h"
 #include "storage/write/commit.h"
+#include "storage/write/flush.h"
 
 enum { LAST_SEGMENT_BYTES = 64 << 10 };
 

@@ -8,6 +8,7 @@
  *             written: the log records behind it that remove them are replayed without reading their files.
  */
 #include "storage/recover/generation.h"
+#include "storage/recover/recover.h"
 
 #include <errno.h>
 #include <stdio.h>

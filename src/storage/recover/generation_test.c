@@ -19,6 +19,7 @@
 #include "storage/check/scrub.h"
 #include "storage/crash_world_for_test.h"
 #include "storage/recover/generation.h"
+#include "storage/recover/recover.h"
 
 #define CATALOG  "r/db/" ALM_CATALOG
 #define PREVIOUS "r/db/" ALM_CATALOG_PREVIOUS

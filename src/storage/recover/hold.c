@@ -14,8 +14,10 @@
 #include "base/log.h"
 #include "storage/part/pack.h"
 #include "storage/part/retired.h"
+#include "storage/recover/recover.h"
 #include "storage/write/backpressure.h"
 #include "storage/write/commit.h"
+#include "storage/write/flush.h"
 
 enum { HOLD_VERSION = 1 };
 static const char *const MARKER = "hold";

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "storage/part/retired.h"
+#include "storage/recover/recover.h"
 #include "storage/state.h"
 
 void alm_storage_conf_default(alm_storage_conf *conf)

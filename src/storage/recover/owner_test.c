@@ -8,6 +8,7 @@
 
 #include "base/crc32c.h"
 #include "storage/backup/backup.h"
+#include "storage/recover/recover.h"
 #include "storage/table_fixture.h"
 #include "storage/tree_for_test.h"
 

@@ -9,6 +9,8 @@
 #include "storage/dict/dict.h"
 #include "storage/recover/generation.h"
 #include "storage/recover/hold.h"
+#include "storage/recover/recover.h"
+#include "storage/recover/redo.h"
 #include "storage/version/change.h"
 
 /* So much of the log stays mapped, and in so many maps, because rows are read where they stand. */

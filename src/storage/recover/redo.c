@@ -1,16 +1,19 @@
 /*
- * redo.c - log records applied again (version/change.h): the two passes of recovery.
+ * redo.c - log records applied again by the functions of version/change.h: the two passes of recovery.
  */
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "storage/dict/dict.h"
+#include "storage/recover/redo.h"
 #include "storage/version/change.h"
 #include "storage/version/comment.h"
 #include "storage/version/encode.h"
 #include "storage/version/records.h"
 #include "storage/version/touched.h"
 #include "storage/version/view.h"
+#include "storage/write/alter.h"
+#include "storage/write/expire.h"
 
 /* ---------------------------------------------------------------- flush marks */
 

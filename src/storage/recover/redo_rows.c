@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "storage/recover/redo.h"
 #include "storage/state.h"
 #include "storage/version/change.h"
 #include "storage/version/encode.h"

@@ -6,6 +6,7 @@
  *         duplicates, without times, and with changes of the table between.
  */
 #include "base/log.h"
+#include "storage/recover/recover.h"
 #include "storage/state.h"
 #include "storage/table_fixture.h"
 

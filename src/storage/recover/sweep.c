@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "storage/part/retired.h"
+#include "storage/recover/recover.h"
 #include "storage/state.h"
 
 typedef struct sweeping {

@@ -108,11 +108,6 @@ ALM_NODISCARD alm_status alm_head_dedup(alm_ctx *cx, const alm_table *table,
 ALM_NODISCARD alm_status alm_version_append(alm_ctx *cx, const alm_version *v, alm_chunk *rows,
                                             uint32_t n, uint64_t lsn, alm_version **out);
 
-/* Writes the frozen lanes of a version as parts, by partition; nothing is changed yet. The caller
- * releases the parts and frees the list. */
-ALM_NODISCARD alm_status alm_lanes_to_parts(alm_ctx *cx, alm_storage *st, const alm_version *v,
-                                            alm_part_ref ***parts, uint32_t *n);
-
 /* The newest lanes of a version in the making become one as long as that copies `rows` rows at the most, or
  * few beside those that came late: what is merged once, no reader has to. */
 ALM_NODISCARD alm_status alm_lanes_merge(alm_ctx *cx, alm_version *v, int64_t rows);

@@ -1,7 +1,6 @@
 /*
- * version.h - the contract inside storage/: what a table is made of at one LSN, and what the durable
- * half (log, catalogue, head, recovery) and the data half (parts, dictionaries, scans, bulk, update,
- * compaction) offer each other. Private to the folder.
+ * version.h - what a table is made of at one LSN: files, parts, head, schema. The other wings of storage/ work with these
+ * objects. Private to the folder.
  *
  * Version     Immutable, counted. A snapshot holds a catalogue version (all tables at one LSN), which
  *             holds one table version each. alm_table.handle of a table is the address of its
@@ -23,8 +22,8 @@
  *             that are gone keeps them unread until it is rewritten. The schemas of all chunks of a
  *             version agree in their first columns: changes other than ADD and RENAME flush first.
  * Publishing  All changes pass through the commit queue (write/commit.h): the leader of a group builds the
- *             new versions, writes and syncs the log, then swaps one pointer. Change functions below
- *             block until durable and visible.
+ *             new versions, writes and syncs the log, then swaps one pointer. alm_commit returns when the
+ *             change is durable and visible.
  * Files       Each file under tables/ is an alm_file, counted by the parts that name it. When the
  *             last reference goes while the storage is open, no version can reach the file any more:
  *             it is unlinked. A file that was written and not committed goes the same way. Files left
@@ -251,14 +250,14 @@ int64_t alm_partition_next(alm_partition_by by, bool ns, int64_t ts);
 /* "2026-02-14T10", "2026-02-14", "2026-W07", "2026-02", "2026", "default". */
 void alm_partition_name(alm_partition_by by, bool ns, int64_t bucket, char *name, size_t name_size);
 
-/* ------------------------------------------ offered by the durable half (state.h) */
+/* -------------------------------------------------------------------- changes */
 
 /*
  * One change of the parts of one table: durable, atomic for readers. New symbol values of the table
  * (interned before) are logged in the same record. ALM_E_CONFLICT when the table is gone or a
  * removed part is no longer there. References stay with the caller. A load (nothing removed, no
  * flush, no create) takes MAINT and SHARE itself, flushes rows of the head that it meets in time, and
- * gives its parts the newest seq. The others: the caller holds MAINT.
+ * gives its parts the newest seq. The others: the caller holds MAINT. Committed by write/parts_commit.h.
  */
 typedef struct alm_parts_change {
     uint64_t table_id;
@@ -276,9 +275,6 @@ typedef struct alm_parts_change {
     uint32_t n_touch;
     const struct alm_view_edit *view; /* goes on with the parts; or NULL */
 } alm_parts_change;
-ALM_NODISCARD alm_status alm_parts_commit(alm_ctx *cx, alm_storage *st,
-                                          const alm_parts_change *change, uint64_t *lsn);
-
 /*
  * Locks of a table, owned by a handle and not by a thread. MAINT: one flush, compaction or update
  * at a time. WRITE: commits share it, an update takes it alone. Waiting ends with an error when cx
@@ -296,33 +292,7 @@ void alm_tab_unlock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind);
 alm_tab *alm_tab_retain(alm_tab *tab);
 void alm_tab_release(alm_tab *tab);
 
-/* Writes the whole head of the table to parts. Caller holds MAINT. An update calls it first (with
- * ALONE held too), so that all its rows lie in parts. */
-ALM_NODISCARD alm_status alm_head_flush(alm_ctx *cx, alm_storage *st, uint64_t table_id);
-
-/* TRUNCATE by id. The caller holds MAINT and ALONE, so that the rows that it looked at are all that go. */
-ALM_NODISCARD alm_status alm_table_empty(alm_ctx *cx, alm_storage *st, uint64_t table_id);
-
 /* The newest version of a table (retained), NULL when it is gone. */
 alm_version *alm_storage_version(alm_storage *st, uint64_t table_id);
-
-/* A table that is not in the catalogue yet: version without rows to intern and write parts for. */
-struct alm_pending;
-alm_version *alm_pending_version(struct alm_pending *pending);
-void alm_pending_free(struct alm_pending *pending);
-
-/* --------------------------------------------------------- asked of the data half
- *
- * dict/dict.h and part/part.h as they stand (dictionaries belong to alm_tab and go with it), and
- *
- * - scan.c: alm_scan_new_version(cx, arena, v, spec, &scan) is
- *   alm_scan_new of a bare alm_version: the flush scans a version that has the frozen lanes only.
- *
- * - write/compact.h: alm_compact_table(cx, st, table_id, &did): one step of merging where parts overlap
- *   or are many and small; caller holds MAINT.
- *
- * - write/bulk.c: alm_bulk_new_pending(cx, st, pending, &bulk): takes the pending table over, also when
- *   it fails.
- */
 
 #endif

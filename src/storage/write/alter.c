@@ -12,7 +12,12 @@
  */
 #include "storage/write/alter.h"
 
+#include "storage/version/encode.h"
+#include "storage/write/commit.h"
 #include "storage/write/compact.h"
+#include "storage/write/ddl.h"
+#include "storage/write/expire.h"
+#include "storage/write/flush.h"
 
 /* ------------------------------------------------------------------ locks */
 

@@ -32,4 +32,8 @@ ALM_NODISCARD alm_status alm_table_hold(alm_ctx *cx, alm_storage *st, alm_tab *t
                                         alm_held_table *held);
 void alm_table_let_go(alm_held_table *held);
 
+/* Parts with these ids are detached, attached, or forgotten wherever they are. */
+ALM_NODISCARD alm_status alm_change_move(alm_ctx *cx, alm_build *b, uint64_t table_id,
+                                         alm_partition_move move, const uint64_t *ids, uint32_t n);
+
 #endif

@@ -15,7 +15,10 @@
 #include "storage/version/view.h"
 #include "storage/write/bulk.h"
 #include "storage/write/commit.h"
+#include "storage/write/ddl.h"
+#include "storage/write/expire.h"
 #include "storage/write/interning.h"
+#include "storage/write/parts_commit.h"
 #include "storage/write/txn.h"
 
 #define BYTES_MAX (INT64_C(256) << 20)

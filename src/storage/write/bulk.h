@@ -50,4 +50,8 @@ int64_t alm_bulk_rows(const alm_bulk *bulk); /* given so far */
 ALM_NODISCARD alm_status alm_bulk_new_pending(alm_ctx *cx, alm_storage *st,
                                               struct alm_pending *pending, alm_bulk **out);
 
+/* A value of VARCHAR(n) that is too long: ALM_E_LENGTH names it (text_length.c). */
+ALM_NODISCARD alm_status alm_text_length_check(alm_ctx *cx, const alm_column *col, const alm_vec *v,
+                                               uint32_t rows);
+
 #endif

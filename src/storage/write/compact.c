@@ -19,6 +19,7 @@
 #include "storage/version/merge.h"
 #include "storage/write/bulk.h"
 #include "storage/write/compact_pick.h"
+#include "storage/write/parts_commit.h"
 
 typedef struct compaction {
     alm_storage *st;

@@ -4,10 +4,14 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "storage/log/payload.h"
 #include "storage/version/change.h"
 #include "storage/version/comment.h"
+#include "storage/version/encode.h"
 #include "storage/version/view.h"
 #include "storage/write/bulk.h"
+#include "storage/write/commit.h"
+#include "storage/write/ddl.h"
 
 enum { NAME_BYTES_MAX = 1024 };
 

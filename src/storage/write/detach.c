@@ -8,9 +8,11 @@
  */
 #include <stdlib.h>
 
+#include "storage/log/payload.h"
 #include "storage/version/touched.h"
 #include "storage/version/view.h"
 #include "storage/write/alter.h"
+#include "storage/write/commit.h"
 #include "storage/write/compact.h"
 
 /* --------------------------------------------------------------------- change */

@@ -13,10 +13,14 @@
  */
 #include <stdlib.h>
 
+#include "storage/log/payload.h"
 #include "storage/part/part.h"
 #include "storage/version/change.h"
 #include "storage/version/touched.h"
 #include "storage/version/view.h"
+#include "storage/write/commit.h"
+#include "storage/write/expire.h"
+#include "storage/write/flush.h"
 #include "time/calendar.h"
 
 /* ------------------------------------------------------------------- change */

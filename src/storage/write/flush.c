@@ -10,6 +10,9 @@
 #include "storage/part/pack.h"
 #include "storage/version/change.h"
 #include "storage/write/bulk.h"
+#include "storage/write/commit.h"
+#include "storage/write/flush.h"
+#include "storage/write/parts_commit.h"
 
 alm_status alm_prepare_freeze(alm_ctx *cx, alm_request *rq, alm_build *b)
 {

@@ -9,7 +9,10 @@
 
 #include "storage/state.h"
 #include "storage/version/change.h"
+#include "storage/write/commit.h"
 #include "storage/write/failing.h"
+#include "storage/write/flush.h"
+#include "storage/write/parts_commit.h"
 
 enum { BATCH_TABLES = 512 };
 static const int64_t BATCH_BYTES = INT64_C(64) << 20;

@@ -9,7 +9,11 @@
 
 #include "storage/scan/scan.h"
 #include "storage/write/alter.h"
+#include "storage/write/commit.h"
 #include "storage/write/compact.h"
+#include "storage/write/ddl.h"
+#include "storage/write/flush.h"
+#include "storage/write/parts_commit.h"
 
 typedef struct gathering {
     alm_ctx *cx;

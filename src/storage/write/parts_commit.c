@@ -6,9 +6,15 @@
  */
 #include <stdlib.h>
 
+#include "storage/log/payload.h"
+#include "storage/version/encode.h"
 #include "storage/version/touched.h"
 #include "storage/version/view.h"
 #include "storage/write/alter.h"
+#include "storage/write/commit.h"
+#include "storage/write/expire.h"
+#include "storage/write/flush.h"
+#include "storage/write/parts_commit.h"
 
 typedef struct parts_arg {
     const alm_parts_change *change;

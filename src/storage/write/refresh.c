@@ -13,6 +13,7 @@
 #include "storage/version/view.h"
 #include "storage/write/bulk.h"
 #include "storage/write/commit.h"
+#include "storage/write/parts_commit.h"
 
 struct alm_refresh {
     alm_storage *st;

@@ -3,6 +3,7 @@
  * its values, and one record says both. What other parts of the files hold of the old id is not read
  * any more, and goes when they are merged.
  */
+#include "storage/write/commit.h"
 #include "storage/write/update.h"
 
 typedef struct make_arg {

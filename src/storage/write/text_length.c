@@ -7,6 +7,7 @@
  */
 #include "base/utf8.h"
 #include "storage/version/change.h"
+#include "storage/write/bulk.h"
 
 bool alm_text_exceeds(const alm_column *col, alm_str text, size_t *chars)
 {

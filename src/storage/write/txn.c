@@ -8,9 +8,16 @@
 #include <stdlib.h>
 
 #include "storage/dict/dict.h"
+#include "storage/log/payload.h"
+#include "storage/version/encode.h"
 #include "storage/version/touched.h"
 #include "storage/version/view.h"
 #include "storage/write/backpressure.h"
+#include "storage/write/bulk.h"
+#include "storage/write/commit.h"
+#include "storage/write/expire.h"
+#include "storage/write/flush.h"
+#include "storage/write/parts_commit.h"
 #include "storage/write/txn.h"
 #include "time/timestamp.h"
 

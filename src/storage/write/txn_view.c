@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "storage/write/flush.h"
 #include "storage/write/txn.h"
 
 /* -------------------------------------------------------------------- rows to runs */

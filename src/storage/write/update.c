@@ -22,8 +22,10 @@
 
 #include "storage/dict/dict.h"
 #include "storage/version/view.h"
+#include "storage/write/bulk.h"
 #include "storage/write/compact.h"
 #include "storage/write/overlay.h"
+#include "storage/write/parts_commit.h"
 #include "storage/write/update.h"
 
 /* What the calls of the update read is read to be written again. */
