@@ -26,7 +26,7 @@
  *             change is durable and visible.
  * Files       Each file under tables/ is an alm_file, counted by the parts that name it. When the
  *             last reference goes while the storage is open, no version can reach the file any more:
- *             it is unlinked. A file that was written and not committed goes the same way. Files left
+ *             it is unlinked, or waits (part/retired.h). A file that was written and not committed goes the same way. Files left
  *             by a crash are swept after start.
  * Lock order  1. maintenance lock of a table, 2. writer gate of a table, 3. commit queue.
  */
