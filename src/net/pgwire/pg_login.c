@@ -45,7 +45,7 @@ void pg_auth_message(pg_conn *c, alm_pg_auth code, alm_str data)
 {
     size_t at = 0;
     pg_begin(c, ALM_PG_SERVER_AUTHENTICATION, &at);
-    pg_put32(c, code);
+    pg_put32(c, (int32_t)code);
     pg_put(c, data.ptr, data.len);
     pg_end(c, at);
 }
