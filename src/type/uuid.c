@@ -2,7 +2,6 @@
  * uuid.c - UUID: 16 bytes as two unsigned numbers, the first half of the text first. Null: both are the least LONG.
  */
 #include "base/be.h"
-#include "base/number.h"
 #include "type/ops.h"
 
 void alm_uuid_to_bytes(alm_uuid uuid, uint8_t out[16])
@@ -35,6 +34,15 @@ void alm_uuid_format(alm_uuid uuid, char out[ALM_UUID_TEXT])
     }
 }
 
+/* 0..15, or a larger number, without a branch: digits are random. */
+static uint32_t hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+           : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
+           : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
+                                  : 255;
+}
+
 bool alm_uuid_parse(alm_str text, alm_uuid *out)
 {
     if (text.len != ALM_UUID_TEXT || text.ptr[8] != '-' || text.ptr[13] != '-' ||
@@ -43,8 +51,8 @@ bool alm_uuid_parse(alm_str text, alm_uuid *out)
     uint8_t bytes[16];
     uint32_t bad = 0;
     for (size_t i = 0; i < 16; i++) {
-        const uint32_t high = (uint32_t)alm_hex_digit(text.ptr[UUID_AT[i]]);
-        const uint32_t low = (uint32_t)alm_hex_digit(text.ptr[UUID_AT[i] + 1]);
+        const uint32_t high = hex_digit(text.ptr[UUID_AT[i]]);
+        const uint32_t low = hex_digit(text.ptr[UUID_AT[i] + 1]);
         bad |= high | low;
         bytes[i] = (uint8_t)(high << 4 | low);
     }

@@ -203,11 +203,10 @@ static void encode_ranks(const alm_vec *v, const alm_sort_order *o, const uint32
  * Values of 16 and 32 bytes: INTERVAL by its start, then its end; UUID by its halves; the others are numbers,
  * least word first, LONG256 without sign.
  */
-static uint64_t wide_word(const alm_vec *v, uint32_t row, uint32_t place)
+static uint64_t wide_word(const alm_vec *v, alm_value_form form, uint32_t row, uint32_t place)
 {
     const uint32_t words = v->width / 8U;
     const uint64_t *x = (const uint64_t *)v->data + (v->is_const ? 0 : (size_t)row * words);
-    const alm_value_form form = alm_vec_form(v);
     if (form == ALM_FORM_INTERVAL)
         return x[place] ^ SIGN;
     if (form == ALM_FORM_UUID) /* its first half first */
@@ -219,9 +218,10 @@ static uint64_t wide_word(const alm_vec *v, uint32_t row, uint32_t place)
 static void encode_wide(const alm_vec *v, const alm_sort_order *o, uint32_t place,
                         const uint32_t *pick, uint32_t n, uint64_t *out)
 {
+    const alm_value_form form = alm_vec_form(v);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t row = pick != NULL ? pick[i] : i;
-        const uint64_t up = wide_word(v, row, place);
+        const uint64_t up = wide_word(v, form, row, place);
         out[i] = alm_vec_is_null(v, row) ? (o->nulls_first ? 0 : UINT64_MAX) : o->desc ? ~up : up;
     }
 }
@@ -367,8 +367,9 @@ int alm_sort_compare(const alm_vec *v, const alm_sort_order *o, uint32_t a, uint
     const bool null_a = alm_vec_is_null(v, a), null_b = alm_vec_is_null(v, b);
     if (null_a || null_b)
         return o->nulls_first ? (int)null_b - (int)null_a : (int)null_a - (int)null_b;
+    const alm_value_form form = alm_vec_form(v);
     for (uint32_t place = 1; place < v->width / 8U; place++) {
-        const uint64_t p = wide_word(v, a, place), q = wide_word(v, b, place);
+        const uint64_t p = wide_word(v, form, a, place), q = wide_word(v, form, b, place);
         if (p != q)
             return (p < q) == !o->desc ? -1 : 1;
     }

@@ -10,7 +10,7 @@
 #include "func/value/kernel.h"
 #include "func/value/tables.h"
 #include "func/value/text_out.h"
-#include "type/text.h"
+#include "type/ops.h"
 
 /* ----------------------------------------------------------- values to text */
 
@@ -18,16 +18,17 @@ alm_status alm_cast_value_text(alm_call *call, size_t n, const alm_vec *args, al
 {
     alm_text_out w = alm_text_out_of(call);
     alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    const alm_type type = args[0].type;
+    const alm_type_ops *ops = alm_type_info_of(type)->ops;
+    const char *at = args[0].data;
+    const size_t step = args[0].is_const ? 0 : args[0].width;
+    for (size_t i = 0; i < n; i++, at += step) {
         char *p;
-        alm_str text;
         o[i] = alm_view_null();
         ALM_TRY(alm_text_room(&w, ALM_VALUE_TEXT_MAX, &p));
-        char scratch[ALM_VALUE_TEXT_MAX];
-        if (!alm_value_text(&args[0], i, ALM_TEXT_DIALECT, scratch, &text))
-            continue;
-        memcpy(p, text.ptr, text.len);
-        o[i] = alm_text_take(&w, text.len);
+        const size_t len = ops->format(type, at, ALM_TEXT_DIALECT, p);
+        if (len > 0)
+            o[i] = alm_text_take(&w, len);
     }
     return ALM_OK;
 }
