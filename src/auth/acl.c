@@ -13,7 +13,7 @@
 /* ------------------------------------------------------------------------ loading */
 
 /* One array for the records of each letter: counted first, so that nothing moves. */
-static void count(alm_acl *acl, char letter, uint32_t *of)
+static void auth_acl_count(alm_acl *acl, char letter, uint32_t *of)
 {
     uint32_t *const counts[] = {&acl->n_entities, &acl->n_members, &acl->n_aliases,
                                 &acl->n_tokens,   &acl->n_assumes, &acl->n_definers};
@@ -24,7 +24,7 @@ static void count(alm_acl *acl, char letter, uint32_t *of)
             *of = (*counts[i])++;
 }
 
-static alm_status make_room(alm_ctx *cx, alm_acl *acl)
+static alm_status auth_acl_make_room(alm_ctx *cx, alm_acl *acl)
 {
     alm_arena *arena = &acl->arena;
     ALM_TRY(ALM_NEWN(cx, arena, acl->n_entities + 1, &acl->entities));
@@ -38,32 +38,32 @@ static alm_status make_room(alm_ctx *cx, alm_acl *acl)
     return ALM_OK;
 }
 
-static alm_status read_record(alm_ctx *cx, alm_acl *acl, alm_record r)
+static alm_status auth_acl_read_record(alm_ctx *cx, alm_acl *acl, alm_record record)
 {
     uint32_t i = 0;
-    count(acl, r.key.ptr[0], &i);
-    switch (r.key.ptr[0]) {
+    auth_acl_count(acl, record.key.ptr[0], &i);
+    switch (record.key.ptr[0]) {
     case ALM_KEY_ENTITY:
-        return alm_record_entity(cx, &acl->arena, r, &acl->entities[i]);
+        return alm_record_entity(cx, &acl->arena, record, &acl->entities[i]);
     case ALM_KEY_MEMBER:
-        return alm_record_pair(cx, &acl->arena, r, &acl->members[i]);
+        return alm_record_pair(cx, &acl->arena, record, &acl->members[i]);
     case ALM_KEY_ALIAS:
-        return alm_record_pair(cx, &acl->arena, r, &acl->aliases[i]);
+        return alm_record_pair(cx, &acl->arena, record, &acl->aliases[i]);
     case ALM_KEY_TOKEN:
-        return alm_record_token(cx, &acl->arena, r, &acl->tokens[i]);
+        return alm_record_token(cx, &acl->arena, record, &acl->tokens[i]);
     case ALM_KEY_ASSUME:
-        return alm_record_assume(cx, &acl->arena, r, &acl->assumes[i]);
+        return alm_record_assume(cx, &acl->arena, record, &acl->assumes[i]);
     case ALM_KEY_DEFINER:
-        return alm_record_definer(cx, &acl->arena, r, &acl->definers[i]);
+        return alm_record_definer(cx, &acl->arena, record, &acl->definers[i]);
     case ALM_KEY_SECRET:
         acl->has_secret = true;
-        return alm_record_secret(cx, r, acl->secret);
+        return alm_record_secret(cx, record, acl->secret);
     default:
         return ALM_OK; /* of somebody else */
     }
 }
 
-static alm_status load(alm_ctx *cx, const alm_snapshot *snap, alm_acl *acl)
+static alm_status auth_acl_load(alm_ctx *cx, const alm_snapshot *snap, alm_acl *acl)
 {
     static const char first[] = {ALM_KEY_GRANT}, behind[] = {ALM_KEY_GRANT + 1};
     const uint32_t n = (uint32_t)alm_snapshot_record_count(snap);
@@ -76,11 +76,11 @@ static alm_status load(alm_ctx *cx, const alm_snapshot *snap, alm_acl *acl)
     acl->n_grants = end - acl->first_grant;
     for (uint32_t i = acl->first_grant == 0 ? end : 0; i < n;
          i = i + 1 == acl->first_grant ? end : i + 1)
-        count(acl, alm_snapshot_record_at(snap, i).key.ptr[0], &unused);
-    ALM_TRY(make_room(cx, acl));
+        auth_acl_count(acl, alm_snapshot_record_at(snap, i).key.ptr[0], &unused);
+    ALM_TRY(auth_acl_make_room(cx, acl));
     for (uint32_t i = acl->first_grant == 0 ? end : 0; i < n;
          i = i + 1 == acl->first_grant ? end : i + 1)
-        ALM_TRY(read_record(cx, acl, alm_snapshot_record_at(snap, i)));
+        ALM_TRY(auth_acl_read_record(cx, acl, alm_snapshot_record_at(snap, i)));
     return alm_acl_index(cx, acl);
 }
 
@@ -94,21 +94,21 @@ static int by_alias_hash(const void *a, const void *b)
 
 static alm_status index_aliases(alm_ctx *cx, alm_acl *acl)
 {
-    const uint32_t n = acl->n_aliases;
+    const uint32_t n_aliases = acl->n_aliases;
     acl->n_alias_groups = 0;
-    ALM_TRY(ALM_NEWN(cx, &acl->arena, n + 1, &acl->by_alias));
-    ALM_TRY(ALM_NEWN(cx, &acl->arena, n + 1, &acl->alias_groups));
-    for (uint32_t i = 0; i < n; i++) {
+    ALM_TRY(ALM_NEWN(cx, &acl->arena, n_aliases + 1, &acl->by_alias));
+    ALM_TRY(ALM_NEWN(cx, &acl->arena, n_aliases + 1, &acl->alias_groups));
+    for (uint32_t i = 0; i < n_aliases; i++) {
         const alm_pair *pair = &acl->aliases[i];
-        const uint32_t g = acl->n_alias_groups;
-        if (g == 0 || strcmp(acl->alias_groups[g - 1], pair->first) != 0)
+        const uint32_t group = acl->n_alias_groups;
+        if (group == 0 || strcmp(acl->alias_groups[group - 1], pair->first) != 0)
             acl->alias_groups[acl->n_alias_groups++] = pair->first; /* aliases come by group */
         acl->by_alias[i] = (alm_alias_slot){.hash = alm_hash_str(alm_str_of(pair->second)),
                                             .alias = i,
                                             .group = acl->n_alias_groups - 1};
     }
-    if (n > 0)
-        qsort(acl->by_alias, n, sizeof *acl->by_alias, by_alias_hash);
+    if (n_aliases > 0)
+        qsort(acl->by_alias, n_aliases, sizeof *acl->by_alias, by_alias_hash);
     return ALM_OK;
 }
 
@@ -120,7 +120,7 @@ static int by_reading_hash(const void *a, const void *b)
     return x->entity < y->entity ? -1 : x->entity > y->entity;
 }
 
-static int by_number(const void *a, const void *b)
+static int auth_acl_by_number(const void *a, const void *b)
 {
     const alm_rounds *x = a, *y = b;
     return x->iterations < y->iterations ? -1 : x->iterations > y->iterations;
@@ -134,7 +134,7 @@ static alm_status index_rounds(alm_ctx *cx, alm_acl *acl)
         if (acl->entities[i].has_password)
             acl->rounds[n++] = (alm_rounds){acl->entities[i].verifier.iterations, 1};
     if (n > 0)
-        qsort(acl->rounds, n, sizeof *acl->rounds, by_number);
+        qsort(acl->rounds, n, sizeof *acl->rounds, auth_acl_by_number);
     for (uint32_t i = 0; i < n; i++) {
         if (kept > 0 && acl->rounds[kept - 1].iterations == acl->rounds[i].iterations)
             acl->rounds[kept - 1].users++;
@@ -147,15 +147,15 @@ static alm_status index_rounds(alm_ctx *cx, alm_acl *acl)
 
 alm_status alm_acl_index(alm_ctx *cx, alm_acl *acl)
 {
-    const uint32_t n = acl->n_entities;
-    ALM_TRY(ALM_NEWN(cx, &acl->arena, n + 1, &acl->by_reading));
-    for (uint32_t i = 0; i < n; i++) {
+    const uint32_t n_entities = acl->n_entities;
+    ALM_TRY(ALM_NEWN(cx, &acl->arena, n_entities + 1, &acl->by_reading));
+    for (uint32_t i = 0; i < n_entities; i++) {
         acl->by_reading[i].entity = i;
         ALM_TRY(alm_entity_name_hash(cx, &acl->arena, alm_str_of(acl->entities[i].name),
                                      &acl->by_reading[i].hash));
     }
-    if (n > 0)
-        qsort(acl->by_reading, n, sizeof *acl->by_reading, by_reading_hash);
+    if (n_entities > 0)
+        qsort(acl->by_reading, n_entities, sizeof *acl->by_reading, by_reading_hash);
     ALM_TRY(index_rounds(cx, acl));
     return index_aliases(cx, acl);
 }
@@ -167,10 +167,10 @@ alm_status alm_acl_load(alm_ctx *cx, const alm_snapshot *snap, alm_acl **out)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     acl->refs = 1;
     alm_arena_init(&acl->arena, NULL);
-    const alm_status st = load(cx, snap, acl);
-    if (st != ALM_OK) {
+    const alm_status status = auth_acl_load(cx, snap, acl);
+    if (status != ALM_OK) {
         alm_acl_release(acl);
-        return st;
+        return status;
     }
     *out = acl;
     return ALM_OK;
@@ -195,19 +195,21 @@ void alm_acl_release(alm_acl *acl)
 
 typedef int (*compare_fn)(const void *key, const void *row);
 
-static const void *find(const void *key, const void *rows, uint32_t n, size_t bytes, compare_fn cmp)
+static const void *auth_acl_find(const void *key, const void *rows, uint32_t n, size_t bytes,
+                                 compare_fn cmp)
 {
     return n == 0 ? NULL : bsearch(key, rows, n, bytes, cmp);
 }
 
-static int by_name(const void *key, const void *row)
+static int auth_acl_by_name(const void *key, const void *row)
 {
     return strcmp(key, ((const alm_entity *)row)->name);
 }
 
 const alm_entity *alm_acl_entity(const alm_acl *acl, const char *name)
 {
-    return find(name, acl->entities, acl->n_entities, sizeof *acl->entities, by_name);
+    return auth_acl_find(name, acl->entities, acl->n_entities, sizeof *acl->entities,
+                         auth_acl_by_name);
 }
 
 static int by_pair(const void *key, const void *row)
@@ -220,13 +222,13 @@ static int by_pair(const void *key, const void *row)
 bool alm_acl_is_member(const alm_acl *acl, const char *user, const char *group)
 {
     const alm_pair key = {user, group};
-    return find(&key, acl->members, acl->n_members, sizeof key, by_pair) != NULL;
+    return auth_acl_find(&key, acl->members, acl->n_members, sizeof key, by_pair) != NULL;
 }
 
 bool alm_acl_has_alias(const alm_acl *acl, const char *group, const char *alias)
 {
     const alm_pair key = {group, alias};
-    return find(&key, acl->aliases, acl->n_aliases, sizeof key, by_pair) != NULL;
+    return auth_acl_find(&key, acl->aliases, acl->n_aliases, sizeof key, by_pair) != NULL;
 }
 
 const alm_alias_slot *alm_acl_alias_next(const alm_acl *acl, uint64_t hash, const char *alias,
@@ -289,7 +291,7 @@ static int by_hash(const void *key, const void *row)
 
 const alm_token *alm_acl_token(const alm_acl *acl, const char *hash)
 {
-    return find(hash, acl->tokens, acl->n_tokens, sizeof *acl->tokens, by_hash);
+    return auth_acl_find(hash, acl->tokens, acl->n_tokens, sizeof *acl->tokens, by_hash);
 }
 
 /* ------------------------------------------------------------------------- grants */
@@ -315,34 +317,35 @@ static alm_grant grant_names(alm_str key)
 
 alm_grant alm_acl_grant_at(const alm_acl *acl, uint32_t i)
 {
-    const alm_record r = grant_record(acl, i);
-    alm_grant g = grant_names(r.key);
-    if (g.column + strlen(g.column) == r.key.ptr + r.key.len) /* else nothing is granted by it */
-        alm_record_permissions(r.value, &g);
-    return g;
+    const alm_record record = grant_record(acl, i);
+    alm_grant grant = grant_names(record.key);
+    if (grant.column + strlen(grant.column) ==
+        record.key.ptr + record.key.len) /* else nothing is granted by it */
+        alm_record_permissions(record.value, &grant);
+    return grant;
 }
 
 typedef struct place { /* which grants; NULL: whatever */
     const char *entity, *table, *column;
 } place;
 
-static int compare(alm_grant g, const place *at)
+static int auth_acl_compare(alm_grant grant, const place *at)
 {
-    int c = strcmp(g.entity, at->entity);
+    int c = strcmp(grant.entity, at->entity);
     if (c == 0 && at->table != NULL)
-        c = strcmp(g.table, at->table);
+        c = strcmp(grant.table, at->table);
     if (c == 0 && at->column != NULL)
-        c = strcmp(g.column, at->column);
+        c = strcmp(grant.column, at->column);
     return c;
 }
 
 /* The first grant that is not below the place, or, past: the first above it. */
-static uint32_t bound(const alm_acl *acl, const place *at, bool past)
+static uint32_t auth_acl_bound(const alm_acl *acl, const place *at, bool past)
 {
     uint32_t lo = 0, hi = acl->n_grants;
     while (lo < hi) {
         const uint32_t mid = lo + (hi - lo) / 2;
-        const int c = compare(grant_names(grant_record(acl, mid).key), at);
+        const int c = auth_acl_compare(grant_names(grant_record(acl, mid).key), at);
         if (c < 0 || (past && c == 0))
             lo = mid + 1;
         else
@@ -355,9 +358,9 @@ bool alm_acl_grant(const alm_acl *acl, const char *entity, const char *table, co
                    alm_grant *out)
 {
     const place at = {entity, table, column};
-    const uint32_t i = bound(acl, &at, false);
+    const uint32_t i = auth_acl_bound(acl, &at, false);
     *out = (alm_grant){.entity = entity, .table = table, .column = column};
-    if (i == acl->n_grants || compare(grant_names(grant_record(acl, i).key), &at) != 0)
+    if (i == acl->n_grants || auth_acl_compare(grant_names(grant_record(acl, i).key), &at) != 0)
         return false;
     *out = alm_acl_grant_at(acl, i);
     return true;
@@ -366,16 +369,16 @@ bool alm_acl_grant(const alm_acl *acl, const char *entity, const char *table, co
 uint32_t alm_acl_grants_of(const alm_acl *acl, const char *entity, uint32_t *first)
 {
     const place at = {.entity = entity};
-    *first = bound(acl, &at, false);
-    return bound(acl, &at, true);
+    *first = auth_acl_bound(acl, &at, false);
+    return auth_acl_bound(acl, &at, true);
 }
 
 uint32_t alm_acl_grants_on(const alm_acl *acl, const char *entity, const char *table,
                            uint32_t *first)
 {
     const place at = {.entity = entity, .table = table};
-    *first = bound(acl, &at, false);
-    return bound(acl, &at, true);
+    *first = auth_acl_bound(acl, &at, false);
+    return auth_acl_bound(acl, &at, true);
 }
 
 /* -------------------------------------------------------------------------- others */
@@ -390,7 +393,7 @@ static int by_assume(const void *key, const void *row)
 const alm_assume *alm_acl_assume(const alm_acl *acl, const char *entity, const char *account)
 {
     const alm_assume key = {.entity = entity, .account = account};
-    return find(&key, acl->assumes, acl->n_assumes, sizeof key, by_assume);
+    return auth_acl_find(&key, acl->assumes, acl->n_assumes, sizeof key, by_assume);
 }
 
 static int by_view(const void *key, const void *row)
@@ -400,11 +403,11 @@ static int by_view(const void *key, const void *row)
 
 const alm_definer *alm_acl_definer(const alm_acl *acl, const char *view)
 {
-    return find(view, acl->definers, acl->n_definers, sizeof *acl->definers, by_view);
+    return auth_acl_find(view, acl->definers, acl->n_definers, sizeof *acl->definers, by_view);
 }
 
 const alm_entity *alm_acl_definer_entity(const alm_acl *acl, const alm_definer *definer)
 {
-    const alm_entity *e = alm_acl_entity(acl, definer->name);
-    return e != NULL && e->generation == definer->generation ? e : NULL;
+    const alm_entity *entity = alm_acl_entity(acl, definer->name);
+    return entity != NULL && entity->generation == definer->generation ? entity : NULL;
 }

@@ -166,30 +166,30 @@ typedef struct alm_acl_edit {
     alm_hashes keys; /* of the rows */
 } alm_acl_edit;
 
-ALM_NODISCARD alm_status alm_edit_entity(alm_acl_edit *e, const alm_entity *entity);
-ALM_NODISCARD alm_status alm_edit_secret(alm_acl_edit *e, const uint8_t secret[ALM_SCRAM_KEY]);
+ALM_NODISCARD alm_status alm_edit_entity(alm_acl_edit *edit, const alm_entity *entity);
+ALM_NODISCARD alm_status alm_edit_secret(alm_acl_edit *edit, const uint8_t secret[ALM_SCRAM_KEY]);
 /* With all that hangs on it. */
-ALM_NODISCARD alm_status alm_edit_drop_entity(alm_acl_edit *e, const char *name);
-ALM_NODISCARD alm_status alm_edit_member(alm_acl_edit *e, const char *user, const char *group,
+ALM_NODISCARD alm_status alm_edit_drop_entity(alm_acl_edit *edit, const char *name);
+ALM_NODISCARD alm_status alm_edit_member(alm_acl_edit *edit, const char *user, const char *group,
                                          bool is);
-ALM_NODISCARD alm_status alm_edit_alias(alm_acl_edit *e, const char *group, const char *alias,
+ALM_NODISCARD alm_status alm_edit_alias(alm_acl_edit *edit, const char *group, const char *alias,
                                         bool is);
-ALM_NODISCARD alm_status alm_edit_token(alm_acl_edit *e, const alm_token *token);
-ALM_NODISCARD alm_status alm_edit_drop_token(alm_acl_edit *e, const char *hash);
+ALM_NODISCARD alm_status alm_edit_token(alm_acl_edit *edit, const alm_token *token);
+ALM_NODISCARD alm_status alm_edit_drop_token(alm_acl_edit *edit, const char *hash);
 /* None left: the grant goes. */
-ALM_NODISCARD alm_status alm_edit_grant(alm_acl_edit *e, const alm_grant *grant);
+ALM_NODISCARD alm_status alm_edit_grant(alm_acl_edit *edit, const alm_grant *grant);
 /* As it is with the edit; nothing granted: both sets empty. */
-ALM_NODISCARD alm_status alm_edit_grant_now(const alm_acl_edit *e, const char *entity,
+ALM_NODISCARD alm_status alm_edit_grant_now(const alm_acl_edit *edit, const char *entity,
                                             const char *table, const char *column, alm_grant *out);
 /* By how many grants there will be more, or fewer, of others than `except`. */
-ALM_NODISCARD alm_status alm_edit_grants_more(const alm_acl_edit *e, const char *except,
+ALM_NODISCARD alm_status alm_edit_grants_more(const alm_acl_edit *edit, const char *except,
                                               int64_t *out);
-ALM_NODISCARD alm_status alm_edit_assume(alm_acl_edit *e, const alm_assume *assume, bool is);
+ALM_NODISCARD alm_status alm_edit_assume(alm_acl_edit *edit, const alm_assume *assume, bool is);
 /* name NULL: the view has none any more; everything is allowed to it. */
-ALM_NODISCARD alm_status alm_edit_definer(alm_acl_edit *e, const alm_definer *definer);
+ALM_NODISCARD alm_status alm_edit_definer(alm_acl_edit *edit, const alm_definer *definer);
 /* Grants of everybody go with the table to its new name; to NULL: they are dropped. column NULL: all of the
  * table, else those of this column (a rename of the column). */
-ALM_NODISCARD alm_status alm_edit_move(alm_acl_edit *e, const char *table, const char *column,
-                                       const char *to);
+ALM_NODISCARD alm_status alm_edit_move(alm_acl_edit *edit, const char *table, const char *column,
+                                       const char *dest);
 
 #endif

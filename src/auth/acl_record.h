@@ -23,21 +23,22 @@ enum {
 /* How what follows the definer's name begins; no text begins so. */
 enum { ALM_DEFINER_GENERATION = 1, ALM_DEFINER_MAKER = 2 };
 
-ALM_NODISCARD alm_status alm_record_entity(alm_ctx *cx, alm_arena *arena, alm_record r,
+ALM_NODISCARD alm_status alm_record_entity(alm_ctx *cx, alm_arena *arena, alm_record record,
                                            alm_entity *out);
-ALM_NODISCARD alm_status alm_record_pair(alm_ctx *cx, alm_arena *arena, alm_record r,
+ALM_NODISCARD alm_status alm_record_pair(alm_ctx *cx, alm_arena *arena, alm_record record,
                                          alm_pair *out);
-ALM_NODISCARD alm_status alm_record_token(alm_ctx *cx, alm_arena *arena, alm_record r,
+ALM_NODISCARD alm_status alm_record_token(alm_ctx *cx, alm_arena *arena, alm_record record,
                                           alm_token *out);
 /* What is granted by the value; false: it is none, and nothing is. */
 bool alm_record_permissions(alm_str value, alm_grant *out);
-ALM_NODISCARD alm_status alm_record_grant(alm_ctx *cx, alm_arena *arena, alm_record r,
+ALM_NODISCARD alm_status alm_record_grant(alm_ctx *cx, alm_arena *arena, alm_record record,
                                           alm_grant *out);
-ALM_NODISCARD alm_status alm_record_assume(alm_ctx *cx, alm_arena *arena, alm_record r,
+ALM_NODISCARD alm_status alm_record_assume(alm_ctx *cx, alm_arena *arena, alm_record record,
                                            alm_assume *out);
-ALM_NODISCARD alm_status alm_record_definer(alm_ctx *cx, alm_arena *arena, alm_record r,
+ALM_NODISCARD alm_status alm_record_definer(alm_ctx *cx, alm_arena *arena, alm_record record,
                                             alm_definer *out);
-ALM_NODISCARD alm_status alm_record_secret(alm_ctx *cx, alm_record r, uint8_t out[ALM_SCRAM_KEY]);
+ALM_NODISCARD alm_status alm_record_secret(alm_ctx *cx, alm_record record,
+                                           uint8_t out[ALM_SCRAM_KEY]);
 /* Key of a letter and up to three names (NULL: no more). */
 ALM_NODISCARD alm_status alm_record_key(alm_ctx *cx, char letter, const char *a, const char *b,
                                         const char *c, alm_str *out);

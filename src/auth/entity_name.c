@@ -6,19 +6,19 @@
 
 alm_status alm_entity_name_check(alm_ctx *cx, alm_str name, int32_t pos, const char *what)
 {
-    size_t at = alm_utf8_hidden_at(name);
+    size_t offset = alm_utf8_hidden_at(name);
     if (name.len == 0)
         return alm_fail(cx, ALM_E_ARG, pos, "%s must not be empty", what);
     if (name.len > ALM_ENTITY_NAME_MAX)
         return alm_fail(cx, ALM_E_ARG, pos, "%s has %zu bytes, %d may be", what, name.len,
                         ALM_ENTITY_NAME_MAX);
-    if (at < name.len && !alm_utf8_is_valid(name))
+    if (offset < name.len && !alm_utf8_is_valid(name))
         return alm_fail(cx, ALM_E_ARG, pos, "%s must be valid UTF-8", what);
-    if (at < name.len)
+    if (offset < name.len)
         return alm_fail(
             cx, ALM_E_ARG, pos,
             "%s must not have control characters, nor others that are not seen (U+%04X)", what,
-            alm_utf8_next(name, &at));
+            alm_utf8_next(name, &offset));
     if (name.ptr[0] == ' ' || name.ptr[name.len - 1] == ' ')
         return alm_fail(cx, ALM_E_ARG, pos, "%s must not begin or end with a blank", what);
     return ALM_OK;
@@ -26,7 +26,7 @@ alm_status alm_entity_name_check(alm_ctx *cx, alm_str name, int32_t pos, const c
 
 /* What names that read the same have alike; blanks at the ends do not count: older versions took them. Bytes that are no text stay as they
  * are. */
-static alm_status key_of(alm_ctx *cx, alm_arena *arena, alm_str name, alm_str *key)
+static alm_status entity_name_key_of(alm_ctx *cx, alm_arena *arena, alm_str name, alm_str *key)
 {
     while (name.len > 0 && name.ptr[0] == ' ')
         name = (alm_str){name.ptr + 1, name.len - 1};
@@ -41,7 +41,7 @@ alm_status alm_entity_name_hash(alm_ctx *cx, alm_arena *arena, alm_str name, uin
     alm_str key = name;
     if (!alm_utf8_is_ascii(name) ||
         (name.len > 0 && (name.ptr[0] == ' ' || name.ptr[name.len - 1] == ' ')))
-        ALM_TRY(key_of(cx, arena, name, &key));
+        ALM_TRY(entity_name_key_of(cx, arena, name, &key));
     *out = alm_hash_str_nocase(key); /* of most names, which are ASCII, without the key */
     return ALM_OK;
 }
@@ -51,32 +51,33 @@ static alm_status reads_as(alm_ctx *cx, alm_arena *arena, const char *other, alm
                            bool *same)
 {
     alm_str other_key;
-    ALM_TRY(key_of(cx, arena, alm_str_of(other), &other_key));
+    ALM_TRY(entity_name_key_of(cx, arena, alm_str_of(other), &other_key));
     *same = alm_str_eq(other_key, key);
     return ALM_OK;
 }
 
 /* With or without the one that is written the same. */
-static alm_status find(alm_ctx *cx, alm_arena *arena, const alm_acl *acl, const char *admin,
-                       alm_str name, bool itself, const char **out)
+static alm_status entity_name_find(alm_ctx *cx, alm_arena *arena, const alm_acl *acl,
+                                   const char *admin, alm_str name, bool itself, const char **out)
 {
     uint64_t hash = 0;
     alm_str key;
     bool same = false;
     *out = NULL;
-    ALM_TRY(key_of(cx, arena, name, &key));
+    ALM_TRY(entity_name_key_of(cx, arena, name, &key));
     ALM_TRY(alm_entity_name_hash(cx, arena, name, &hash));
     if (admin != NULL && (itself || !alm_str_eq(alm_str_of(admin), name)))
         ALM_TRY(reads_as(cx, arena, admin, key, &same));
     if (same)
         *out = admin;
-    const alm_entity *e = NULL;
-    for (uint32_t at = 0; *out == NULL && (e = alm_acl_entity_next(acl, hash, &at)) != NULL;) {
-        if (!itself && alm_str_eq(alm_str_of(e->name), name))
+    const alm_entity *entity = NULL;
+    for (uint32_t place = 0;
+         *out == NULL && (entity = alm_acl_entity_next(acl, hash, &place)) != NULL;) {
+        if (!itself && alm_str_eq(alm_str_of(entity->name), name))
             continue;
-        ALM_TRY(reads_as(cx, arena, e->name, key, &same));
+        ALM_TRY(reads_as(cx, arena, entity->name, key, &same));
         if (same)
-            *out = e->name;
+            *out = entity->name;
     }
     return ALM_OK;
 }
@@ -84,7 +85,7 @@ static alm_status find(alm_ctx *cx, alm_arena *arena, const alm_acl *acl, const 
 alm_status alm_entity_name_twin(alm_ctx *cx, const alm_acl *acl, const char *admin, alm_str name,
                                 const char **out)
 {
-    return find(cx, cx->arena, acl, admin, name, false, out);
+    return entity_name_find(cx, cx->arena, acl, admin, name, false, out);
 }
 
 bool alm_entity_name_is_identity(alm_str name)
@@ -104,8 +105,8 @@ alm_status alm_entity_name_is_elsewhere(alm_ctx *cx, const alm_acl *acl, const c
         return ALM_OK;
     }
     alm_arena_init(&arena, NULL);
-    const alm_status st = find(cx, &arena, acl, admin, name, true, &here);
+    const alm_status status = entity_name_find(cx, &arena, acl, admin, name, true, &here);
     alm_arena_deinit(&arena);
-    *is = st == ALM_OK && here == NULL;
-    return st;
+    *is = status == ALM_OK && here == NULL;
+    return status;
 }

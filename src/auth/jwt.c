@@ -47,14 +47,14 @@ struct alm_jwk_set {
     jwk keys[ALM_JWK_MAX];
 };
 
-static alm_status refuse(alm_ctx *cx, const char *why)
+static alm_status jwt_refuse(alm_ctx *cx, const char *why)
 {
     return alm_fail(cx, ALM_E_AUTH, -1, "%s", why);
 }
 
 /* ---------------------------------------------------------------------------- keys */
 
-static BIGNUM *number_of(const alm_json *key, const char *name)
+static BIGNUM *jwt_number_of(const alm_json *key, const char *name)
 {
     uint8_t bytes[NUMBER_BYTES + 4];
     size_t n = 0;
@@ -79,7 +79,7 @@ static EVP_PKEY *key_from(const char *type, OSSL_PARAM_BLD *build)
 
 static EVP_PKEY *rsa_key(const alm_json *json)
 {
-    BIGNUM *n = number_of(json, "n"), *e = number_of(json, "e");
+    BIGNUM *n = jwt_number_of(json, "n"), *e = jwt_number_of(json, "e");
     OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
     EVP_PKEY *key = NULL;
     if (n != NULL && e != NULL && build != NULL && BN_num_bits(n) >= RSA_BITS_MIN &&
@@ -98,7 +98,7 @@ static EVP_PKEY *rsa_key(const alm_json *json)
 static EVP_PKEY *ec_key(const alm_json *json, size_t half, const char *group)
 {
     uint8_t point[1 + 2 * POINT_MAX] = {4}; /* not compressed */
-    BIGNUM *x = number_of(json, "x"), *y = number_of(json, "y");
+    BIGNUM *x = jwt_number_of(json, "x"), *y = jwt_number_of(json, "y");
     OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
     EVP_PKEY *key = NULL;
     if (x != NULL && y != NULL && build != NULL &&
@@ -114,7 +114,7 @@ static EVP_PKEY *ec_key(const alm_json *json, size_t half, const char *group)
 }
 
 /* Points of small order, by which anybody can sign: the y that they are written with, without the sign of x. */
-static bool is_small(const uint8_t point[32])
+static bool jwt_is_small(const uint8_t point[32])
 {
     static const uint8_t first[][32] = {
         {0}, /* order 4 */
@@ -144,7 +144,7 @@ static EVP_PKEY *ed_key(const alm_json *json)
     uint8_t bytes[64];
     size_t n = 0;
     const alm_str text = alm_json_text(alm_json_get(json, "x"));
-    if (text.len != 43 || !alm_base64url_decode(text, bytes, &n) || n != 32 || is_small(bytes))
+    if (text.len != 43 || !alm_base64url_decode(text, bytes, &n) || n != 32 || jwt_is_small(bytes))
         return NULL;
     return EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, bytes, n);
 }
@@ -233,11 +233,11 @@ static alm_status read_part(alm_ctx *cx, alm_str text, const char *what, alm_jso
     char *bytes = malloc(alm_base64_bytes_max(text.len));
     if (bytes == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    alm_status st = alm_base64url_decode(text, bytes, &n)
-                        ? alm_json_parse(cx, (alm_str){bytes, n}, &json)
-                        : ALM_E_AUTH;
+    alm_status status = alm_base64url_decode(text, bytes, &n)
+                            ? alm_json_parse(cx, (alm_str){bytes, n}, &json)
+                            : ALM_E_AUTH;
     free(bytes);
-    if (st == ALM_OK && alm_json_is_object(json)) {
+    if (status == ALM_OK && alm_json_is_object(json)) {
         *out = json;
         return ALM_OK;
     }
@@ -253,16 +253,16 @@ alm_status alm_jwt_parse(alm_ctx *cx, alm_str text, alm_jwt *out)
     const char *first = memchr(text.ptr, '.', text.len), *end = text.ptr + text.len;
     const char *second = first != NULL ? memchr(first + 1, '.', (size_t)(end - first - 1)) : NULL;
     if (second == NULL || memchr(second + 1, '.', (size_t)(end - second - 1)) != NULL)
-        return refuse(cx, "the token is not of the form of an ID token");
+        return jwt_refuse(cx, "the token is not of the form of an ID token");
     alm_jwt jwt = {.text = text,
                    .signed_part = {text.ptr, (size_t)(second - text.ptr)},
                    .signature = {second + 1, (size_t)(end - second - 1)}};
     ALM_TRY(read_part(cx, (alm_str){text.ptr, (size_t)(first - text.ptr)}, "header", &jwt.header));
-    const alm_status st =
+    const alm_status status =
         read_part(cx, (alm_str){first + 1, (size_t)(second - first - 1)}, "body", &jwt.claims);
-    if (st != ALM_OK) {
+    if (status != ALM_OK) {
         alm_jwt_deinit(&jwt);
-        return st;
+        return status;
     }
     jwt.algorithm = alm_json_text(alm_json_get(jwt.header, "alg"));
     jwt.kid = alm_json_text(alm_json_get(jwt.header, "kid"));
@@ -277,7 +277,7 @@ void alm_jwt_deinit(alm_jwt *jwt)
     jwt->header = jwt->claims = NULL;
 }
 
-static bool is_object(alm_str part, char *bytes)
+static bool jwt_is_object(alm_str part, char *bytes)
 {
     size_t n = 0;
     return alm_base64url_decode(part, bytes, &n) && n >= 2 && bytes[0] == '{' &&
@@ -289,7 +289,7 @@ static alm_str header_of(alm_str text, char *bytes)
 {
     const char *dot = text.len > 0 ? memchr(text.ptr, '.', text.len) : NULL;
     const alm_str part = {text.ptr, dot != NULL ? (size_t)(dot - text.ptr) : 0};
-    return dot != NULL && is_object(part, bytes) ? part : (alm_str){0};
+    return dot != NULL && jwt_is_object(part, bytes) ? part : (alm_str){0};
 }
 
 bool alm_jwt_is_canonical(alm_str text)
@@ -302,10 +302,11 @@ bool alm_jwt_is_canonical(alm_str text)
     bool ok = true;
     const alm_str header = header_of(text, bytes);
     const char *end = text.ptr + text.len;
-    for (const char *at = header.ptr, *dot = NULL; ok && at != NULL && at <= end; at = dot + 1) {
-        dot = memchr(at, '.', (size_t)(end - at));
+    for (const char *ptr = header.ptr, *dot = NULL; ok && ptr != NULL && ptr <= end;
+         ptr = dot + 1) {
+        dot = memchr(ptr, '.', (size_t)(end - ptr));
         dot = dot != NULL ? dot : end;
-        ok = alm_base64url_decode((alm_str){at, (size_t)(dot - at)}, bytes, &n);
+        ok = alm_base64url_decode((alm_str){ptr, (size_t)(dot - ptr)}, bytes, &n);
     }
     OPENSSL_cleanse(bytes, room);
     free(bytes);
@@ -329,15 +330,15 @@ alm_str alm_jwt_signed_part(alm_str text)
 /* -------------------------------------------------------------------- signatures */
 
 /* r and s as JWS has them, in DER as OpenSSL wants them; 0: they are not. */
-static int to_der(const algorithm *a, const uint8_t *raw, size_t n, uint8_t **der)
+static int to_der(const algorithm *self, const uint8_t *raw, size_t n, uint8_t **der)
 {
     int length = 0;
     *der = NULL;
-    if (n != 2 * a->half)
+    if (n != 2 * self->half)
         return 0;
     ECDSA_SIG *sig = ECDSA_SIG_new();
-    BIGNUM *r = BN_bin2bn(raw, (int)a->half, NULL),
-           *s = BN_bin2bn(raw + a->half, (int)a->half, NULL);
+    BIGNUM *r = BN_bin2bn(raw, (int)self->half, NULL),
+           *s = BN_bin2bn(raw + self->half, (int)self->half, NULL);
     if (sig != NULL && r != NULL && s != NULL && ECDSA_SIG_set0(sig, r, s) == 1) {
         r = s = NULL; /* they are its own now */
         length = i2d_ECDSA_SIG(sig, der);
@@ -348,30 +349,32 @@ static int to_der(const algorithm *a, const uint8_t *raw, size_t n, uint8_t **de
     return length > 0 ? length : 0;
 }
 
-static bool fits(const algorithm *a, EVP_PKEY *key, alm_str text, const uint8_t *sig, size_t n)
+static bool jwt_fits(const algorithm *self, EVP_PKEY *key, alm_str text, const uint8_t *sig,
+                     size_t n)
 {
     EVP_PKEY_CTX *how = NULL;
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
     const bool ok =
-        ctx != NULL && EVP_DigestVerifyInit_ex(ctx, &how, a->digest, NULL, NULL, key, NULL) == 1 &&
-        (!a->pss || (EVP_PKEY_CTX_set_rsa_padding(how, RSA_PKCS1_PSS_PADDING) == 1 &&
-                     EVP_PKEY_CTX_set_rsa_pss_saltlen(how, RSA_PSS_SALTLEN_DIGEST) == 1)) &&
+        ctx != NULL &&
+        EVP_DigestVerifyInit_ex(ctx, &how, self->digest, NULL, NULL, key, NULL) == 1 &&
+        (!self->pss || (EVP_PKEY_CTX_set_rsa_padding(how, RSA_PKCS1_PSS_PADDING) == 1 &&
+                        EVP_PKEY_CTX_set_rsa_pss_saltlen(how, RSA_PSS_SALTLEN_DIGEST) == 1)) &&
         EVP_DigestVerify(ctx, sig, n, (const uint8_t *)text.ptr, text.len) == 1;
     EVP_MD_CTX_free(ctx);
     return ok;
 }
 
-static bool is_signed_by(const algorithm *a, EVP_PKEY *key, const alm_jwt *jwt)
+static bool is_signed_by(const algorithm *self, EVP_PKEY *key, const alm_jwt *jwt)
 {
     uint8_t raw[NUMBER_BYTES + 4], *der = NULL;
     size_t n = 0;
     if (jwt->signature.len == 0 || jwt->signature.len > NUMBER_BYTES / 3 * 4 ||
         !alm_base64url_decode(jwt->signature, raw, &n))
         return false;
-    if (a->half == 0)
-        return fits(a, key, jwt->signed_part, raw, n);
-    const int length = to_der(a, raw, n, &der);
-    const bool ok = length > 0 && fits(a, key, jwt->signed_part, der, (size_t)length);
+    if (self->half == 0)
+        return jwt_fits(self, key, jwt->signed_part, raw, n);
+    const int length = to_der(self, raw, n, &der);
+    const bool ok = length > 0 && jwt_fits(self, key, jwt->signed_part, der, (size_t)length);
     OPENSSL_free(der);
     return ok;
 }
@@ -385,11 +388,12 @@ static const algorithm *find_algorithm(alm_str name)
 }
 
 /* A token that names no key may be by any of its kind. */
-static bool may_be_by(const jwk *k, const algorithm *a, const alm_jwt *jwt)
+static bool may_be_by(const jwk *self, const algorithm *a, const alm_jwt *jwt)
 {
-    const bool named = jwt->kid.ptr == NULL || (k->kid.ptr != NULL && alm_str_eq(k->kid, jwt->kid));
-    return named && strcmp(k->type, a->type) == 0 && strcmp(k->curve, a->curve) == 0 &&
-           (k->alg.ptr == NULL || alm_str_eq(k->alg, alm_str_of(a->name)));
+    const bool named =
+        jwt->kid.ptr == NULL || (self->kid.ptr != NULL && alm_str_eq(self->kid, jwt->kid));
+    return named && strcmp(self->type, a->type) == 0 && strcmp(self->curve, a->curve) == 0 &&
+           (self->alg.ptr == NULL || alm_str_eq(self->alg, alm_str_of(a->name)));
 }
 
 /* RFC 9068, 4 asks for at+jwt in access tokens; providers that were there before it write JWT. */
@@ -415,9 +419,9 @@ alm_status alm_jwt_verify(alm_ctx *cx, const alm_jwt *jwt, const alm_jwk_set *se
                         (int)ALM_MIN(jwt->algorithm.len, (size_t)16),
                         jwt->algorithm.len > 0 ? jwt->algorithm.ptr : "");
     if (alm_json_get(jwt->header, "crit") != NULL)
-        return refuse(cx, "the token has critical header members");
+        return jwt_refuse(cx, "the token has critical header members");
     if (!may_be_for(alm_json_text(alm_json_get(jwt->header, "typ")), use))
-        return refuse(cx, "the token is of another kind (typ)");
+        return jwt_refuse(cx, "the token is of another kind (typ)");
     int tries = 0;
     bool named = false;
     for (size_t i = 0; i < set->n && tries < TRIES; i++) {
@@ -430,9 +434,9 @@ alm_status alm_jwt_verify(alm_ctx *cx, const alm_jwt *jwt, const alm_jwk_set *se
             return ALM_OK;
     }
     *unknown = jwt->kid.ptr != NULL && !named;
-    return refuse(cx, *unknown    ? "the provider has no key of that name"
-                      : tries > 0 ? "the signature is wrong"
-                                  : "the provider has no key for this algorithm");
+    return jwt_refuse(cx, *unknown    ? "the provider has no key of that name"
+                          : tries > 0 ? "the signature is wrong"
+                                      : "the provider has no key for this algorithm");
 }
 
 /* ---------------------------------------------------------------------------- claims */
@@ -450,32 +454,33 @@ static alm_status check_audience(alm_ctx *cx, const alm_jwt *jwt, const alm_jwt_
 {
     const alm_json *azp = alm_json_get(jwt->claims, "azp"), *aud = alm_json_get(jwt->claims, "aud");
     if (!alm_jwt_audience_has(aud, wanted->audience))
-        return refuse(cx, "the token is for another audience (aud)");
+        return jwt_refuse(cx, "the token is for another audience (aud)");
     const bool several = alm_json_is_array(aud) && alm_json_count(aud) > 1;
     if (wanted->client_id[0] != 0 && (several || azp != NULL) &&
         !alm_str_eq(alm_json_text(azp), alm_str_of(wanted->client_id)))
-        return refuse(cx, "the token was made for another client (azp)");
+        return jwt_refuse(cx, "the token was made for another client (azp)");
     return ALM_OK;
 }
 
 /* Seconds since 1970; some providers write them with a fraction. */
-static bool time_of(const alm_jwt *jwt, const char *name, int64_t *out)
+static bool jwt_time_of(const alm_jwt *jwt, const char *name, int64_t *out)
 {
     return alm_json_seconds(alm_json_get(jwt->claims, name), out);
 }
 
-static alm_status check_times(alm_ctx *cx, const alm_jwt *jwt, int64_t now_s, int64_t *expires_s)
+static alm_status jwt_check_times(alm_ctx *cx, const alm_jwt *jwt, int64_t now_s,
+                                  int64_t *expires_s)
 {
     static const char *const starts[] = {"nbf", "iat"};
-    if (!time_of(jwt, "exp", expires_s))
-        return refuse(cx, "the token does not say when it ends (exp)");
+    if (!jwt_time_of(jwt, "exp", expires_s))
+        return jwt_refuse(cx, "the token does not say when it ends (exp)");
     if (*expires_s <= now_s)
-        return refuse(cx, "the token is over (exp)");
+        return jwt_refuse(cx, "the token is over (exp)");
     for (size_t i = 0; i < ALM_COUNT(starts); i++) {
         int64_t from_s = 0;
         if (alm_json_get(jwt->claims, starts[i]) == NULL)
             continue;
-        if (!time_of(jwt, starts[i], &from_s) || from_s > now_s + LEEWAY_S)
+        if (!jwt_time_of(jwt, starts[i], &from_s) || from_s > now_s + LEEWAY_S)
             return alm_fail(cx, ALM_E_AUTH, -1, "the token is not valid yet (%s)", starts[i]);
     }
     return ALM_OK;
@@ -486,7 +491,7 @@ alm_status alm_jwt_check(alm_ctx *cx, const alm_jwt *jwt, const alm_jwt_wanted *
 {
     const alm_str issuer = alm_json_text(alm_json_get(jwt->claims, "iss"));
     if (wanted->issuer[0] != 0 && !alm_str_eq(issuer, alm_str_of(wanted->issuer)))
-        return refuse(cx, "the token is of another issuer (iss)");
+        return jwt_refuse(cx, "the token is of another issuer (iss)");
     ALM_TRY(check_audience(cx, jwt, wanted));
-    return check_times(cx, jwt, wanted->now_s, expires_s);
+    return jwt_check_times(cx, jwt, wanted->now_s, expires_s);
 }

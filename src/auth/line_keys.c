@@ -27,7 +27,7 @@ struct alm_line_keys {
 /* ------------------------------------------------------------------------ the file */
 
 /* The next word of the line; empty: there is none. */
-static alm_str word_of(alm_str *line)
+static alm_str line_keys_word_of(alm_str *line)
 {
     while (line->len > 0 && (line->ptr[0] == ' ' || line->ptr[0] == '\t'))
         *line = (alm_str){line->ptr + 1, line->len - 1};
@@ -76,17 +76,18 @@ static EVP_PKEY *public_key(alm_str x, alm_str y)
     return key;
 }
 
-static alm_status add_key(alm_ctx *cx, alm_line_keys *keys, alm_str line, const char *file,
-                          size_t number)
+static alm_status line_add_key(alm_ctx *cx, alm_line_keys *keys, alm_str line, const char *file,
+                               size_t number)
 {
-    const alm_str kid = word_of(&line), kind = word_of(&line), x = word_of(&line),
-                  y = word_of(&line);
+    const alm_str kid = line_keys_word_of(&line), kind = line_keys_word_of(&line),
+                  x = line_keys_word_of(&line), y = line_keys_word_of(&line);
     if (kid.len == 0 || kid.ptr[0] == '#')
         return ALM_OK;
     if (kid.len > ALM_LINE_KID_MAX)
         return alm_fail(cx, ALM_E_ARG, -1, "%s line %zu: a name of more than %d bytes", file,
                         number, ALM_LINE_KID_MAX);
-    if (!alm_str_eq(kind, ALM_STR("ec-p-256-sha256")) || y.len == 0 || word_of(&line).len > 0)
+    if (!alm_str_eq(kind, ALM_STR("ec-p-256-sha256")) || y.len == 0 ||
+        line_keys_word_of(&line).len > 0)
         return alm_fail(cx, ALM_E_ARG, -1,
                         "%s line %zu: expected a name, 'ec-p-256-sha256' and the two coordinates "
                         "of a public key",
@@ -111,19 +112,19 @@ alm_status alm_line_keys_read(alm_ctx *cx, alm_str text, const char *file, alm_l
     alm_line_keys *keys = calloc(1, sizeof *keys);
     if (keys == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     size_t number = 0;
-    for (size_t at = 0; st == ALM_OK && at < text.len;) {
-        const char *lf = memchr(text.ptr + at, '\n', text.len - at);
-        const size_t end = lf != NULL ? (size_t)(lf - text.ptr) : text.len;
-        st = add_key(cx, keys, (alm_str){text.ptr + at, end - at}, file, ++number);
-        at = end + 1;
+    for (size_t offset = 0; status == ALM_OK && offset < text.len;) {
+        const char *line_end = memchr(text.ptr + offset, '\n', text.len - offset);
+        const size_t end = line_end != NULL ? (size_t)(line_end - text.ptr) : text.len;
+        status = line_add_key(cx, keys, (alm_str){text.ptr + offset, end - offset}, file, ++number);
+        offset = end + 1;
     }
-    if (st == ALM_OK && keys->n == 0)
-        st = alm_fail(cx, ALM_E_ARG, -1, "%s: no key is in it", file);
-    if (st != ALM_OK) {
+    if (status == ALM_OK && keys->n == 0)
+        status = alm_fail(cx, ALM_E_ARG, -1, "%s: no key is in it", file);
+    if (status != ALM_OK) {
         alm_line_keys_free(keys);
-        return st;
+        return status;
     }
     *out = keys;
     return ALM_OK;
@@ -168,16 +169,16 @@ static int der_of(const uint8_t raw[2 * COORDINATE], unsigned char **out)
 
 static bool verify_der(EVP_PKEY *key, const char *challenge, const uint8_t *der, size_t n)
 {
-    EVP_MD_CTX *md = EVP_MD_CTX_new();
+    EVP_MD_CTX *CTX = EVP_MD_CTX_new();
     const bool good =
-        md != NULL && EVP_DigestVerifyInit(md, NULL, EVP_sha256(), NULL, key) == 1 &&
-        EVP_DigestVerify(md, der, n, (const unsigned char *)challenge, ALM_LINE_CHALLENGE) == 1;
-    EVP_MD_CTX_free(md);
+        CTX != NULL && EVP_DigestVerifyInit(CTX, NULL, EVP_sha256(), NULL, key) == 1 &&
+        EVP_DigestVerify(CTX, der, n, (const unsigned char *)challenge, ALM_LINE_CHALLENGE) == 1;
+    EVP_MD_CTX_free(CTX);
     return good;
 }
 
 /* Some clients send r and s as they are, some the DER form. */
-static bool verify(EVP_PKEY *key, const char *challenge, const uint8_t *bytes, size_t n)
+static bool line_keys_verify(EVP_PKEY *key, const char *challenge, const uint8_t *bytes, size_t n)
 {
     unsigned char *der = NULL;
     if (n != 2 * (size_t)COORDINATE)
@@ -199,7 +200,8 @@ bool alm_line_keys_verify(const alm_line_keys *keys, alm_str kid,
             found = &keys->rows[i];
     if (signature.len > TEXT_MAX || !alm_base64_decode(signature, bytes, &n))
         return false;
-    const bool good = verify(found != NULL ? found->key : keys->rows[0].key, challenge, bytes, n);
+    const bool good =
+        line_keys_verify(found != NULL ? found->key : keys->rows[0].key, challenge, bytes, n);
     return good && found != NULL;
 }
 
@@ -215,7 +217,7 @@ bool alm_line_key_verify(alm_str x, alm_str y, const char challenge[ALM_LINE_CHA
     if (signature.len > TEXT_MAX || !alm_base64_decode(signature, bytes, &n))
         return false;
     EVP_PKEY *key = public_key(there ? x : base_x, there ? y : base_y);
-    const bool good = key != NULL && verify(key, challenge, bytes, n);
+    const bool good = key != NULL && line_keys_verify(key, challenge, bytes, n);
     EVP_PKEY_free(key);
     return good && there;
 }

@@ -38,16 +38,16 @@ static const endpoint ENDPOINTS[] = {
     ENDPOINT(acl_oidc_introspection_endpoint, introspection, NULL, true),
 };
 
-static const char *setting(const alm_conf *conf, const endpoint *e)
+static const char *oidc_endpoints_setting(const alm_conf *conf, const endpoint *self)
 {
     const char *text = NULL;
-    memcpy(&text, (const char *)conf + e->conf_at, sizeof text);
+    memcpy(&text, (const char *)conf + self->conf_at, sizeof text);
     return text;
 }
 
-static char *field(alm_oidc_endpoints *out, const endpoint *e)
+static char *oidc_endpoints_field(alm_oidc_endpoints *out, const endpoint *self)
 {
-    return (char *)out + e->at;
+    return (char *)out + self->at;
 }
 
 /* "https://host:port" that paths are on. */
@@ -65,10 +65,11 @@ static void origin_of_conf(const alm_conf *conf, char out[ORIGIN_MAX])
                        (long long)conf->acl_oidc_port);
 }
 
-static bool is_asked_for(const alm_conf *conf, const endpoint *e)
+static bool oidc_endpoints_is_asked_for(const alm_conf *conf, const endpoint *self)
 {
-    const bool is_set = conf->source[e->id] != ALM_CONF_DEFAULT && setting(conf, e)[0] != 0;
-    return e->member != NULL && !is_set && conf->acl_oidc_configuration_url[0] != 0;
+    const bool is_set =
+        conf->source[self->id] != ALM_CONF_DEFAULT && oidc_endpoints_setting(conf, self)[0] != 0;
+    return self->member != NULL && !is_set && conf->acl_oidc_configuration_url[0] != 0;
 }
 
 void alm_oidc_endpoints_of_conf(const alm_conf *conf, alm_oidc_endpoints *out)
@@ -79,10 +80,10 @@ void alm_oidc_endpoints_of_conf(const alm_conf *conf, alm_oidc_endpoints *out)
     origin_of_conf(conf, origin);
     for (size_t i = 0; i < ALM_COUNT(ENDPOINTS); i++) {
         const endpoint *e = &ENDPOINTS[i];
-        const char *text = setting(conf, e);
-        if (!is_asked_for(conf, e) && text[0] != 0)
-            (void)snprintf(field(out, e), ALM_OIDC_URL_MAX, "%s%s", text[0] == '/' ? origin : "",
-                           text);
+        const char *text = oidc_endpoints_setting(conf, e);
+        if (!oidc_endpoints_is_asked_for(conf, e) && text[0] != 0)
+            (void)snprintf(oidc_endpoints_field(out, e), ALM_OIDC_URL_MAX, "%s%s",
+                           text[0] == '/' ? origin : "", text);
     }
     if (!out->known)
         (void)snprintf(out->why, sizeof out->why, "the discovery document is not there yet");
@@ -91,39 +92,41 @@ void alm_oidc_endpoints_of_conf(const alm_conf *conf, alm_oidc_endpoints *out)
 /* ------------------------------------------------------------------------ discovery */
 
 /* An address of the document: no way down from TLS. */
-static bool fits(const alm_conf *conf, alm_str url)
+static bool oidc_endpoints_fits(const alm_conf *conf, alm_str url)
 {
     const bool tls = strncmp(conf->acl_oidc_configuration_url, "https://", 8) == 0;
     return alm_url_origin(url) > 0 && url.len < ALM_OIDC_URL_MAX &&
            (!tls || strncmp(url.ptr, "https://", 8) == 0);
 }
 
-static alm_status take(alm_ctx *cx, const alm_conf *conf, const alm_json *document,
-                       const char *member, bool optional, char out[ALM_OIDC_URL_MAX])
+static alm_status oidc_endpoints_take(alm_ctx *cx, const alm_conf *conf, const alm_json *document,
+                                      const char *member, bool optional, char out[ALM_OIDC_URL_MAX])
 {
     const alm_str url = alm_json_text(alm_json_get(document, member));
     if (url.ptr == NULL && optional)
         return ALM_OK;
-    if (url.ptr == NULL || !fits(conf, url))
+    if (url.ptr == NULL || !oidc_endpoints_fits(conf, url))
         return alm_fail(cx, ALM_E_VALUE, -1, "its member %s is missing, or no address that may be",
                         member);
     (void)snprintf(out, ALM_OIDC_URL_MAX, "%s", url.ptr);
     return ALM_OK;
 }
 
-static alm_status take_all(alm_ctx *cx, const alm_conf *conf, const alm_json *document,
-                           alm_oidc_endpoints *out)
+static alm_status oidc_endpoints_take_all(alm_ctx *cx, const alm_conf *conf,
+                                          const alm_json *document, alm_oidc_endpoints *out)
 {
-    ALM_TRY(take(cx, conf, document, "issuer", false, out->issuer));
-    ALM_TRY(take(cx, conf, document, "end_session_endpoint", true, out->end_session));
+    ALM_TRY(oidc_endpoints_take(cx, conf, document, "issuer", false, out->issuer));
+    ALM_TRY(
+        oidc_endpoints_take(cx, conf, document, "end_session_endpoint", true, out->end_session));
     for (size_t i = 0; i < ALM_COUNT(ENDPOINTS); i++) {
         const endpoint *e = &ENDPOINTS[i];
         const bool unused =
             conf->acl_oidc_groups_encoded_in_token
                 ? e->id == ALM_CONF_ID_acl_oidc_userinfo_endpoint
                 : e->id == ALM_CONF_ID_acl_oidc_public_keys_endpoint && !alm_oidc_needs_keys(conf);
-        if (is_asked_for(conf, e))
-            ALM_TRY(take(cx, conf, document, e->member, e->optional || unused, field(out, e)));
+        if (oidc_endpoints_is_asked_for(conf, e))
+            ALM_TRY(oidc_endpoints_take(cx, conf, document, e->member, e->optional || unused,
+                                        oidc_endpoints_field(out, e)));
     }
     return ALM_OK;
 }
@@ -151,11 +154,11 @@ alm_status alm_oidc_endpoints_of_json(alm_ctx *cx, const alm_conf *conf, alm_str
     alm_json *document = NULL;
     alm_oidc_endpoints found = *out;
     ALM_TRY(alm_json_parse(cx, json, &document));
-    alm_status st = take_all(cx, conf, document, &found);
+    alm_status status = oidc_endpoints_take_all(cx, conf, document, &found);
     alm_json_free(document);
-    if (st == ALM_OK)
-        st = check_issuer(cx, conf, &found);
-    ALM_TRY(st);
+    if (status == ALM_OK)
+        status = check_issuer(cx, conf, &found);
+    ALM_TRY(status);
     found.known = true;
     found.why[0] = 0;
     *out = found;
@@ -165,27 +168,27 @@ alm_status alm_oidc_endpoints_of_json(alm_ctx *cx, const alm_conf *conf, alm_str
 bool alm_oidc_issuer_fits(const alm_oidc_endpoints *endpoints, const char *url)
 {
     static const char well_known[] = "/.well-known/openid-configuration";
-    size_t n = strlen(endpoints->issuer);
-    n -= n > 0 && endpoints->issuer[n - 1] == '/';
-    const size_t m = sizeof well_known - 1;
-    return strncmp(url, endpoints->issuer, n) == 0 && strncmp(url + n, well_known, m) == 0 &&
-           (url[n + m] == 0 || url[n + m] == '?');
+    size_t len = strlen(endpoints->issuer);
+    len -= len > 0 && endpoints->issuer[len - 1] == '/';
+    const size_t more = sizeof well_known - 1;
+    return strncmp(url, endpoints->issuer, len) == 0 && strncmp(url + len, well_known, more) == 0 &&
+           (url[len + more] == 0 || url[len + more] == '?');
 }
 
 /* ------------------------------------------------------------------------- settings */
 
-static alm_status bad(alm_ctx *cx, const char *key, const char *why)
+static alm_status oidc_endpoints_bad(alm_ctx *cx, const char *key, const char *why)
 {
     return alm_fail(cx, ALM_E_ARG, -1, "acl.oidc.enabled=true: %s %s", key, why);
 }
 
 static bool has_openid(const char *scope)
 {
-    for (const char *at = scope; *at != 0;) {
-        const size_t n = strcspn(at, " ");
-        if (n == 6 && memcmp(at, "openid", 6) == 0)
+    for (const char *ptr = scope; *ptr != 0;) {
+        const size_t len = strcspn(ptr, " ");
+        if (len == 6 && memcmp(ptr, "openid", 6) == 0)
             return true;
-        at += n + (at[n] == ' ');
+        ptr += len + (ptr[len] == ' ');
     }
     return false;
 }
@@ -195,24 +198,27 @@ static alm_status check_addresses(alm_ctx *cx, const alm_conf *conf)
     const alm_str url = alm_str_of(conf->acl_oidc_configuration_url),
                   back = alm_str_of(conf->acl_oidc_redirect_uri);
     if (url.len == 0 && conf->acl_oidc_host[0] == 0)
-        return bad(cx, "acl.oidc.configuration.url or acl.oidc.host", "must be set");
+        return oidc_endpoints_bad(cx, "acl.oidc.configuration.url or acl.oidc.host", "must be set");
     if (url.len > 0 && (alm_url_origin(url) == 0 || url.len >= ALM_OIDC_URL_MAX))
-        return bad(cx, "acl.oidc.configuration.url", "is no address like https://host/path");
+        return oidc_endpoints_bad(cx, "acl.oidc.configuration.url",
+                                  "is no address like https://host/path");
     if (strlen(conf->acl_oidc_host) > 255 || strpbrk(conf->acl_oidc_host, "/ @?#\\") != NULL)
-        return bad(cx, "acl.oidc.host", "is no host name");
+        return oidc_endpoints_bad(cx, "acl.oidc.host", "is no host name");
     if (back.len > 0 && (alm_url_origin(back) == 0 || back.len >= ALM_OIDC_URL_MAX))
-        return bad(cx, "acl.oidc.redirect.uri", "is no address like https://host/path");
+        return oidc_endpoints_bad(cx, "acl.oidc.redirect.uri",
+                                  "is no address like https://host/path");
     if (strlen(conf->acl_oidc_issuer) >= ALM_OIDC_URL_MAX ||
         (conf->acl_oidc_issuer[0] != 0 && alm_url_origin(alm_str_of(conf->acl_oidc_issuer)) == 0))
-        return bad(cx, "acl.oidc.issuer", "is no address like https://host/path");
+        return oidc_endpoints_bad(cx, "acl.oidc.issuer", "is no address like https://host/path");
     for (size_t i = 0; i < ALM_COUNT(ENDPOINTS); i++) {
-        const alm_str text = alm_str_of(setting(conf, &ENDPOINTS[i]));
+        const alm_str text = alm_str_of(oidc_endpoints_setting(conf, &ENDPOINTS[i]));
         if (text.len > 0 && ((text.ptr[0] != '/' && alm_url_origin(text) == 0) ||
                              text.len >= ALM_OIDC_URL_MAX - ORIGIN_MAX))
-            return bad(cx, alm_conf_row_at(ENDPOINTS[i].id)->key,
-                       "is neither a path (/...) nor an address");
-        if (text.len == 0 && !ENDPOINTS[i].optional && !is_asked_for(conf, &ENDPOINTS[i]))
-            return bad(cx, alm_conf_row_at(ENDPOINTS[i].id)->key, "must be set");
+            return oidc_endpoints_bad(cx, alm_conf_row_at(ENDPOINTS[i].id)->key,
+                                      "is neither a path (/...) nor an address");
+        if (text.len == 0 && !ENDPOINTS[i].optional &&
+            !oidc_endpoints_is_asked_for(conf, &ENDPOINTS[i]))
+            return oidc_endpoints_bad(cx, alm_conf_row_at(ENDPOINTS[i].id)->key, "must be set");
     }
     return ALM_OK;
 }
@@ -247,20 +253,21 @@ alm_status alm_oidc_check_conf(alm_ctx *cx, const alm_conf *conf)
     if (!conf->acl_oidc_enabled)
         return ALM_OK;
     if (!conf->acl_enabled)
-        return bad(cx, "acl.enabled", "must not be false");
+        return oidc_endpoints_bad(cx, "acl.enabled", "must not be false");
     if (conf->acl_oidc_client_id[0] == 0)
-        return bad(cx, "acl.oidc.client.id", "must be set");
+        return oidc_endpoints_bad(cx, "acl.oidc.client.id", "must be set");
     if (!has_openid(conf->acl_oidc_scope))
-        return bad(cx, "acl.oidc.scope", "must have openid among its words");
+        return oidc_endpoints_bad(cx, "acl.oidc.scope", "must have openid among its words");
     if (strlen(conf->acl_oidc_introspection_client_id) > ALM_OIDC_ID_MAX ||
         strlen(conf->acl_oidc_introspection_client_secret) > ALM_OIDC_ID_MAX)
-        return bad(cx, "acl.oidc.introspection.client.id or .secret", "is too long");
+        return oidc_endpoints_bad(cx, "acl.oidc.introspection.client.id or .secret", "is too long");
     if (conf->acl_oidc_introspection_endpoint[0] != 0 && conf->acl_oidc_groups_encoded_in_token)
-        return bad(cx, "acl.oidc.introspection.endpoint",
-                   "is about access tokens, and acl.oidc.groups.encoded.in.token=true takes ID "
-                   "tokens");
+        return oidc_endpoints_bad(
+            cx, "acl.oidc.introspection.endpoint",
+            "is about access tokens, and acl.oidc.groups.encoded.in.token=true takes ID "
+            "tokens");
     if (conf->acl_oidc_groups_claim[0] == 0)
-        return bad(cx, "acl.oidc.groups.claim", "must be set");
+        return oidc_endpoints_bad(cx, "acl.oidc.groups.claim", "must be set");
     ALM_TRY(check_addresses(cx, conf));
     warn_of_risks(conf);
     return ALM_OK;
@@ -313,18 +320,18 @@ alm_status alm_oidc_trusted(alm_ctx *cx, const alm_conf *conf, const alm_io *io,
     (void)snprintf(path, sizeof path, "%s%s%s", name[0] == '/' ? "" : root,
                    name[0] == '/' ? "" : "/", name);
     alm_buf_init(&file, NULL);
-    alm_status st = alm_io_read_text(cx, io, path, STORE_BYTES_MAX, &file);
-    if (st == ALM_OK) {
+    alm_status status = alm_io_read_text(cx, io, path, STORE_BYTES_MAX, &file);
+    if (status == ALM_OK) {
         const bool is_pem = memmem(file.ptr, file.len, "-----BEGIN CERTIFICATE", 22) != NULL;
         *pem = is_pem ? strndup(file.ptr, file.len)
                       : open_store(&file, conf->acl_oidc_tls_keystore_password);
         if (*pem == NULL)
-            st = alm_fail(
+            status = alm_fail(
                 cx, ALM_E_ARG, -1,
                 "acl.oidc.tls.keystore.path=%s: neither PEM certificates nor a PKCS#12 file "
                 "that acl.oidc.tls.keystore.password opens",
                 name);
     }
     alm_buf_deinit(&file);
-    return st;
+    return status;
 }

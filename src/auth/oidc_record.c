@@ -8,7 +8,7 @@
 
 #include "auth/oidc_state.h"
 
-static alm_str text_of(const uint8_t key[ALM_OIDC_HASH])
+static alm_str oidc_record_text_of(const uint8_t key[ALM_OIDC_HASH])
 {
     return (alm_str){(const char *)key, ALM_OIDC_HASH};
 }
@@ -47,8 +47,8 @@ static void link_note(alm_oidc_notes *notes, alm_oidc_note *note, int64_t now_ns
 
 static void remove_note(alm_oidc_notes *notes, alm_oidc_note *note)
 {
-    ALM_ASSERT(alm_map_get(&notes->map, text_of(note->key)) == note);
-    (void)alm_map_remove(&notes->map, text_of(note->key));
+    ALM_ASSERT(alm_map_get(&notes->map, oidc_record_text_of(note->key)) == note);
+    (void)alm_map_remove(&notes->map, oidc_record_text_of(note->key));
     alm_share_remove(&notes->share, &note->node);
     unlink_note(notes, note);
     free(note);
@@ -64,7 +64,7 @@ void alm_oidc_notes_deinit(alm_oidc_notes *notes)
 
 alm_oidc_note *alm_oidc_notes_find(const alm_oidc_notes *notes, const uint8_t key[ALM_OIDC_HASH])
 {
-    return alm_map_get(&notes->map, text_of(key));
+    return alm_map_get(&notes->map, oidc_record_text_of(key));
 }
 
 void alm_oidc_notes_touch(alm_oidc_notes *notes, alm_oidc_note *note)
@@ -81,7 +81,7 @@ void alm_oidc_moment_join(alm_oidc_moment *to, alm_oidc_moment more)
 }
 
 /* Of who has most, the session that ended first: what he began before its log-out is over from here on, in other sessions, too. */
-static bool fold(alm_oidc_notes *notes)
+static bool oidc_record_fold(alm_oidc_notes *notes)
 {
     alm_oidc_note *session = (alm_oidc_note *)(void *)alm_share_victim(&notes->share);
     alm_oidc_note *user = alm_oidc_notes_find(notes, alm_share_key(&session->node));
@@ -92,7 +92,7 @@ static bool fold(alm_oidc_notes *notes)
     return true;
 }
 
-static bool make_room(alm_oidc_notes *notes, int64_t keep_ns, int64_t now_ns)
+static bool oidc_record_make_room(alm_oidc_notes *notes, int64_t keep_ns, int64_t now_ns)
 {
     if (notes->share.n < notes->share.limit)
         return true;
@@ -103,7 +103,7 @@ static bool make_room(alm_oidc_notes *notes, int64_t keep_ns, int64_t now_ns)
     if (notes->share.most < 2)
         return false;
     if (notes->of_log_outs)
-        return fold(notes);
+        return oidc_record_fold(notes);
     remove_note(notes, (alm_oidc_note *)(void *)alm_share_victim(&notes->share));
     return true;
 }
@@ -120,11 +120,11 @@ alm_oidc_note *alm_oidc_notes_put(alm_oidc_notes *notes, const uint8_t key[ALM_O
         link_note(notes, note, now_ns);
         return note;
     }
-    note = make_room(notes, keep_ns, now_ns) ? calloc(1, sizeof *note) : NULL;
+    note = oidc_record_make_room(notes, keep_ns, now_ns) ? calloc(1, sizeof *note) : NULL;
     if (note == NULL)
         return NULL;
     memcpy(note->key, key, ALM_OIDC_HASH);
-    if (alm_map_put(&cx, &notes->map, text_of(note->key), note, NULL) != ALM_OK) {
+    if (alm_map_put(&cx, &notes->map, oidc_record_text_of(note->key), note, NULL) != ALM_OK) {
         free(note);
         return NULL;
     }

@@ -239,7 +239,7 @@ bool alm_oidc_send(alm_oidc *oidc, const alm_http_call *call);
 /* The last step for an access token; the entry is settled by the answer. */
 void alm_oidc_ask_user_info(alm_oidc_entry *entry);
 /* `name`, which is written as it is, and the value as forms have it, at most three letters for a byte; the end of the text. */
-char *alm_oidc_put_form(char *to, const char *name, alm_str value);
+char *alm_oidc_put_form(char *dest, const char *name, alm_str value);
 /* Settles the entry without a user; AWAY is a line of the log. */
 void alm_oidc_give_up(alm_oidc_entry *entry, alm_oidc_verdict verdict, const char *why);
 /* The end of a call for an entry: who waits is told. */

@@ -97,45 +97,50 @@ alm_status alm_principal_new(alm_ctx *cx, alm_principal_kind kind, alm_str name,
     return make_principal(cx, &like, name, prefix, name, out);
 }
 
-uint64_t alm_password_version(const alm_scram_verifier *v)
+uint64_t alm_password_version(const alm_scram_verifier *verifier)
 {
-    const alm_str salt = {(const char *)v->salt, sizeof v->salt};
-    const alm_str key = {(const char *)v->stored_key, sizeof v->stored_key};
+    const alm_str salt = {(const char *)verifier->salt, sizeof verifier->salt};
+    const alm_str key = {(const char *)verifier->stored_key, sizeof verifier->stored_key};
     return alm_hash_u128(alm_hash_str(salt), alm_hash_str(key));
 }
 
-uint64_t alm_key_version(const alm_entity *e)
+uint64_t alm_key_version(const alm_entity *entity)
 {
-    return alm_hash_u128(alm_hash_str(alm_str_of(e->key_x)), alm_hash_str(alm_str_of(e->key_y)));
+    return alm_hash_u128(alm_hash_str(alm_str_of(entity->key_x)),
+                         alm_hash_str(alm_str_of(entity->key_y)));
 }
 
-alm_status alm_principal_local(alm_ctx *cx, const alm_entity *e, const alm_began *began,
+alm_status alm_principal_local(alm_ctx *cx, const alm_entity *entity, const alm_began *began,
                                alm_principal **out)
 {
     const alm_principal like = {.kind = ALM_PRINCIPAL_LOCAL};
     char prefix[40] = "local:";
-    if (e->generation > 0)
-        (void)snprintf(prefix, sizeof prefix, "local %llu:", (unsigned long long)e->generation);
-    ALM_TRY(make_principal(cx, &like, alm_str_of(e->name), prefix, alm_str_of(e->name), out));
+    if (entity->generation > 0)
+        (void)snprintf(prefix, sizeof prefix,
+                       "local %llu:", (unsigned long long)entity->generation);
+    ALM_TRY(
+        make_principal(cx, &like, alm_str_of(entity->name), prefix, alm_str_of(entity->name), out));
     (*out)->began = *began;
-    (*out)->began.generation = e->generation;
-    (*out)->began.ended = e->ended;
+    (*out)->began.generation = entity->generation;
+    (*out)->began.ended = entity->ended;
     return ALM_OK;
 }
 
 const char *alm_principal_over(const alm_principal *who, const alm_acl *acl)
 {
     const alm_began *began = &who->began;
-    const alm_entity *e = alm_acl_entity(acl, who->name);
+    const alm_entity *entity = alm_acl_entity(acl, who->name);
     ALM_ASSERT(who->kind == ALM_PRINCIPAL_LOCAL);
-    if (e == NULL || e->kind == ALM_ENTITY_GROUP || e->generation != began->generation)
+    if (entity == NULL || entity->kind == ALM_ENTITY_GROUP ||
+        entity->generation != began->generation)
         return "the user was dropped";
-    if (!e->enabled || e->ended != began->ended)
+    if (!entity->enabled || entity->ended != began->ended)
         return "the user was disabled";
     if (began->proof == ALM_PROOF_PASSWORD &&
-        (!e->has_password || alm_password_version(&e->verifier) != began->credential))
+        (!entity->has_password || alm_password_version(&entity->verifier) != began->credential))
         return "the password has changed";
-    if (began->proof == ALM_PROOF_KEY && (!e->has_key || alm_key_version(e) != began->credential))
+    if (began->proof == ALM_PROOF_KEY &&
+        (!entity->has_key || alm_key_version(entity) != began->credential))
         return "the key was dropped";
     return NULL;
 }
@@ -166,9 +171,9 @@ void alm_principal_release(alm_principal *who)
 bool alm_principal_is_mapped(const alm_principal *who, const alm_acl *acl)
 {
     ALM_ASSERT(who->kind == ALM_PRINCIPAL_EXTERNAL);
-    for (uint32_t g = 0; g < who->n_groups; g++) {
-        uint32_t at = 0;
-        if (alm_acl_alias_next(acl, who->group_hashes[g], who->groups[g], &at) != NULL)
+    for (uint32_t group = 0; group < who->n_groups; group++) {
+        uint32_t place = 0;
+        if (alm_acl_alias_next(acl, who->group_hashes[group], who->groups[group], &place) != NULL)
             return true;
     }
     return false;
@@ -176,16 +181,16 @@ bool alm_principal_is_mapped(const alm_principal *who, const alm_acl *acl)
 
 /* ------------------------------------------------------------------------ rights */
 
-static bool has_db(const alm_rights *r, uint8_t number, bool option)
+static bool has_db(const alm_rights *rights, uint8_t number, bool option)
 {
-    return alm_permission_in(option ? &r->db_option : &r->db, number);
+    return alm_permission_in(option ? &rights->db_option : &rights->db, number);
 }
 
 /* Counts for the principal, up to the limit: the login has said that the rest does not. */
-static void add_subject(alm_rights *r, const char **list, const char *name)
+static void add_subject(alm_rights *rights, const char **list, const char *name)
 {
-    if (r->n < ALM_GROUPS_OF_MAX)
-        list[r->n++] = name; /* of the alm_acl, which the rights hold */
+    if (rights->n < ALM_GROUPS_OF_MAX)
+        list[rights->n++] = name; /* of the alm_acl, which the rights hold */
 }
 
 static void unite(alm_permission_set *to, const alm_permission_set *from)
@@ -194,23 +199,23 @@ static void unite(alm_permission_set *to, const alm_permission_set *from)
         to->word[i] |= from->word[i];
 }
 
-static void unite_db(alm_rights *r)
+static void unite_db(alm_rights *rights)
 {
-    for (uint32_t i = 0; i < r->n; i++) {
-        alm_grant g;
-        (void)alm_acl_grant(r->acl, r->of[i], "", "", &g);
-        unite(&r->db, &g.may);
-        unite(&r->db_option, &g.option);
+    for (uint32_t i = 0; i < rights->n; i++) {
+        alm_grant grant;
+        (void)alm_acl_grant(rights->acl, rights->of[i], "", "", &grant);
+        unite(&rights->db, &grant.may);
+        unite(&rights->db_option, &grant.option);
     }
 }
 
-static int64_t memory_max(const alm_rights *r, const alm_principal *who)
+static int64_t memory_max(const alm_rights *rights, const alm_principal *who)
 {
     int64_t least = 0;
-    for (uint32_t i = 0; i < r->n; i++) {
-        const alm_entity *e = alm_acl_entity(r->acl, r->of[i]);
-        const int64_t max = e != NULL ? e->memory_max : 0;
-        if (max > 0 && who->kind == ALM_PRINCIPAL_LOCAL && strcmp(e->name, who->name) == 0)
+    for (uint32_t i = 0; i < rights->n; i++) {
+        const alm_entity *entity = alm_acl_entity(rights->acl, rights->of[i]);
+        const int64_t max = entity != NULL ? entity->memory_max : 0;
+        if (max > 0 && who->kind == ALM_PRINCIPAL_LOCAL && strcmp(entity->name, who->name) == 0)
             return max;
         if (max > 0 && (least == 0 || max < least))
             least = max;
@@ -219,126 +224,128 @@ static int64_t memory_max(const alm_rights *r, const alm_principal *who)
 }
 
 /* Those that were found before, if the epoch is the same. */
-static bool take_kept(alm_rights *r, const char **list, const alm_principal *who)
+static bool auth_rights_take_kept(alm_rights *rights, const char **list, const alm_principal *who)
 {
     alm_kept_rights *kept = who->kept;
     (void)pthread_mutex_lock(&kept->lock);
-    const bool same = kept->made && kept->epoch == r->acl->epoch;
+    const bool same = kept->made && kept->epoch == rights->acl->epoch;
     for (uint32_t i = 0; same && i < kept->n; i++)
-        add_subject(r, list, r->acl->alias_groups[kept->groups[i]]);
+        add_subject(rights, list, rights->acl->alias_groups[kept->groups[i]]);
     if (same) {
-        r->db = kept->db;
-        r->db_option = kept->db_option;
-        r->memory_max = kept->memory_max;
+        rights->db = kept->db;
+        rights->db_option = kept->db_option;
+        rights->memory_max = kept->memory_max;
     }
     (void)pthread_mutex_unlock(&kept->lock);
     return same;
 }
 
 /* Without memory for it they are found again next time. */
-static void keep(const alm_rights *r, const alm_principal *who, const uint32_t *groups)
+static void auth_rights_keep(const alm_rights *rights, const alm_principal *who,
+                             const uint32_t *groups)
 {
     alm_kept_rights *kept = who->kept;
     (void)pthread_mutex_lock(&kept->lock);
-    if (r->n > kept->cap) {
-        uint32_t *bigger = realloc(kept->groups, r->n * sizeof *bigger);
+    if (rights->n > kept->cap) {
+        uint32_t *bigger = realloc(kept->groups, rights->n * sizeof *bigger);
         if (bigger != NULL) {
             kept->groups = bigger;
-            kept->cap = r->n;
+            kept->cap = rights->n;
         }
     }
-    kept->made = r->n <= kept->cap;
+    kept->made = rights->n <= kept->cap;
     if (kept->made) {
-        kept->epoch = r->acl->epoch;
-        kept->n = r->n;
-        if (r->n > 0)
-            memcpy(kept->groups, groups, r->n * sizeof *groups);
-        kept->db = r->db;
-        kept->db_option = r->db_option;
-        kept->memory_max = r->memory_max;
+        kept->epoch = rights->acl->epoch;
+        kept->n = rights->n;
+        if (rights->n > 0)
+            memcpy(kept->groups, groups, rights->n * sizeof *groups);
+        kept->db = rights->db;
+        kept->db_option = rights->db_option;
+        kept->memory_max = rights->memory_max;
     }
     (void)pthread_mutex_unlock(&kept->lock);
 }
 
 /* Each group here once, by name, however many of the user's groups are aliases of it. */
-static alm_status collect_external(alm_ctx *cx, alm_rights *r, const char **list,
+static alm_status collect_external(alm_ctx *cx, alm_rights *rights, const char **list,
                                    const alm_principal *who)
 {
-    const alm_acl *acl = r->acl;
+    const alm_acl *acl = rights->acl;
     bool *is_in = NULL;
     uint32_t groups[ALM_GROUPS_OF_MAX];
-    if (take_kept(r, list, who))
+    if (auth_rights_take_kept(rights, list, who))
         return ALM_OK;
-    ALM_TRY(ALM_NEWN(cx, &r->arena, acl->n_alias_groups + 1, &is_in));
-    for (uint32_t g = 0; g < who->n_groups; g++) {
+    ALM_TRY(ALM_NEWN(cx, &rights->arena, acl->n_alias_groups + 1, &is_in));
+    for (uint32_t group = 0; group < who->n_groups; group++) {
         const alm_alias_slot *slot = NULL;
-        uint32_t at = 0;
-        while ((slot = alm_acl_alias_next(acl, who->group_hashes[g], who->groups[g], &at)) != NULL)
+        uint32_t place = 0;
+        while ((slot = alm_acl_alias_next(acl, who->group_hashes[group], who->groups[group],
+                                          &place)) != NULL)
             is_in[slot->group] = true;
     }
-    for (uint32_t i = 0; i < acl->n_alias_groups && r->n < ALM_GROUPS_OF_MAX; i++) {
+    for (uint32_t i = 0; i < acl->n_alias_groups && rights->n < ALM_GROUPS_OF_MAX; i++) {
         if (!is_in[i])
             continue;
-        groups[r->n] = i;
-        add_subject(r, list, acl->alias_groups[i]);
+        groups[rights->n] = i;
+        add_subject(rights, list, acl->alias_groups[i]);
     }
-    unite_db(r);
-    r->memory_max = memory_max(r, who);
-    keep(r, who, groups);
+    unite_db(rights);
+    rights->memory_max = memory_max(rights, who);
+    auth_rights_keep(rights, who, groups);
     return ALM_OK;
 }
 
-static void collect_local(alm_rights *r, const char **list, const alm_principal *who)
+static void collect_local(alm_rights *rights, const char **list, const alm_principal *who)
 {
-    const alm_acl *acl = r->acl;
-    const alm_entity *e = alm_acl_entity(acl, who->name);
-    uint32_t at = 0;
-    r->enabled = e != NULL && (e->kind == ALM_ENTITY_GROUP || e->enabled);
-    if (!r->enabled)
+    const alm_acl *acl = rights->acl;
+    const alm_entity *entity = alm_acl_entity(acl, who->name);
+    uint32_t place = 0;
+    rights->enabled = entity != NULL && (entity->kind == ALM_ENTITY_GROUP || entity->enabled);
+    if (!rights->enabled)
         return;
-    add_subject(r, list, r->name);
-    const uint32_t end = alm_acl_groups_of(acl, who->name, &at);
-    for (; at < end; at++)
-        add_subject(r, list, acl->members[at].second);
-    unite_db(r);
-    r->memory_max = memory_max(r, who);
+    add_subject(rights, list, rights->name);
+    const uint32_t end = alm_acl_groups_of(acl, who->name, &place);
+    for (; place < end; place++)
+        add_subject(rights, list, acl->members[place].second);
+    unite_db(rights);
+    rights->memory_max = memory_max(rights, who);
 }
 
-static alm_status collect(alm_ctx *cx, alm_rights *r, const alm_principal *who)
+static alm_status auth_rights_collect(alm_ctx *cx, alm_rights *rights, const alm_principal *who)
 {
     const char **list = NULL;
-    ALM_TRY(alm_arena_zstr(cx, &r->arena, alm_str_of(who->name), &r->name));
-    r->kind = who->kind;
+    ALM_TRY(alm_arena_zstr(cx, &rights->arena, alm_str_of(who->name), &rights->name));
+    rights->kind = who->kind;
     if (who->kind == ALM_PRINCIPAL_ADMIN) {
-        r->enabled = r->all = true;
+        rights->enabled = rights->all = true;
         return ALM_OK;
     }
-    ALM_TRY(ALM_NEWN(cx, &r->arena, ALM_GROUPS_OF_MAX, &list));
-    r->of = list;
+    ALM_TRY(ALM_NEWN(cx, &rights->arena, ALM_GROUPS_OF_MAX, &list));
+    rights->of = list;
     if (who->kind == ALM_PRINCIPAL_EXTERNAL) {
-        r->enabled = true;
-        ALM_TRY(collect_external(cx, r, list, who));
+        rights->enabled = true;
+        ALM_TRY(collect_external(cx, rights, list, who));
     } else {
-        collect_local(r, list, who);
+        collect_local(rights, list, who);
     }
-    r->all = has_db(r, ALM_PERMISSION_DATABASE_ADMIN, false);
+    rights->all = has_db(rights, ALM_PERMISSION_DATABASE_ADMIN, false);
     return ALM_OK;
 }
 
 alm_status alm_rights_new(alm_ctx *cx, alm_acl *acl, const alm_principal *who, alm_rights **out)
 {
-    alm_rights *r = calloc(1, sizeof *r);
-    if (r == NULL)
+    alm_rights *rights = calloc(1, sizeof *rights);
+    if (rights == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    r->refs = 1;
-    r->acl = alm_acl_retain(acl);
-    alm_arena_init(&r->arena, NULL);
-    const alm_status st = collect(cx, r, who);
-    if (st != ALM_OK) {
-        alm_rights_release(r);
-        return st;
+    rights->refs = 1;
+    rights->acl = alm_acl_retain(acl);
+    alm_arena_init(&rights->arena, NULL);
+    const alm_status status = auth_rights_collect(cx, rights, who);
+    if (status != ALM_OK) {
+        alm_rights_release(rights);
+        return status;
     }
-    *out = r;
+    *out = rights;
     return ALM_OK;
 }
 
@@ -365,113 +372,114 @@ void alm_rights_release(alm_rights *rights)
 
 /* --------------------------------------------------------------------- questions */
 
-static bool has(const alm_grant *g, uint8_t number, bool option)
+static bool auth_rights_has(const alm_grant *grant, uint8_t number, bool option)
 {
-    return alm_permission_in(option ? &g->option : &g->may, number);
+    return alm_permission_in(option ? &grant->option : &grant->may, number);
 }
 
-static bool has_at(const alm_acl *acl, const char *of, const alm_rights_ask *ask,
-                   const char *column)
+static bool auth_rights_has_at(const alm_acl *acl, const char *of, const alm_rights_ask *ask,
+                               const char *column)
 {
-    alm_grant g;
-    return alm_acl_grant(acl, of, ask->table, column, &g) && has(&g, ask->number, ask->option);
+    alm_grant grant;
+    return alm_acl_grant(acl, of, ask->table, column, &grant) &&
+           auth_rights_has(&grant, ask->number, ask->option);
 }
 
 /* On a column of the table, whichever. */
-static bool has_column(const alm_rights *r, uint8_t number, const char *table, bool option)
+static bool has_column(const alm_rights *rights, uint8_t number, const char *table, bool option)
 {
-    for (uint32_t i = 0; i < r->n; i++) {
-        uint32_t at;
-        const uint32_t end = alm_acl_grants_on(r->acl, r->of[i], table, &at);
-        for (; at < end; at++) {
-            const alm_grant g = alm_acl_grant_at(r->acl, at);
-            if (has(&g, number, option))
+    for (uint32_t i = 0; i < rights->n; i++) {
+        uint32_t place;
+        const uint32_t end = alm_acl_grants_on(rights->acl, rights->of[i], table, &place);
+        for (; place < end; place++) {
+            const alm_grant grant = alm_acl_grant_at(rights->acl, place);
+            if (auth_rights_has(&grant, number, option))
                 return true;
         }
     }
     return false;
 }
 
-bool alm_rights_may(const alm_rights *r, const alm_rights_ask *ask)
+bool alm_rights_may(const alm_rights *rights, const alm_rights_ask *ask)
 {
     const uint8_t number = ask->number;
-    if (r->kind == ALM_PRINCIPAL_ADMIN || (r->all && !ask->option))
+    if (rights->kind == ALM_PRINCIPAL_ADMIN || (rights->all && !ask->option))
         return true;
-    if (has_db(r, number, ask->option) ||
-        (ask->option && has_db(r, ALM_PERMISSION_DATABASE_ADMIN, true)))
+    if (has_db(rights, number, ask->option) ||
+        (ask->option && has_db(rights, ALM_PERMISSION_DATABASE_ADMIN, true)))
         return true;
     if (ask->table == NULL)
         return false;
-    for (uint32_t i = 0; i < r->n; i++) {
-        const char *of = r->of[i];
-        if (has_at(r->acl, of, ask, "") ||
-            (ask->column != NULL && has_at(r->acl, of, ask, ask->column)))
+    for (uint32_t i = 0; i < rights->n; i++) {
+        const char *of = rights->of[i];
+        if (auth_rights_has_at(rights->acl, of, ask, "") ||
+            (ask->column != NULL && auth_rights_has_at(rights->acl, of, ask, ask->column)))
             return true;
     }
     return ask->ts && !ask->option &&
            (number == ALM_PERMISSION_SELECT || number == ALM_PERMISSION_UPDATE) &&
-           has_column(r, number, ask->table, false);
+           has_column(rights, number, ask->table, false);
 }
 
-bool alm_rights_any(const alm_rights *r, uint8_t number, const char *table)
+bool alm_rights_any(const alm_rights *rights, uint8_t number, const char *table)
 {
     const alm_rights_ask ask = {.number = number, .table = table};
-    return alm_rights_may(r, &ask) || has_column(r, number, table, false);
+    return alm_rights_may(rights, &ask) || has_column(rights, number, table, false);
 }
 
-bool alm_rights_anywhere(const alm_rights *r, uint8_t number)
+bool alm_rights_anywhere(const alm_rights *rights, uint8_t number)
 {
-    if (r->kind == ALM_PRINCIPAL_ADMIN || r->all)
+    if (rights->kind == ALM_PRINCIPAL_ADMIN || rights->all)
         return true;
-    for (uint32_t i = 0; i < r->n; i++) {
-        uint32_t at;
-        const uint32_t end = alm_acl_grants_of(r->acl, r->of[i], &at);
-        for (; at < end; at++) {
-            const alm_grant g = alm_acl_grant_at(r->acl, at);
-            if (alm_permission_in(&g.may, number))
+    for (uint32_t i = 0; i < rights->n; i++) {
+        uint32_t place;
+        const uint32_t end = alm_acl_grants_of(rights->acl, rights->of[i], &place);
+        for (; place < end; place++) {
+            const alm_grant grant = alm_acl_grant_at(rights->acl, place);
+            if (alm_permission_in(&grant.may, number))
                 return true;
         }
     }
     return false;
 }
 
-bool alm_rights_sees(const alm_rights *r, const char *table)
+bool alm_rights_sees(const alm_rights *rights, const char *table)
 {
-    if (r->all)
+    if (rights->all)
         return true;
-    for (uint32_t i = 0; i < r->n; i++) {
+    for (uint32_t i = 0; i < rights->n; i++) {
         uint32_t first;
-        alm_grant g;
-        if (alm_acl_grants_on(r->acl, r->of[i], table, &first) > first)
+        alm_grant grant;
+        if (alm_acl_grants_on(rights->acl, rights->of[i], table, &first) > first)
             return true;
-        (void)alm_acl_grant(r->acl, r->of[i], "", "", &g);
+        (void)alm_acl_grant(rights->acl, rights->of[i], "", "", &grant);
         for (size_t p = 0; p < alm_permission_count(); p++) {
             const alm_permission *row = alm_permission_at(p);
-            if (row->level != ALM_LEVEL_D && alm_permission_in(&g.may, row->number))
+            if (row->level != ALM_LEVEL_D && alm_permission_in(&grant.may, row->number))
                 return true;
         }
     }
     return false;
 }
 
-bool alm_rights_assumes(const alm_rights *r, const char *account, bool option)
+bool alm_rights_assumes(const alm_rights *rights, const char *account, bool option)
 {
-    if (r->kind == ALM_PRINCIPAL_ADMIN || (r->all && !option))
+    if (rights->kind == ALM_PRINCIPAL_ADMIN || (rights->all && !option))
         return true;
-    if (option && has_db(r, ALM_PERMISSION_DATABASE_ADMIN, true))
+    if (option && has_db(rights, ALM_PERMISSION_DATABASE_ADMIN, true))
         return true;
-    for (uint32_t i = 0; i < r->n; i++) {
-        const alm_assume *a = alm_acl_assume(r->acl, r->of[i], account);
-        if (a != NULL && (a->option || !option))
+    for (uint32_t i = 0; i < rights->n; i++) {
+        const alm_assume *assume = alm_acl_assume(rights->acl, rights->of[i], account);
+        if (assume != NULL && (assume->option || !option))
             return true;
     }
     return false;
 }
 
-bool alm_rights_is_in(const alm_rights *r, const char *entity)
+bool alm_rights_is_in(const alm_rights *rights, const char *entity)
 {
-    for (uint32_t i = 0; i < r->n; i++)
-        if (strcmp(r->of[i], entity) == 0)
+    for (uint32_t i = 0; i < rights->n; i++)
+        if (strcmp(rights->of[i], entity) == 0)
             return true;
     return false;
 }

@@ -62,11 +62,11 @@ ALM_NODISCARD alm_status alm_principal_new(alm_ctx *cx, alm_principal_kind kind,
                                            alm_principal **out);
 /* An entity of the catalogue, as it is there now: began.generation and began.ended are its own. Another one of the name has
  * another identity. */
-ALM_NODISCARD alm_status alm_principal_local(alm_ctx *cx, const alm_entity *e,
+ALM_NODISCARD alm_status alm_principal_local(alm_ctx *cx, const alm_entity *entity,
                                              const alm_began *began, alm_principal **out);
 /* Another password, though of the same text, or key has another version. */
 uint64_t alm_password_version(const alm_scram_verifier *verifier);
-uint64_t alm_key_version(const alm_entity *e);
+uint64_t alm_key_version(const alm_entity *entity);
 /* Why what a LOCAL principal began is over; NULL: it is not, as far as the catalogue knows (tokens: the caller's). */
 const char *alm_principal_over(const alm_principal *who, const alm_acl *acl);
 /* A user of the provider, whom `subject` (claim sub, not empty) tells from others of that name. */

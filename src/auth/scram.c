@@ -19,26 +19,26 @@ static bool hmac(const uint8_t *key, size_t key_len, alm_str text, uint8_t out[A
                 &n) != NULL;
 }
 
-static bool sha256(const uint8_t *in, size_t n, uint8_t out[ALM_SCRAM_KEY])
+static bool scram_sha256(const uint8_t *input, size_t n, uint8_t out[ALM_SCRAM_KEY])
 {
     unsigned int len = 0;
-    return EVP_Digest(in, n, out, &len, EVP_sha256(), NULL) == 1;
+    return EVP_Digest(input, n, out, &len, EVP_sha256(), NULL) == 1;
 }
 
-static bool salted_password(alm_str password, const alm_scram_verifier *v,
+static bool salted_password(alm_str password, const alm_scram_verifier *verifier,
                             uint8_t out[ALM_SCRAM_KEY])
 {
-    return PKCS5_PBKDF2_HMAC(password.ptr, (int)password.len, v->salt, ALM_SCRAM_SALT,
-                             v->iterations, EVP_sha256(), ALM_SCRAM_KEY, out) == 1;
+    return PKCS5_PBKDF2_HMAC(password.ptr, (int)password.len, verifier->salt, ALM_SCRAM_SALT,
+                             verifier->iterations, EVP_sha256(), ALM_SCRAM_KEY, out) == 1;
 }
 
-static bool derive_keys(alm_str password, alm_scram_verifier *v)
+static bool derive_keys(alm_str password, alm_scram_verifier *verifier)
 {
     uint8_t salted[ALM_SCRAM_KEY], client_key[ALM_SCRAM_KEY];
-    const bool ok = salted_password(password, v, salted) &&
+    const bool ok = salted_password(password, verifier, salted) &&
                     hmac(salted, sizeof(salted), ALM_STR("Client Key"), client_key) &&
-                    sha256(client_key, sizeof(client_key), v->stored_key) &&
-                    hmac(salted, sizeof(salted), ALM_STR("Server Key"), v->server_key);
+                    scram_sha256(client_key, sizeof(client_key), verifier->stored_key) &&
+                    hmac(salted, sizeof(salted), ALM_STR("Server Key"), verifier->server_key);
     OPENSSL_cleanse(salted, sizeof(salted));
     OPENSSL_cleanse(client_key, sizeof(client_key));
     return ok;
@@ -54,13 +54,13 @@ alm_status alm_scram_verifier_make(alm_ctx *cx, alm_str password,
 }
 
 /* Of the name and a number, for one purpose. */
-static bool mac_of(const uint8_t secret[ALM_SCRAM_KEY], const char *purpose, alm_str user,
-                   int32_t number, uint8_t out[ALM_SCRAM_KEY])
+static bool scram_mac_of(const uint8_t secret[ALM_SCRAM_KEY], const char *purpose, alm_str user,
+                         int32_t number, uint8_t out[ALM_SCRAM_KEY])
 {
     char more[64];
     uint8_t key[ALM_SCRAM_KEY];
-    const int n = snprintf(more, sizeof more, "%s %d", purpose, (int)number);
-    const bool ok = hmac(secret, ALM_SCRAM_KEY, (alm_str){more, (size_t)n}, key) &&
+    const int len = snprintf(more, sizeof more, "%s %d", purpose, (int)number);
+    const bool ok = hmac(secret, ALM_SCRAM_KEY, (alm_str){more, (size_t)len}, key) &&
                     hmac(key, sizeof key, user, out);
     OPENSSL_cleanse(key, sizeof key);
     return ok;
@@ -73,7 +73,7 @@ alm_status alm_scram_fake_rounds(alm_ctx *cx, const uint8_t secret[ALM_SCRAM_KEY
     for (uint32_t i = 0; i < n; i++) {
         uint8_t mac[ALM_SCRAM_KEY];
         uint64_t bits;
-        if (!mac_of(secret, "rounds", user, list[i].iterations, mac))
+        if (!scram_mac_of(secret, "rounds", user, list[i].iterations, mac))
             return crypto_failed(cx);
         memcpy(&bits, mac, sizeof bits);
         const double u = ((double)(bits >> 11) + 0.5) * 0x1p-53; /* between 0 and 1 */
@@ -91,7 +91,7 @@ alm_status alm_scram_verifier_fake(alm_ctx *cx, const uint8_t secret[ALM_SCRAM_K
 {
     uint8_t mac[ALM_SCRAM_KEY];
     *out = (alm_scram_verifier){.iterations = iterations};
-    if (!mac_of(secret, "salt", user, iterations, mac))
+    if (!scram_mac_of(secret, "salt", user, iterations, mac))
         return crypto_failed(cx);
     (void)memcpy(out->salt, mac, ALM_SCRAM_SALT);
     if (!hmac(mac, sizeof(mac), ALM_STR("stored"), out->stored_key) ||
@@ -113,7 +113,7 @@ alm_status alm_scram_check_password(alm_ctx *cx, const alm_scram_verifier *verif
 
 /* ------------------------------------------------------------------- messages */
 
-static alm_status malformed(alm_ctx *cx)
+static alm_status scram_malformed(alm_ctx *cx)
 {
     return alm_fail(cx, ALM_E_PROTOCOL, -1, "malformed SCRAM message");
 }
@@ -121,25 +121,25 @@ static alm_status malformed(alm_ctx *cx)
 /* Value of the attribute `name` ("r=...") in a comma list; ptr NULL: none. */
 static alm_str attribute(alm_str message, char name)
 {
-    size_t at = 0;
-    while (at < message.len) {
-        const char *comma = memchr(message.ptr + at, ',', message.len - at);
+    size_t offset = 0;
+    while (offset < message.len) {
+        const char *comma = memchr(message.ptr + offset, ',', message.len - offset);
         const size_t end = comma != NULL ? (size_t)(comma - message.ptr) : message.len;
-        if (end - at >= 2 && message.ptr[at] == name && message.ptr[at + 1] == '=')
-            return (alm_str){message.ptr + at + 2, end - at - 2};
-        at = end + 1;
+        if (end - offset >= 2 && message.ptr[offset] == name && message.ptr[offset + 1] == '=')
+            return (alm_str){message.ptr + offset + 2, end - offset - 2};
+        offset = end + 1;
     }
     return (alm_str){0};
 }
 
 /*
  * The gs2 header "flag,authzid,": flag p=tls-server-end-point with binding, n (cannot) or y (could, but the
- * server did not offer it) without. s->bound becomes what c= has to be. Length of the header, 0: refused.
+ * server did not offer it) without. scram->bound becomes what c= has to be. Length of the header, 0: refused.
  */
-static size_t gs2_header(alm_scram *s, alm_str message, bool bound)
+static size_t gs2_header(alm_scram *scram, alm_str message, bool bound)
 {
     const alm_str flag = bound ? ALM_STR("p=tls-server-end-point,")
-                         : message.len > 0 && message.ptr[0] == 'y' && s->binding.len == 0
+                         : message.len > 0 && message.ptr[0] == 'y' && scram->binding.len == 0
                              ? ALM_STR("y,")
                              : ALM_STR("n,");
     if (message.len < flag.len || memcmp(message.ptr, flag.ptr, flag.len) != 0)
@@ -148,82 +148,83 @@ static size_t gs2_header(alm_scram *s, alm_str message, bool bound)
     if (second == NULL)
         return 0;
     const size_t n = (size_t)(second + 1 - message.ptr);
-    const size_t n_binding = bound ? s->binding.len : 0;
-    uint8_t all[(sizeof(s->bound) - 1) / 4 * 3];
+    const size_t n_binding = bound ? scram->binding.len : 0;
+    uint8_t all[(sizeof(scram->bound) - 1) / 4 * 3];
     if (n + n_binding > sizeof(all))
         return 0;
     (void)memcpy(all, message.ptr, n);
     if (n_binding > 0)
-        (void)memcpy(all + n, s->binding.ptr, n_binding);
-    (void)EVP_EncodeBlock((unsigned char *)s->bound, all, (int)(n + n_binding));
+        (void)memcpy(all + n, scram->binding.ptr, n_binding);
+    (void)EVP_EncodeBlock((unsigned char *)scram->bound, all, (int)(n + n_binding));
     return n;
 }
 
-alm_status alm_scram_first(alm_ctx *cx, alm_scram *s, alm_str message, bool bound,
+alm_status alm_scram_first(alm_ctx *cx, alm_scram *scram, alm_str message, bool bound,
                            const uint8_t random[18])
 {
     const size_t header =
-        message.len < ALM_SCRAM_MSG_MAX ? gs2_header(s, message, bound) : (size_t)0;
+        message.len < ALM_SCRAM_MSG_MAX ? gs2_header(scram, message, bound) : (size_t)0;
     if (header == 0)
-        return malformed(cx);
+        return scram_malformed(cx);
     const alm_str bare = {message.ptr + header, message.len - header};
     const alm_str client_nonce = attribute(bare, 'r');
     if (client_nonce.len < 8 || client_nonce.len > ALM_SCRAM_NONCE_MAX)
-        return malformed(cx);
-    (void)snprintf(s->client_first_bare, sizeof(s->client_first_bare), "%.*s", (int)bare.len,
-                   bare.ptr);
+        return scram_malformed(cx);
+    (void)snprintf(scram->client_first_bare, sizeof(scram->client_first_bare), "%.*s",
+                   (int)bare.len, bare.ptr);
     char own[32] = "", salt[32] = "";
     (void)EVP_EncodeBlock((unsigned char *)own, random, 18);
-    (void)EVP_EncodeBlock((unsigned char *)salt, s->verifier.salt, ALM_SCRAM_SALT);
-    (void)snprintf(s->nonce, sizeof(s->nonce), "%.*s%s", (int)client_nonce.len, client_nonce.ptr,
-                   own);
-    (void)snprintf(s->server_first, sizeof(s->server_first), "r=%s,s=%s,i=%d", s->nonce, salt,
-                   (int)s->verifier.iterations);
+    (void)EVP_EncodeBlock((unsigned char *)salt, scram->verifier.salt, ALM_SCRAM_SALT);
+    (void)snprintf(scram->nonce, sizeof(scram->nonce), "%.*s%s", (int)client_nonce.len,
+                   client_nonce.ptr, own);
+    (void)snprintf(scram->server_first, sizeof(scram->server_first), "r=%s,s=%s,i=%d", scram->nonce,
+                   salt, (int)scram->verifier.iterations);
     return ALM_OK;
 }
 
 /* Checks the proof: ClientKey = proof xor HMAC(StoredKey, AuthMessage), and its hash. */
-static alm_status check_proof(alm_ctx *cx, const alm_scram *s, alm_str auth_message,
+static alm_status check_proof(alm_ctx *cx, const alm_scram *scram, alm_str auth_message,
                               const uint8_t *proof, bool *fits)
 {
     uint8_t signature[ALM_SCRAM_KEY], key[ALM_SCRAM_KEY], stored[ALM_SCRAM_KEY];
-    if (!hmac(s->verifier.stored_key, ALM_SCRAM_KEY, auth_message, signature))
+    if (!hmac(scram->verifier.stored_key, ALM_SCRAM_KEY, auth_message, signature))
         return crypto_failed(cx);
     for (size_t i = 0; i < ALM_SCRAM_KEY; i++)
         key[i] = proof[i] ^ signature[i];
-    if (!sha256(key, sizeof(key), stored))
+    if (!scram_sha256(key, sizeof(key), stored))
         return crypto_failed(cx);
-    *fits = CRYPTO_memcmp(stored, s->verifier.stored_key, ALM_SCRAM_KEY) == 0;
+    *fits = CRYPTO_memcmp(stored, scram->verifier.stored_key, ALM_SCRAM_KEY) == 0;
     return ALM_OK;
 }
 
-alm_status alm_scram_final(alm_ctx *cx, alm_scram *s, alm_str message, char *out)
+alm_status alm_scram_final(alm_ctx *cx, alm_scram *scram, alm_str message, char *out)
 {
     const alm_str nonce = attribute(message, 'r');
     const alm_str proof_text = attribute(message, 'p');
     const alm_str binding = attribute(message, 'c');
     if (message.len >= ALM_SCRAM_MSG_MAX || proof_text.len != 44 || nonce.ptr == NULL ||
         binding.ptr == NULL)
-        return malformed(cx);
+        return scram_malformed(cx);
     if (proof_text.ptr - message.ptr < 3 || proof_text.ptr + 44 != message.ptr + message.len)
-        return malformed(cx); /* the proof comes last (RFC 5802 7) */
-    if (!alm_str_eq(nonce, alm_str_of(s->nonce)) || !alm_str_eq(binding, alm_str_of(s->bound)))
-        return malformed(cx);
+        return scram_malformed(cx); /* the proof comes last (RFC 5802 7) */
+    if (!alm_str_eq(nonce, alm_str_of(scram->nonce)) ||
+        !alm_str_eq(binding, alm_str_of(scram->bound)))
+        return scram_malformed(cx);
     uint8_t proof[64];
     if (EVP_DecodeBlock(proof, (const unsigned char *)proof_text.ptr, 44) != 33)
-        return malformed(cx);
+        return scram_malformed(cx);
     const size_t without = (size_t)(proof_text.ptr - 3 - message.ptr); /* ",p=" */
     char auth[3 * ALM_SCRAM_MSG_MAX + 8];
-    const int n = snprintf(auth, sizeof(auth), "%s,%s,%.*s", s->client_first_bare, s->server_first,
-                           (int)without, message.ptr);
-    const alm_str auth_message = {auth, (size_t)n};
+    const int len = snprintf(auth, sizeof(auth), "%s,%s,%.*s", scram->client_first_bare,
+                             scram->server_first, (int)without, message.ptr);
+    const alm_str auth_message = {auth, (size_t)len};
     bool fits = false;
-    ALM_TRY(check_proof(cx, s, auth_message, proof, &fits));
-    if (!fits || !s->known)
+    ALM_TRY(check_proof(cx, scram, auth_message, proof, &fits));
+    if (!fits || !scram->known)
         return alm_fail(cx, ALM_E_AUTH, -1, "invalid username/password");
     uint8_t signature[ALM_SCRAM_KEY];
     char text[48] = "";
-    if (!hmac(s->verifier.server_key, ALM_SCRAM_KEY, auth_message, signature))
+    if (!hmac(scram->verifier.server_key, ALM_SCRAM_KEY, auth_message, signature))
         return crypto_failed(cx);
     (void)EVP_EncodeBlock((unsigned char *)text, signature, ALM_SCRAM_KEY);
     (void)snprintf(out, ALM_SCRAM_MSG_MAX, "v=%s", text);

@@ -54,14 +54,14 @@ typedef struct alm_scram {
     char nonce[ALM_SCRAM_NONCE_MAX + 32]; /* the client's, then ours */
 } alm_scram;
 
-/* client-first-message -> server-first-message in s->server_first. `random`: 18 bytes. `bound`: the client
+/* client-first-message -> server-first-message in scram->server_first. `random`: 18 bytes. `bound`: the client
  * chose the mechanism with channel binding. ALM_E_PROTOCOL on a malformed message, and when the client
  * believes that the server cannot bind while it can: somebody has kept that from it. */
-ALM_NODISCARD alm_status alm_scram_first(alm_ctx *cx, alm_scram *s, alm_str message, bool bound,
+ALM_NODISCARD alm_status alm_scram_first(alm_ctx *cx, alm_scram *scram, alm_str message, bool bound,
                                          const uint8_t random[18]);
 /* client-final-message -> server-final-message in `out` (room for ALM_SCRAM_MSG_MAX).
  * ALM_E_AUTH: the proof is wrong; ALM_E_PROTOCOL: malformed. */
-ALM_NODISCARD alm_status alm_scram_final(alm_ctx *cx, alm_scram *s, alm_str message, char *out);
+ALM_NODISCARD alm_status alm_scram_final(alm_ctx *cx, alm_scram *scram, alm_str message, char *out);
 
 /* Does the clear-text password fit the verifier? Takes as long whatever the answer. */
 ALM_NODISCARD alm_status alm_scram_check_password(alm_ctx *cx, const alm_scram_verifier *verifier,

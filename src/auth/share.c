@@ -17,7 +17,8 @@ struct alm_share_owner {
 };
 
 /* Keys are hashes. */
-static alm_share_owner **bucket_of(const alm_share *share, const uint8_t key[ALM_SHARE_KEY])
+static alm_share_owner **auth_share_bucket_of(const alm_share *share,
+                                              const uint8_t key[ALM_SHARE_KEY])
 {
     uint64_t hash = 0;
     memcpy(&hash, key, sizeof hash);
@@ -48,31 +49,31 @@ void alm_share_deinit(alm_share *share)
 
 /* -------------------------------------------------------------------- owners by count */
 
-static void link_owner(alm_share *share, alm_share_owner *o)
+static void link_owner(alm_share *share, alm_share_owner *owner)
 {
-    ALM_ASSERT(o->n <= share->limit + 1);
-    alm_share_owner **first = &share->by_count[o->n];
-    o->prev = NULL;
-    o->next = *first;
-    if (o->next != NULL)
-        o->next->prev = o;
+    ALM_ASSERT(owner->n <= share->limit + 1);
+    alm_share_owner **first = &share->by_count[owner->n];
+    owner->prev = NULL;
+    owner->next = *first;
+    if (owner->next != NULL)
+        owner->next->prev = owner;
     else
-        share->last[o->n] = o;
-    *first = o;
-    share->most = ALM_MAX(share->most, o->n);
+        share->last[owner->n] = owner;
+    *first = owner;
+    share->most = ALM_MAX(share->most, owner->n);
 }
 
-static void unlink_owner(alm_share *share, alm_share_owner *o)
+static void unlink_owner(alm_share *share, alm_share_owner *owner)
 {
-    if (o->prev != NULL)
-        o->prev->next = o->next;
+    if (owner->prev != NULL)
+        owner->prev->next = owner->next;
     else
-        share->by_count[o->n] = o->next;
-    if (o->next != NULL)
-        o->next->prev = o->prev;
+        share->by_count[owner->n] = owner->next;
+    if (owner->next != NULL)
+        owner->next->prev = owner->prev;
     else
-        share->last[o->n] = o->prev;
-    o->prev = o->next = NULL;
+        share->last[owner->n] = owner->prev;
+    owner->prev = owner->next = NULL;
 }
 
 static void find_most(alm_share *share)
@@ -81,57 +82,57 @@ static void find_most(alm_share *share)
         share->most--;
 }
 
-static alm_share_owner *owner_of(alm_share *share, const uint8_t key[ALM_SHARE_KEY])
+static alm_share_owner *auth_share_owner_of(alm_share *share, const uint8_t key[ALM_SHARE_KEY])
 {
-    alm_share_owner **bucket = bucket_of(share, key), *o = *bucket;
-    while (o != NULL && memcmp(o->key, key, ALM_SHARE_KEY) != 0)
-        o = o->chain;
-    if (o != NULL)
-        return o;
-    o = calloc(1, sizeof *o);
-    if (o == NULL)
+    alm_share_owner **bucket = auth_share_bucket_of(share, key), *owner = *bucket;
+    while (owner != NULL && memcmp(owner->key, key, ALM_SHARE_KEY) != 0)
+        owner = owner->chain;
+    if (owner != NULL)
+        return owner;
+    owner = calloc(1, sizeof *owner);
+    if (owner == NULL)
         return share->spare;
-    memcpy(o->key, key, ALM_SHARE_KEY);
-    o->chain = *bucket;
-    *bucket = o;
-    return o;
+    memcpy(owner->key, key, ALM_SHARE_KEY);
+    owner->chain = *bucket;
+    *bucket = owner;
+    return owner;
 }
 
-static void free_owner(alm_share *share, alm_share_owner *o)
+static void free_owner(alm_share *share, alm_share_owner *owner)
 {
-    ALM_ASSERT(o->n == 0 && o->first == NULL && o->last == NULL);
-    if (o == share->spare)
+    ALM_ASSERT(owner->n == 0 && owner->first == NULL && owner->last == NULL);
+    if (owner == share->spare)
         return;
-    alm_share_owner **at = bucket_of(share, o->key);
-    while (*at != o)
+    alm_share_owner **at = auth_share_bucket_of(share, owner->key);
+    while (*at != owner)
         at = &(*at)->chain;
-    *at = o->chain;
-    free(o);
+    *at = owner->chain;
+    free(owner);
 }
 
 /* ----------------------------------------------------------------------------- things */
 
-static void push(alm_share_owner *o, alm_share_node *node)
+static void auth_share_push(alm_share_owner *owner, alm_share_node *node)
 {
     node->newer = NULL;
-    node->older = o->first;
-    if (o->first != NULL)
-        o->first->newer = node;
+    node->older = owner->first;
+    if (owner->first != NULL)
+        owner->first->newer = node;
     else
-        o->last = node;
-    o->first = node;
+        owner->last = node;
+    owner->first = node;
 }
 
-static void pull(alm_share_owner *o, alm_share_node *node)
+static void pull(alm_share_owner *owner, alm_share_node *node)
 {
     if (node->newer != NULL)
         node->newer->older = node->older;
     else
-        o->first = node->older;
+        owner->first = node->older;
     if (node->older != NULL)
         node->older->newer = node->newer;
     else
-        o->last = node->newer;
+        owner->last = node->newer;
     node->newer = node->older = NULL;
 }
 
@@ -153,39 +154,39 @@ void alm_share_key_of_address(const char *address, uint8_t key[ALM_SHARE_KEY])
 void alm_share_add(alm_share *share, alm_share_node *node, const uint8_t owner[ALM_SHARE_KEY])
 {
     ALM_ASSERT(node->owner == NULL && share->n <= share->limit);
-    alm_share_owner *o = owner_of(share, owner);
-    if (o->n > 0)
-        unlink_owner(share, o);
-    push(o, node);
-    node->owner = o;
-    o->n++;
+    alm_share_owner *share_owner = auth_share_owner_of(share, owner);
+    if (share_owner->n > 0)
+        unlink_owner(share, share_owner);
+    auth_share_push(share_owner, node);
+    node->owner = share_owner;
+    share_owner->n++;
     share->n++;
-    link_owner(share, o);
+    link_owner(share, share_owner);
 }
 
 void alm_share_used(alm_share *share, alm_share_node *node)
 {
-    alm_share_owner *o = node->owner;
-    ALM_ASSERT(o != NULL);
-    pull(o, node);
-    push(o, node);
-    unlink_owner(share, o);
-    link_owner(share, o);
+    alm_share_owner *owner = node->owner;
+    ALM_ASSERT(owner != NULL);
+    pull(owner, node);
+    auth_share_push(owner, node);
+    unlink_owner(share, owner);
+    link_owner(share, owner);
 }
 
 void alm_share_remove(alm_share *share, alm_share_node *node)
 {
-    alm_share_owner *o = node->owner;
-    ALM_ASSERT(o != NULL && o->n > 0 && share->n > 0);
-    unlink_owner(share, o);
-    pull(o, node);
+    alm_share_owner *owner = node->owner;
+    ALM_ASSERT(owner != NULL && owner->n > 0 && share->n > 0);
+    unlink_owner(share, owner);
+    pull(owner, node);
     node->owner = NULL;
-    o->n--;
+    owner->n--;
     share->n--;
-    if (o->n > 0)
-        link_owner(share, o);
+    if (owner->n > 0)
+        link_owner(share, owner);
     else
-        free_owner(share, o);
+        free_owner(share, owner);
     find_most(share);
 }
 

@@ -11,17 +11,17 @@
 enum { COORDINATE = 32 };
 
 /* Without padding; returns the length. */
-static size_t base64url(const uint8_t *in, size_t n, char *out)
+static size_t base64url(const uint8_t *input, size_t n, char *out)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     size_t to = 0;
     for (size_t i = 0; i < n; i += 3) {
         const size_t left = ALM_MIN(n - i, (size_t)3);
-        uint32_t v = (uint32_t)in[i] << 16;
-        v |= left > 1 ? (uint32_t)in[i + 1] << 8 : 0;
-        v |= left > 2 ? in[i + 2] : 0;
+        uint32_t value = (uint32_t)input[i] << 16;
+        value |= left > 1 ? (uint32_t)input[i + 1] << 8 : 0;
+        value |= left > 2 ? input[i + 2] : 0;
         for (size_t k = 0; k <= left; k++)
-            out[to++] = digits[v >> (18 - 6 * k) & 63];
+            out[to++] = digits[value >> (18 - 6 * k) & 63];
     }
     out[to] = 0;
     return to;

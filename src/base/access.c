@@ -26,7 +26,7 @@ alm_status alm_access_lists(alm_ctx *cx, alm_str name, bool *out)
 }
 
 alm_status alm_access_gate(alm_ctx *cx, const alm_access_ask *ask, alm_str name,
-                           const alm_str *columns, uint32_t n)
+                           const alm_str *columns, uint32_t n_columns)
 {
     alm_access_ask question = *ask;
     const char **names = NULL;
@@ -35,10 +35,10 @@ alm_status alm_access_gate(alm_ctx *cx, const alm_access_ask *ask, alm_str name,
     ALM_TRY(small_letters(cx, name, &question.table));
     if (alm_access_sees(cx, question.table))
         return ALM_OK;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &names));
-    for (uint32_t i = 0; i < n; i++)
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_columns + 1, &names));
+    for (uint32_t i = 0; i < n_columns; i++)
         ALM_TRY(small_letters(cx, columns[i], &names[i]));
     question.columns = names;
-    question.n = n;
+    question.n = n_columns;
     return cx->access->may(cx, cx->access->arg, &question);
 }

@@ -93,7 +93,7 @@ ALM_NODISCARD alm_status alm_access_lists(alm_ctx *cx, alm_str name, bool *out);
  * may not list the table. ALM_OK: look for it, and ask alm_access_may of what is found.
  */
 ALM_NODISCARD alm_status alm_access_gate(alm_ctx *cx, const alm_access_ask *ask, alm_str name,
-                                         const alm_str *columns, uint32_t n);
+                                         const alm_str *columns, uint32_t n_columns);
 
 static inline alm_status alm_access_name(alm_ctx *cx, const char *permission, alm_str name,
                                          int32_t pos)

@@ -74,13 +74,13 @@ static void bound_kept(alm_mem *root, int64_t used)
 }
 
 /* own: what the account that asks has charged itself, with the bytes it asks for. */
-static int64_t limit_for(const alm_mem *m, int64_t own)
+static int64_t limit_for(const alm_mem *mem, int64_t own)
 {
-    return own > m->small_bytes ? m->limit_bytes - m->reserve_bytes : m->limit_bytes;
+    return own > mem->small_bytes ? mem->limit_bytes - mem->reserve_bytes : mem->limit_bytes;
 }
 
 /* NULL: charged. Else the account without room, which has *before bytes; nothing is charged. */
-static alm_mem *charge(alm_mem *mem, int64_t bytes, int64_t *before)
+static alm_mem *arena_charge(alm_mem *mem, int64_t bytes, int64_t *before)
 {
     int64_t own = 0;
     for (alm_mem *m = mem; m != NULL; m = m->parent) {
@@ -138,7 +138,7 @@ static alm_status wait_for_room(alm_ctx *cx, alm_mem *mem, int64_t bytes, alm_me
                        : ALM_OK;
         (void)nanosleep(&pause, NULL);
         ALM_TRY(alm_check(cx));
-        *full = charge(mem, bytes, before);
+        *full = arena_charge(mem, bytes, before);
     }
     return ALM_OK;
 }
@@ -147,7 +147,7 @@ alm_status alm_mem_charge(alm_ctx *cx, alm_mem *mem, int64_t bytes, const char *
 {
     int64_t before = 0;
     ALM_ASSERT(bytes >= 0);
-    alm_mem *m = charge(mem, bytes, &before);
+    alm_mem *m = arena_charge(mem, bytes, &before);
     if (m == NULL)
         return ALM_OK;
     ALM_TRY(wait_for_room(cx, mem, bytes, &m, &before));
@@ -288,18 +288,18 @@ static alm_status block_new(alm_ctx *cx, alm_arena *arena, size_t bytes, alm_are
     return ALM_OK;
 }
 
-static size_t align_up(size_t n, size_t align)
+static size_t arena_align_up(size_t n, size_t align)
 {
     return (n + align - 1) & ~(align - 1);
 }
 
 static void *block_take(alm_arena_block *block, size_t bytes, size_t align)
 {
-    const size_t at = align_up(block->used, align);
-    if (at > block->bytes || bytes > block->bytes - at)
+    const size_t offset = arena_align_up(block->used, align);
+    if (offset > block->bytes || bytes > block->bytes - offset)
         return NULL;
-    char *piece = (char *)block + at;
-    block->used = ALM_MIN(align_up(at + bytes + GAP_BYTES, PIECE_ALIGN), block->bytes);
+    char *piece = (char *)block + offset;
+    block->used = ALM_MIN(arena_align_up(offset + bytes + GAP_BYTES, PIECE_ALIGN), block->bytes);
     ASAN_UNPOISON_MEMORY_REGION(piece, bytes);
     return piece;
 }
@@ -310,7 +310,7 @@ static alm_status grow_and_take(alm_ctx *cx, alm_arena *arena, size_t bytes, siz
     if (bytes > (size_t)INT64_MAX / 2)
         return alm_fail(cx, ALM_E_MEMORY, -1, "a piece of %zu bytes is too large", bytes);
     const size_t need =
-        align_up(sizeof(alm_arena_block) + bytes + GAP_BYTES + WIDE_ALIGN, WIDE_ALIGN);
+        arena_align_up(sizeof(alm_arena_block) + bytes + GAP_BYTES + WIDE_ALIGN, WIDE_ALIGN);
     alm_arena_block *block = NULL;
     if (arena->next_bytes == 0) /* zero-initialised */
         arena->next_bytes = BLOCK_BYTES_MIN;

@@ -37,9 +37,9 @@ typedef enum alm_status {
     ALM_STATUS_COUNT
 } alm_status;
 
-const char *alm_status_name(alm_status st);     /* "SYNTAX" */
-const char *alm_status_sqlstate(alm_status st); /* "42601" */
-int alm_status_http(alm_status st);             /* 400 */
+const char *alm_status_name(alm_status status);     /* "SYNTAX" */
+const char *alm_status_sqlstate(alm_status status); /* "42601" */
+int alm_status_http(alm_status status);             /* 400 */
 
 /* Invariants of the program, on in release builds. Never for input, disk or network. */
 #define ALM_ASSERT(cond) ((cond) ? (void)0 : alm_assert_failed(#cond, __FILE__, __LINE__))

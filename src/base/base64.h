@@ -19,8 +19,8 @@ static inline size_t alm_base64_bytes_max(size_t n)
 /* Writes alm_base64_len letters and returns how many. */
 size_t alm_base64_encode(alm_str bytes, char *out);
 /* Padding may be missing. Room for alm_base64_bytes_max; false: not base 64. */
-bool alm_base64_decode(alm_str in, void *bytes, size_t *n);
+bool alm_base64_decode(alm_str text, void *bytes, size_t *n);
 /* The alphabet for addresses (- and _), without padding, each text one form of its bytes: for tokens. */
-bool alm_base64url_decode(alm_str in, void *bytes, size_t *n);
+bool alm_base64url_decode(alm_str text, void *bytes, size_t *n);
 
 #endif

@@ -81,8 +81,8 @@ static const unit_row MS_UNITS[] = {
     {"", 1}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000},
 };
 
-static alm_status bad_value(alm_ctx *cx, const char *key, alm_str value, const origin *from,
-                            bool secret, const char *why)
+static alm_status conf_bad_value(alm_ctx *cx, const char *key, alm_str value, const origin *from,
+                                 bool secret, const char *why)
 {
     const alm_str shown = secret ? ALM_STR("****") : value;
     if (from->source == ALM_CONF_ENV)
@@ -96,16 +96,16 @@ static alm_status bad_value(alm_ctx *cx, const char *key, alm_str value, const o
 static bool parse_quantity(alm_str text, const unit_row *units, size_t n_units, int64_t plain,
                            int64_t *out)
 {
-    size_t n = 0;
-    while (n < text.len &&
-           (text.ptr[n] == '-' || text.ptr[n] == '+' || (text.ptr[n] >= '0' && text.ptr[n] <= '9')))
-        n++;
+    size_t count = 0;
+    while (count < text.len && (text.ptr[count] == '-' || text.ptr[count] == '+' ||
+                                (text.ptr[count] >= '0' && text.ptr[count] <= '9')))
+        count++;
     int64_t number = 0;
-    if (alm_int64_parse((alm_str){text.ptr, n}, &number) != ALM_NUM_OK)
+    if (alm_int64_parse((alm_str){text.ptr, count}, &number) != ALM_NUM_OK)
         return false;
-    while (n < text.len && text.ptr[n] == ' ')
-        n++;
-    const alm_str unit = {text.ptr + n, text.len - n};
+    while (count < text.len && text.ptr[count] == ' ')
+        count++;
+    const alm_str unit = {text.ptr + count, text.len - count};
     for (size_t i = 0; i < n_units; i++)
         if (alm_str_ieq(unit, alm_str_of(units[i].name)))
             return !__builtin_mul_overflow(number, unit.len == 0 ? plain : units[i].factor, out);
@@ -152,14 +152,14 @@ bool alm_addr_split(alm_str text, alm_str *host, uint16_t *port)
 /* The choice as it is written in the table; NULL if it is none. */
 static bool find_choice(const char *choices, alm_str text, alm_str *out)
 {
-    for (const char *at = choices;; at++) {
-        const size_t n = strcspn(at, "|");
-        if (alm_str_ieq(text, (alm_str){at, n})) {
-            *out = (alm_str){at, n};
+    for (const char *ptr = choices;; ptr++) {
+        const size_t len = strcspn(ptr, "|");
+        if (alm_str_ieq(text, (alm_str){ptr, len})) {
+            *out = (alm_str){ptr, len};
             return true;
         }
-        at += n;
-        if (*at == '\0')
+        ptr += len;
+        if (*ptr == '\0')
             return false;
     }
 }
@@ -179,15 +179,16 @@ static alm_status set_number(alm_ctx *cx, alm_conf *conf, const alm_conf_row *ro
                         ? parse_quantity(value, SIZE_UNITS, ALM_COUNT(SIZE_UNITS), factor, &number)
                         : parse_quantity(value, MS_UNITS, ALM_COUNT(MS_UNITS), factor, &number);
     if (!ok)
-        return bad_value(cx, row->key, value, from, row->sensitive,
-                         is_int                       ? "not a whole number"
-                         : row->kind == ALM_CONF_SIZE ? "not a size (a number, then k, m, g or t)"
-                                                      : "not a time (a number, then ms, s, m, h "
-                                                        "or d)");
+        return conf_bad_value(cx, row->key, value, from, row->sensitive,
+                              is_int ? "not a whole number"
+                              : row->kind == ALM_CONF_SIZE
+                                  ? "not a size (a number, then k, m, g or t)"
+                                  : "not a time (a number, then ms, s, m, h "
+                                    "or d)");
     if (number < row->min || number > row->max) {
         (void)snprintf(why, sizeof(why), "must be between %lld and %lld", (long long)row->min,
                        (long long)row->max);
-        return bad_value(cx, row->key, value, from, row->sensitive, why);
+        return conf_bad_value(cx, row->key, value, from, row->sensitive, why);
     }
     memcpy((char *)conf + row->offset, &number, sizeof(number));
     return ALM_OK;
@@ -213,7 +214,7 @@ static alm_status set_value(alm_ctx *cx, alm_conf *conf, alm_arena *texts, alm_c
     switch (row->kind) {
     case ALM_CONF_BOOL:
         if (!parse_bool(value, &flag))
-            return bad_value(cx, row->key, value, from, row->sensitive, "not true or false");
+            return conf_bad_value(cx, row->key, value, from, row->sensitive, "not true or false");
         memcpy((char *)conf + row->offset, &flag, sizeof(flag));
         break;
     case ALM_CONF_INT:
@@ -223,20 +224,20 @@ static alm_status set_value(alm_ctx *cx, alm_conf *conf, alm_arena *texts, alm_c
         break;
     case ALM_CONF_TEXT:
         if (memchr(value.len > 0 ? value.ptr : "", '\0', value.len) != NULL)
-            return bad_value(cx, row->key, value, from, row->sensitive, "has a zero byte");
+            return conf_bad_value(cx, row->key, value, from, row->sensitive, "has a zero byte");
         ALM_TRY(set_text(cx, conf, texts, row, value));
         break;
     case ALM_CONF_ADDR:
         if (!alm_addr_split(value, &host, &port))
-            return bad_value(cx, row->key, value, from, row->sensitive,
-                             "not an address like 127.0.0.1:9000");
+            return conf_bad_value(cx, row->key, value, from, row->sensitive,
+                                  "not an address like 127.0.0.1:9000");
         ALM_TRY(set_text(cx, conf, texts, row, value));
         break;
     case ALM_CONF_CHOICE:
         if (!find_choice(row->choices, value, &choice)) {
             char why[200] = "not one of ";
             strncat(why, row->choices, sizeof(why) - strlen(why) - 1);
-            return bad_value(cx, row->key, value, from, row->sensitive, why);
+            return conf_bad_value(cx, row->key, value, from, row->sensitive, why);
         }
         ALM_TRY(set_text(cx, conf, texts, row, choice));
         break;
@@ -263,7 +264,7 @@ void alm_conf_deinit(alm_conf *conf)
 
 /* -------------------------------------------------------------------- keys */
 
-static bool find_key(alm_str key, alm_conf_id *id, int64_t *factor)
+static bool conf_find_key(alm_str key, alm_conf_id *id, int64_t *factor)
 {
     *factor = 1;
     for (size_t i = 0; i < ALM_CONF_COUNT; i++) {
@@ -283,20 +284,20 @@ static bool find_key(alm_str key, alm_conf_id *id, int64_t *factor)
 }
 
 /* `*` in the pattern stands for any text. */
-static bool fits(const char *pattern, alm_str key)
+static bool conf_fits(const char *pattern, alm_str key)
 {
     const char *star = NULL;
-    size_t at = 0, retry = 0;
-    while (at < key.len) {
+    size_t offset = 0, retry = 0;
+    while (offset < key.len) {
         if (*pattern == '*') {
             star = pattern++;
-            retry = at;
-        } else if (*pattern == key.ptr[at]) {
+            retry = offset;
+        } else if (*pattern == key.ptr[offset]) {
             pattern++;
-            at++;
+            offset++;
         } else if (star != NULL) {
             pattern = star + 1;
-            at = ++retry;
+            offset = ++retry;
         } else {
             return false;
         }
@@ -309,7 +310,7 @@ static bool fits(const char *pattern, alm_str key)
 static const ignored_row *find_ignored(alm_str key)
 {
     for (size_t i = 0; i < ALM_COUNT(IGNORED); i++)
-        if (fits(IGNORED[i].pattern, key))
+        if (conf_fits(IGNORED[i].pattern, key))
             return &IGNORED[i];
     return NULL;
 }
@@ -322,19 +323,19 @@ static alm_nearest nearest_key(alm_str key)
     return near;
 }
 
-static alm_status warn(alm_ctx *cx, const alm_conf_input *input, const char *what, alm_str key,
-                       size_t line)
+static alm_status conf_warn(alm_ctx *cx, const alm_conf_input *input, const char *what, alm_str key,
+                            size_t line)
 {
     if (input->warn == NULL)
         return ALM_OK;
     alm_buf text;
     alm_buf_init(&text, NULL);
-    alm_status st = alm_buf_printf(cx, &text, "%s line %zu: setting %.*s %s", input->file, line,
-                                   (int)ALM_MIN(key.len, (size_t)200), key.ptr, what);
-    if (st == ALM_OK)
+    alm_status status = alm_buf_printf(cx, &text, "%s line %zu: setting %.*s %s", input->file, line,
+                                       (int)ALM_MIN(key.len, (size_t)200), key.ptr, what);
+    if (status == ALM_OK)
         input->warn(input->warn_arg, text.ptr);
     alm_buf_deinit(&text);
-    return st;
+    return status;
 }
 
 /* What a key that is no setting of ours deserves. *unknown counts those that fit nothing. */
@@ -343,7 +344,7 @@ static alm_status other_key(alm_ctx *cx, const alm_conf_input *input, bool stric
 {
     const ignored_row *row = find_ignored(key);
     if (row != NULL && row->harmless == NULL)
-        return warn(cx, input, "is not used by this server", key, line);
+        return conf_warn(cx, input, "is not used by this server", key, line);
     if (row != NULL) {
         if (alm_str_ieq(value, alm_str_of(row->harmless)))
             return ALM_OK;
@@ -354,7 +355,7 @@ static alm_status other_key(alm_ctx *cx, const alm_conf_input *input, bool stric
                         (int)ALM_MIN(value.len, (size_t)200), value.ptr);
     }
     if (!strict)
-        return warn(cx, input, "is not known", key, line);
+        return conf_warn(cx, input, "is not known", key, line);
     const alm_nearest near = nearest_key(key);
     return alm_fail_near(cx, ALM_E_ARG, -1, &near, "%s line %zu: unknown setting '%.*s'",
                          input->file, line, (int)ALM_MIN(key.len, (size_t)200), key.ptr);
@@ -371,7 +372,7 @@ static bool find_secret(alm_str key, alm_conf_id *id)
         !alm_str_ieq((alm_str){key.ptr + key.len - suffix.len, suffix.len}, suffix))
         return false;
     key.len -= suffix.len;
-    return find_key(key, id, &factor) && ROWS[*id].sensitive;
+    return conf_find_key(key, id, &factor) && ROWS[*id].sensitive;
 }
 
 /* Its text without the end of the line. */
@@ -382,31 +383,31 @@ static alm_status set_secret(alm_ctx *cx, alm_conf *conf, alm_arena *texts,
     alm_buf name, text;
     alm_buf_init(&name, NULL);
     alm_buf_init(&text, NULL);
-    alm_status st = alm_buf_append(cx, &name, path.ptr, path.len);
-    if (st == ALM_OK)
-        st = alm_buf_append(cx, &name, "", 1);
-    if (st == ALM_OK && (input->secret == NULL || memchr(path.ptr, 0, path.len) != NULL))
-        st = alm_fail(cx, ALM_E_ARG, -1, "%s.file: there are no files here", ROWS[id].key);
-    if (st == ALM_OK) {
-        st = input->secret(cx, input->secret_arg, name.ptr, &text);
-        if (st != ALM_OK) {
+    alm_status status = alm_buf_append(cx, &name, path.ptr, path.len);
+    if (status == ALM_OK)
+        status = alm_buf_append(cx, &name, "", 1);
+    if (status == ALM_OK && (input->secret == NULL || memchr(path.ptr, 0, path.len) != NULL))
+        status = alm_fail(cx, ALM_E_ARG, -1, "%s.file: there are no files here", ROWS[id].key);
+    if (status == ALM_OK) {
+        status = input->secret(cx, input->secret_arg, name.ptr, &text);
+        if (status != ALM_OK) {
             const alm_error was = cx->err;
             alm_error_clear(cx); /* the first error wins */
-            st = alm_fail(cx, st, -1, "%s.file: %s", ROWS[id].key, was.msg);
+            status = alm_fail(cx, status, -1, "%s.file: %s", ROWS[id].key, was.msg);
         }
     }
-    while (st == ALM_OK && text.len > 0 &&
+    while (status == ALM_OK && text.len > 0 &&
            (text.ptr[text.len - 1] == '\n' || text.ptr[text.len - 1] == '\r'))
         text.len--;
-    if (st == ALM_OK && text.len == 0) /* for some keys that would mean: none is asked for */
-        st = alm_fail(cx, ALM_E_ARG, -1, "%s.file: '%s' is empty", ROWS[id].key, name.ptr);
-    if (st == ALM_OK)
-        st = set_value(cx, conf, texts, id, (alm_str){text.ptr, text.len}, 1, from);
+    if (status == ALM_OK && text.len == 0) /* for some keys that would mean: none is asked for */
+        status = alm_fail(cx, ALM_E_ARG, -1, "%s.file: '%s' is empty", ROWS[id].key, name.ptr);
+    if (status == ALM_OK)
+        status = set_value(cx, conf, texts, id, (alm_str){text.ptr, text.len}, 1, from);
     if (text.cap > 0)
         explicit_bzero(text.ptr, text.cap);
     alm_buf_deinit(&name);
     alm_buf_deinit(&text);
-    return st;
+    return status;
 }
 
 /* -------------------------------------------------------------- properties */
@@ -419,133 +420,135 @@ typedef struct reader {
     alm_buf key, value;
 } reader;
 
-static bool is_blank(char c)
+static bool conf_is_blank(char byte)
 {
-    return c == ' ' || c == '\t' || c == '\f';
+    return byte == ' ' || byte == '\t' || byte == '\f';
 }
 
-static void skip_blank(reader *r)
+static void skip_blank(reader *self)
 {
-    while (r->at < r->text.len && is_blank(r->text.ptr[r->at]))
-        r->at++;
+    while (self->at < self->text.len && conf_is_blank(self->text.ptr[self->at]))
+        self->at++;
 }
 
-static bool at_line_end(const reader *r)
+static bool at_line_end(const reader *self)
 {
-    return r->at >= r->text.len || r->text.ptr[r->at] == '\n' || r->text.ptr[r->at] == '\r';
+    return self->at >= self->text.len || self->text.ptr[self->at] == '\n' ||
+           self->text.ptr[self->at] == '\r';
 }
 
-static void skip_line_end(reader *r)
+static void skip_line_end(reader *self)
 {
-    if (r->at >= r->text.len)
+    if (self->at >= self->text.len)
         return;
-    const bool cr = r->text.ptr[r->at] == '\r';
-    r->at++;
-    if (cr && r->at < r->text.len && r->text.ptr[r->at] == '\n')
-        r->at++;
-    r->next_line++;
+    const bool cr = self->text.ptr[self->at] == '\r';
+    self->at++;
+    if (cr && self->at < self->text.len && self->text.ptr[self->at] == '\n')
+        self->at++;
+    self->next_line++;
 }
 
 /* Behind a backslash: appends what it stands for (nothing for a joined line). */
-static alm_status read_escape(alm_ctx *cx, reader *r, alm_buf *to)
+static alm_status conf_read_escape(alm_ctx *cx, reader *self, alm_buf *to)
 {
     static const char from[] = "tnrf", meant[] = "\t\n\r\f";
-    if (at_line_end(r)) {
-        skip_line_end(r);
-        skip_blank(r);
+    if (at_line_end(self)) {
+        skip_line_end(self);
+        skip_blank(self);
         return ALM_OK;
     }
-    char c = r->text.ptr[r->at++];
-    if (c == 'u') {
+    char byte = self->text.ptr[self->at++];
+    if (byte == 'u') {
         uint32_t unit = 0;
-        for (int i = 0; i < 4; i++, r->at++) {
-            const char h = r->at < r->text.len ? r->text.ptr[r->at] : '\0';
+        for (int i = 0; i < 4; i++, self->at++) {
+            const char h = self->at < self->text.len ? self->text.ptr[self->at] : '\0';
             const int digit = alm_hex_digit(h);
             if (digit < 0)
                 return alm_fail(cx, ALM_E_ARG, -1, "line %zu: \\u needs four hexadecimal digits",
-                                r->line);
+                                self->line);
             unit = unit * 16 + (uint32_t)digit;
         }
         char utf8[4];
         return alm_buf_append(cx, to, utf8, alm_utf8_put(unit, utf8));
     }
-    const char *known = strchr(from, c);
-    if (known != NULL && c != '\0')
-        c = meant[known - from];
-    return alm_buf_append(cx, to, &c, 1);
+    const char *known = strchr(from, byte);
+    if (known != NULL && byte != '\0')
+        byte = meant[known - from];
+    return alm_buf_append(cx, to, &byte, 1);
 }
 
 /* Next entry into key and value; false at the end of the text. */
-static alm_status read_entry(alm_ctx *cx, reader *r, bool *found)
+static alm_status read_entry(alm_ctx *cx, reader *self, bool *found)
 {
-    r->key.len = r->value.len = 0;
+    self->key.len = self->value.len = 0;
     *found = false;
     for (;;) { /* blank lines and comments */
-        skip_blank(r);
-        if (r->at >= r->text.len)
+        skip_blank(self);
+        if (self->at >= self->text.len)
             return ALM_OK;
-        const char c = r->text.ptr[r->at];
-        if (c == '#' || c == '!')
-            while (!at_line_end(r))
-                r->at++;
-        else if (!at_line_end(r))
+        const char byte = self->text.ptr[self->at];
+        if (byte == '#' || byte == '!')
+            while (!at_line_end(self))
+                self->at++;
+        else if (!at_line_end(self))
             break;
-        skip_line_end(r);
+        skip_line_end(self);
     }
-    r->line = r->next_line;
+    self->line = self->next_line;
     *found = true;
-    while (!at_line_end(r)) {
-        const char c = r->text.ptr[r->at];
-        if (c == '=' || c == ':' || is_blank(c))
+    while (!at_line_end(self)) {
+        const char byte = self->text.ptr[self->at];
+        if (byte == '=' || byte == ':' || conf_is_blank(byte))
             break;
-        r->at++;
-        if (c == '\\')
-            ALM_TRY(read_escape(cx, r, &r->key));
+        self->at++;
+        if (byte == '\\')
+            ALM_TRY(conf_read_escape(cx, self, &self->key));
         else
-            ALM_TRY(alm_buf_append(cx, &r->key, &c, 1));
+            ALM_TRY(alm_buf_append(cx, &self->key, &byte, 1));
     }
-    skip_blank(r);
-    if (!at_line_end(r) && (r->text.ptr[r->at] == '=' || r->text.ptr[r->at] == ':')) {
-        r->at++;
-        skip_blank(r);
+    skip_blank(self);
+    if (!at_line_end(self) &&
+        (self->text.ptr[self->at] == '=' || self->text.ptr[self->at] == ':')) {
+        self->at++;
+        skip_blank(self);
     }
-    while (!at_line_end(r)) {
-        const char c = r->text.ptr[r->at++];
-        if (c == '\\')
-            ALM_TRY(read_escape(cx, r, &r->value));
+    while (!at_line_end(self)) {
+        const char byte = self->text.ptr[self->at++];
+        if (byte == '\\')
+            ALM_TRY(conf_read_escape(cx, self, &self->value));
         else
-            ALM_TRY(alm_buf_append(cx, &r->value, &c, 1));
+            ALM_TRY(alm_buf_append(cx, &self->value, &byte, 1));
     }
-    while (r->value.len > 0 && is_blank(r->value.ptr[r->value.len - 1]))
-        r->value.len--;
-    skip_line_end(r);
+    while (self->value.len > 0 && conf_is_blank(self->value.ptr[self->value.len - 1]))
+        self->value.len--;
+    skip_line_end(self);
     return ALM_OK;
 }
 
 static alm_status each_entry(alm_ctx *cx, alm_conf *conf, alm_arena *texts,
-                             const alm_conf_input *input, bool known_keys, reader *r)
+                             const alm_conf_input *input, bool known_keys, reader *self)
 {
     static const alm_str bom = {"\xEF\xBB\xBF", 3};
-    r->text = input->text;
-    r->at = r->text.len >= 3 && memcmp(r->text.ptr, bom.ptr, bom.len) == 0 ? 3 : 0;
-    r->next_line = 1;
+    self->text = input->text;
+    self->at = self->text.len >= 3 && memcmp(self->text.ptr, bom.ptr, bom.len) == 0 ? 3 : 0;
+    self->next_line = 1;
     for (;;) {
         bool found;
-        ALM_TRY(read_entry(cx, r, &found));
+        ALM_TRY(read_entry(cx, self, &found));
         if (!found)
             return ALM_OK;
-        const alm_str key = {r->key.ptr != NULL ? r->key.ptr : "", r->key.len};
-        const alm_str value = {r->value.ptr != NULL ? r->value.ptr : "", r->value.len};
-        const origin from = {ALM_CONF_FILE, input->file, r->line};
+        const alm_str key = {self->key.ptr != NULL ? self->key.ptr : "", self->key.len};
+        const alm_str value = {self->value.ptr != NULL ? self->value.ptr : "", self->value.len};
+        const origin from = {ALM_CONF_FILE, input->file, self->line};
         alm_conf_id id;
         int64_t factor;
-        const bool known = find_key(key, &id, &factor);
+        const bool known = conf_find_key(key, &id, &factor);
         if (known && known_keys)
             ALM_TRY(set_value(cx, conf, texts, id, value, factor, &from));
         else if (!known && find_secret(key, &id))
             ALM_TRY(known_keys ? set_secret(cx, conf, texts, input, id, value, &from) : ALM_OK);
         else if (!known && !known_keys)
-            ALM_TRY(other_key(cx, input, conf->config_validation_strict, key, value, r->line));
+            ALM_TRY(other_key(cx, input, conf->config_validation_strict, key, value, self->line));
     }
 }
 
@@ -557,14 +560,14 @@ static const char *const ENV_PREFIXES[] = {"ALMANAC_", "QDB_"};
 /* a.b-c -> PREFIX_A_B_C */
 static void env_name(const char *prefix, const char *key, char out[ENV_NAME_MAX])
 {
-    size_t n = 0;
+    size_t count = 0;
     for (; *prefix != '\0'; prefix++)
-        out[n++] = *prefix;
-    for (; *key != '\0' && n < ENV_NAME_MAX - 1; key++)
-        out[n++] = (char)(*key == '.' || *key == '-'   ? '_'
-                          : *key >= 'a' && *key <= 'z' ? *key - 32
-                                                       : *key);
-    out[n] = '\0';
+        out[count++] = *prefix;
+    for (; *key != '\0' && count < ENV_NAME_MAX - 1; key++)
+        out[count++] = (char)(*key == '.' || *key == '-'   ? '_'
+                              : *key >= 'a' && *key <= 'z' ? *key - 32
+                                                           : *key);
+    out[count] = '\0';
 }
 
 const char *alm_conf_getenv(void *unused, const char *name)
@@ -623,18 +626,18 @@ static alm_status each_env(alm_ctx *cx, alm_conf *conf, alm_arena *texts,
 alm_status alm_conf_read(alm_ctx *cx, alm_conf *conf, const alm_conf_input *input)
 {
     alm_conf next = *conf; /* its arena is not used: texts go to conf->texts */
-    reader r = {0};
-    alm_buf_init(&r.key, NULL);
-    alm_buf_init(&r.value, NULL);
+    reader self = {0};
+    alm_buf_init(&self.key, NULL);
+    alm_buf_init(&self.value, NULL);
     /* Known keys first: config.validation.strict holds for the whole file, wherever it stands. */
-    alm_status st = each_entry(cx, &next, &conf->texts, input, true, &r);
-    if (st == ALM_OK && input->env != NULL)
-        st = each_env(cx, &next, &conf->texts, input);
-    if (st == ALM_OK)
-        st = each_entry(cx, &next, &conf->texts, input, false, &r);
-    alm_buf_deinit(&r.key);
-    alm_buf_deinit(&r.value);
-    ALM_TRY(st);
+    alm_status status = each_entry(cx, &next, &conf->texts, input, true, &self);
+    if (status == ALM_OK && input->env != NULL)
+        status = each_env(cx, &next, &conf->texts, input);
+    if (status == ALM_OK)
+        status = each_entry(cx, &next, &conf->texts, input, false, &self);
+    alm_buf_deinit(&self.key);
+    alm_buf_deinit(&self.value);
+    ALM_TRY(status);
     /* users who log in elsewhere mean nothing without it, and who sets its password means it to count */
     if (next.source[ALM_CONF_ID_acl_enabled] == ALM_CONF_DEFAULT &&
         (next.acl_oidc_enabled || next.source[ALM_CONF_ID_acl_admin_password] != ALM_CONF_DEFAULT))

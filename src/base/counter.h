@@ -34,6 +34,6 @@ typedef struct alm_times {
 
 /* Ascending: 50 us to 100 s. */
 extern const int64_t alm_times_bound_us[ALM_TIMES_BOUNDS];
-void alm_times_add(alm_times *times, int64_t ns);
+void alm_times_add(alm_times *times, int64_t nanos);
 
 #endif

@@ -16,19 +16,19 @@ static const uint32_t TABLE[8][256] = {
 
 uint32_t alm_crc32c_tables(uint32_t crc, const void *bytes, size_t n)
 {
-    const uint8_t *at = bytes;
+    const uint8_t *ptr = bytes;
     uint32_t reg = ~crc;
-    for (; n >= 8; n -= 8, at += 8) {
+    for (; n >= 8; n -= 8, ptr += 8) {
         uint32_t low, high;
-        memcpy(&low, at, 4);
-        memcpy(&high, at + 4, 4);
+        memcpy(&low, ptr, 4);
+        memcpy(&high, ptr + 4, 4);
         low ^= reg;
         reg = TABLE[7][low & 0xFF] ^ TABLE[6][low >> 8 & 0xFF] ^ TABLE[5][low >> 16 & 0xFF] ^
               TABLE[4][low >> 24] ^ TABLE[3][high & 0xFF] ^ TABLE[2][high >> 8 & 0xFF] ^
               TABLE[1][high >> 16 & 0xFF] ^ TABLE[0][high >> 24];
     }
-    for (; n > 0; n--, at++)
-        reg = reg >> 8 ^ TABLE[0][(reg ^ *at) & 0xFF];
+    for (; n > 0; n--, ptr++)
+        reg = reg >> 8 ^ TABLE[0][(reg ^ *ptr) & 0xFF];
     return ~reg;
 }
 
@@ -37,10 +37,10 @@ uint32_t alm_crc32c_tables(uint32_t crc, const void *bytes, size_t n)
 
 #define WITH_CRC __attribute__((target("sse4.2,pclmul")))
 
-static uint64_t word_at(const uint8_t *at)
+static uint64_t word_at(const uint8_t *ptr)
 {
     uint64_t word;
-    memcpy(&word, at, sizeof(word));
+    memcpy(&word, ptr, sizeof(word));
     return word;
 }
 
@@ -53,14 +53,14 @@ WITH_CRC static uint64_t move(uint64_t reg, uint32_t factor)
 }
 
 /* Three lanes of `lane` bytes each; one: x^(8 lane - 33), two: x^(16 lane - 33), mod P. */
-WITH_CRC static inline uint64_t three_lanes(uint64_t reg, const uint8_t *at, size_t lane,
+WITH_CRC static inline uint64_t three_lanes(uint64_t reg, const uint8_t *ptr, size_t lane,
                                             uint32_t one, uint32_t two)
 {
     uint64_t a = reg, b = 0, c = 0;
     for (size_t i = 0; i < lane; i += 8) {
-        a = _mm_crc32_u64(a, word_at(at + i));
-        b = _mm_crc32_u64(b, word_at(at + lane + i));
-        c = _mm_crc32_u64(c, word_at(at + 2 * lane + i));
+        a = _mm_crc32_u64(a, word_at(ptr + i));
+        b = _mm_crc32_u64(b, word_at(ptr + lane + i));
+        c = _mm_crc32_u64(c, word_at(ptr + 2 * lane + i));
     }
     return move(a, two) ^ move(b, one) ^ c;
 }
@@ -68,14 +68,14 @@ WITH_CRC static inline uint64_t three_lanes(uint64_t reg, const uint8_t *at, siz
 WITH_CRC static uint32_t crc_instruction(uint32_t crc, const void *bytes, size_t n)
 {
     enum { LANE = 128 };
-    const uint8_t *at = bytes;
+    const uint8_t *ptr = bytes;
     uint64_t reg = ~crc;
-    for (; n >= 3 * LANE; n -= 3 * LANE, at += 3 * LANE)
-        reg = three_lanes(reg, at, LANE, 0x0d3b6092, 0xb9e02b86);
-    for (; n >= 8; n -= 8, at += 8)
-        reg = _mm_crc32_u64(reg, word_at(at));
-    for (; n > 0; n--, at++)
-        reg = _mm_crc32_u8((uint32_t)reg, *at);
+    for (; n >= 3 * LANE; n -= 3 * LANE, ptr += 3 * LANE)
+        reg = three_lanes(reg, ptr, LANE, 0x0d3b6092, 0xb9e02b86);
+    for (; n >= 8; n -= 8, ptr += 8)
+        reg = _mm_crc32_u64(reg, word_at(ptr));
+    for (; n > 0; n--, ptr++)
+        reg = _mm_crc32_u8((uint32_t)reg, *ptr);
     return ~(uint32_t)reg;
 }
 

@@ -15,15 +15,15 @@ uint64_t alm_hash_str_nocase(alm_str text)
 {
     char folded[128]; /* names are short; what is longer is hashed piece by piece */
     uint64_t hash = 0;
-    size_t at = 0;
+    size_t offset = 0;
     do {
-        const size_t n = ALM_MIN(text.len - at, sizeof(folded));
+        const size_t n = ALM_MIN(text.len - offset, sizeof(folded));
         for (size_t i = 0; i < n; i++) {
-            const char c = text.ptr[at + i];
-            folded[i] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+            const char byte = text.ptr[offset + i];
+            folded[i] = (char)(byte >= 'A' && byte <= 'Z' ? byte + 32 : byte);
         }
         hash = alm_hash_combine(hash, XXH3_64bits(folded, n));
-        at += n;
-    } while (at < text.len);
+        offset += n;
+    } while (offset < text.len);
     return hash;
 }

@@ -4,7 +4,7 @@
 enum { CAP_LEAST = 8 };
 
 /* Equal hashes stand behind each other in their order: the next free slot is behind all of them. */
-static void put(alm_hashes *set, uint32_t number)
+static void hashes_put(alm_hashes *set, uint32_t number)
 {
     const uint32_t mask = 2 * set->cap - 1;
     uint32_t i = (uint32_t)set->hash[number] & mask;
@@ -13,14 +13,14 @@ static void put(alm_hashes *set, uint32_t number)
     set->slots[i] = number + 1;
 }
 
-static alm_status grow(alm_ctx *cx, alm_arena *arena, alm_hashes *set)
+static alm_status hashes_grow(alm_ctx *cx, alm_arena *arena, alm_hashes *set)
 {
     alm_hashes more = {.n = set->n, .cap = set->cap == 0 ? CAP_LEAST : 2 * set->cap};
     ALM_TRY(ALM_NEWN(cx, arena, more.cap, &more.hash));
     ALM_TRY(ALM_NEWN(cx, arena, 2 * (size_t)more.cap, &more.slots));
     for (uint32_t k = 0; k < set->n; k++) {
         more.hash[k] = set->hash[k];
-        put(&more, k);
+        hashes_put(&more, k);
     }
     *set = more;
     return ALM_OK;
@@ -29,10 +29,10 @@ static alm_status grow(alm_ctx *cx, alm_arena *arena, alm_hashes *set)
 alm_status alm_hashes_add(alm_ctx *cx, alm_arena *arena, alm_hashes *set, uint64_t hash)
 {
     if (set->n == set->cap)
-        ALM_TRY(grow(cx, arena, set));
+        ALM_TRY(hashes_grow(cx, arena, set));
     ALM_ASSERT(set->n < set->cap);
     set->hash[set->n] = hash;
-    put(set, set->n++);
+    hashes_put(set, set->n++);
     return ALM_OK;
 }
 

@@ -48,17 +48,17 @@ bool alm_log_level_parse(alm_str text, alm_log_level *out)
 }
 
 /* "2026-02-14T10:00:00.123456Z INFO storage ", bytes written. */
-static size_t put_head(char *out, alm_log_level level, const char *component)
+static size_t log_put_head(char *out, alm_log_level level, const char *component)
 {
     struct timespec now;
     struct tm utc;
     (void)clock_gettime(CLOCK_REALTIME, &now);
     if (gmtime_r(&now.tv_sec, &utc) == NULL)
         memset(&utc, 0, sizeof(utc));
-    const int n = snprintf(out, HEAD_BYTES, "%04d-%02d-%02dT%02d:%02d:%02d.%06ldZ %s %.40s ",
-                           utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
-                           utc.tm_sec, now.tv_nsec / 1000, LEVELS[level], component);
-    return n < 0 ? 0 : ALM_MIN((size_t)n, (size_t)HEAD_BYTES - 1);
+    const int len = snprintf(out, HEAD_BYTES, "%04d-%02d-%02dT%02d:%02d:%02d.%06ldZ %s %.40s ",
+                             utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour,
+                             utc.tm_min, utc.tm_sec, now.tv_nsec / 1000, LEVELS[level], component);
+    return len < 0 ? 0 : ALM_MIN((size_t)len, (size_t)HEAD_BYTES - 1);
 }
 
 void alm_log_write(alm_log_level level, const char *component, const char *format, ...)
@@ -71,20 +71,20 @@ void alm_log_write(alm_log_level level, const char *component, const char *forma
     va_end(args);
     if (n < 0)
         return;
-    size_t len = put_head(line, level, component);
+    size_t len = log_put_head(line, level, component);
     const alm_str text = alm_str_of(message);
-    for (size_t at = 0; at < text.len && len + ALM_UTF8_ESCAPE_BYTES < sizeof(line);) {
-        const uint8_t byte = (uint8_t)text.ptr[at];
+    for (size_t offset = 0; offset < text.len && len + ALM_UTF8_ESCAPE_BYTES < sizeof(line);) {
+        const uint8_t byte = (uint8_t)text.ptr[offset];
         if (byte >= 0x20 && byte < 0x7F) {
-            line[len++] = text.ptr[at++];
+            line[len++] = text.ptr[offset++];
         } else if (byte >= 0x80) {
-            len += alm_utf8_escape_one(line + len, ALM_UTF8_ESCAPE_BYTES, text, &at);
+            len += alm_utf8_escape_one(line + len, ALM_UTF8_ESCAPE_BYTES, text, &offset);
         } else {
             line[len++] = '\\';
             line[len++] = 'x';
             line[len++] = hex[byte >> 4];
             line[len++] = hex[byte & 0xF];
-            at++;
+            offset++;
         }
     }
     line[len++] = '\n';

@@ -28,14 +28,14 @@ void alm_look_begin(void)
     looks.at = NULL;
 }
 
-void alm_look(const void *at)
+void alm_look(const void *ptr)
 {
     if (looks.last_ns == 0)
         return;
     const int64_t now_ns = processor_ns();
     if (now_ns - looks.last_ns > looks.longest_ns) {
         looks.longest_ns = now_ns - looks.last_ns;
-        looks.at = at;
+        looks.at = ptr;
     }
     looks.last_ns = now_ns;
 }

@@ -11,8 +11,8 @@
 #include "base/base.h"
 
 #ifdef ALM_DEBUG
-void alm_look_begin(void);     /* this thread works on a statement from here on */
-void alm_look(const void *at); /* alm_check is called, at that address */
+void alm_look_begin(void);      /* this thread works on a statement from here on */
+void alm_look(const void *ptr); /* alm_check is called, at that address */
 /* ... until here. The longest time in ms, and *place of the call that ended it; 0: none was longer than LOOK_MS. */
 int64_t alm_look_end(uintptr_t *place);
 #else

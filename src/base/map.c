@@ -20,21 +20,22 @@ void alm_map_deinit(alm_map *map)
     alm_map_init(map, map->nocase);
 }
 
-static uint64_t hash_of(const alm_map *map, alm_str key)
+static uint64_t base_map_hash_of(const alm_map *map, alm_str key)
 {
     return map->nocase ? alm_hash_str_nocase(key) : alm_hash_str(key);
 }
 
 /* The entry of the key, or the free one where it belongs. cap > count. */
-static alm_map_entry *locate(const alm_map *map, alm_str key, uint64_t hash)
+static alm_map_entry *base_map_locate(const alm_map *map, alm_str key, uint64_t hash)
 {
     const size_t mask = map->cap - 1;
     for (size_t i = hash & mask;; i = (i + 1) & mask) {
-        alm_map_entry *e = &map->entries[i];
-        if (e->key.ptr == NULL)
-            return e;
-        if (e->hash == hash && (map->nocase ? alm_str_ieq(e->key, key) : alm_str_eq(e->key, key)))
-            return e;
+        alm_map_entry *entry = &map->entries[i];
+        if (entry->key.ptr == NULL)
+            return entry;
+        if (entry->hash == hash &&
+            (map->nocase ? alm_str_ieq(entry->key, key) : alm_str_eq(entry->key, key)))
+            return entry;
     }
 }
 
@@ -42,11 +43,11 @@ void *alm_map_get(const alm_map *map, alm_str key)
 {
     if (map->count == 0)
         return NULL;
-    const alm_map_entry *e = locate(map, key, hash_of(map, key));
-    return e->key.ptr == NULL ? NULL : e->value;
+    const alm_map_entry *entry = base_map_locate(map, key, base_map_hash_of(map, key));
+    return entry->key.ptr == NULL ? NULL : entry->value;
 }
 
-static alm_status grow(alm_ctx *cx, alm_map *map)
+static alm_status base_map_grow(alm_ctx *cx, alm_map *map)
 {
     const size_t cap = map->cap == 0 ? CAP_MIN : map->cap * 2;
     alm_map bigger = {.cap = cap, .count = map->count, .nocase = map->nocase};
@@ -56,7 +57,7 @@ static alm_status grow(alm_ctx *cx, alm_map *map)
                         cap);
     for (size_t i = 0; i < map->cap; i++)
         if (map->entries[i].key.ptr != NULL)
-            *locate(&bigger, map->entries[i].key, map->entries[i].hash) = map->entries[i];
+            *base_map_locate(&bigger, map->entries[i].key, map->entries[i].hash) = map->entries[i];
     free(map->entries);
     *map = bigger;
     return ALM_OK;
@@ -67,13 +68,13 @@ alm_status alm_map_put(alm_ctx *cx, alm_map *map, alm_str key, void *value, void
     if (key.ptr == NULL)
         key.ptr = ""; /* an empty text is a key; a null pointer marks free entries */
     if (4 * (map->count + 1) > 3 * map->cap)
-        ALM_TRY(grow(cx, map));
-    const uint64_t hash = hash_of(map, key);
-    alm_map_entry *e = locate(map, key, hash);
+        ALM_TRY(base_map_grow(cx, map));
+    const uint64_t hash = base_map_hash_of(map, key);
+    alm_map_entry *entry = base_map_locate(map, key, hash);
     if (old != NULL)
-        *old = e->key.ptr == NULL ? NULL : e->value;
-    map->count += e->key.ptr == NULL;
-    *e = (alm_map_entry){.key = key, .hash = hash, .value = value};
+        *old = entry->key.ptr == NULL ? NULL : entry->value;
+    map->count += entry->key.ptr == NULL;
+    *entry = (alm_map_entry){.key = key, .hash = hash, .value = value};
     return ALM_OK;
 }
 
@@ -81,13 +82,13 @@ void *alm_map_remove(alm_map *map, alm_str key)
 {
     if (map->count == 0)
         return NULL;
-    alm_map_entry *e = locate(map, key, hash_of(map, key));
-    if (e->key.ptr == NULL)
+    alm_map_entry *entry = base_map_locate(map, key, base_map_hash_of(map, key));
+    if (entry->key.ptr == NULL)
         return NULL;
-    void *value = e->value;
+    void *value = entry->value;
     /* Entries behind move up when the gap lies between their home and them. */
     const size_t mask = map->cap - 1;
-    size_t gap = (size_t)(e - map->entries);
+    size_t gap = (size_t)(entry - map->entries);
     for (size_t i = (gap + 1) & mask; map->entries[i].key.ptr != NULL; i = (i + 1) & mask) {
         const size_t home = map->entries[i].hash & mask;
         if (((i - home) & mask) >= ((i - gap) & mask)) {
@@ -103,9 +104,9 @@ void *alm_map_remove(alm_map *map, alm_str key)
 const alm_map_entry *alm_map_next(const alm_map *map, size_t *at)
 {
     while (*at < map->cap) {
-        const alm_map_entry *e = &map->entries[(*at)++];
-        if (e->key.ptr != NULL)
-            return e;
+        const alm_map_entry *entry = &map->entries[(*at)++];
+        if (entry->key.ptr != NULL)
+            return entry;
     }
     return NULL;
 }

@@ -8,13 +8,13 @@
 
 enum { LENGTH_MAX = 63, EDITS_MAX = 3, NAME_SHARE = 3 };
 
-static char lower(char c)
+static char nearest_lower(char byte)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+    return byte >= 'A' && byte <= 'Z' ? (char)(byte + 32) : byte;
 }
 
 /* Levenshtein's, with swapped neighbours as one edit: three rows of the matrix at a time. */
-static size_t distance(alm_str a, alm_str b)
+static size_t nearest_distance(alm_str a, alm_str b)
 {
     size_t rows[3][LENGTH_MAX + 1];
     for (size_t j = 0; j <= b.len; j++)
@@ -24,10 +24,11 @@ static size_t distance(alm_str a, alm_str b)
         const size_t *up = rows[(i + 2) % 3], *up2 = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= b.len; j++) {
-            const char x = lower(a.ptr[i - 1]), y = lower(b.ptr[j - 1]);
+            const char x = nearest_lower(a.ptr[i - 1]), y = nearest_lower(b.ptr[j - 1]);
             const size_t one = ALM_MIN(up[j], row[j - 1]) + 1;
             row[j] = ALM_MIN(one, up[j - 1] + (x != y));
-            if (i > 1 && j > 1 && x == lower(b.ptr[j - 2]) && y == lower(a.ptr[i - 2]))
+            if (i > 1 && j > 1 && x == nearest_lower(b.ptr[j - 2]) &&
+                y == nearest_lower(a.ptr[i - 2]))
                 row[j] = ALM_MIN(row[j], up2[j - 2] + 1);
         }
     }
@@ -47,7 +48,7 @@ void alm_nearest_offer(alm_nearest *near, alm_str known)
     const size_t apart = name.len > known.len ? name.len - known.len : known.len - name.len;
     if (apart >= near->best || name.len > LENGTH_MAX || known.len > LENGTH_MAX || known.len == 0)
         return;
-    const size_t d = distance(name, known);
+    const size_t d = nearest_distance(name, known);
     if (d >= near->best)
         return;
     near->best = d;

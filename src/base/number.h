@@ -57,13 +57,13 @@ alm_num_parse alm_float_parse(alm_str text, float *out);
 void alm_double_shortest(double value, uint64_t *digits, int32_t *exponent);
 void alm_float_shortest(float value, uint32_t *digits, int32_t *exponent);
 
-/* 0 to 15; -1: c is no hexadecimal digit. */
-static inline int alm_hex_digit(char c)
+/* 0 to 15; -1: byte is no hexadecimal digit. */
+static inline int alm_hex_digit(char byte)
 {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
+    return byte >= '0' && byte <= '9'   ? byte - '0'
+           : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
+           : byte >= 'A' && byte <= 'F' ? byte - 'A' + 10
+                                        : -1;
 }
 
 #endif

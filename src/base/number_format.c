@@ -16,7 +16,7 @@ static const char PAIRS[] = "00010203040506070809101112131415161718192021222324"
 
 /* ----------------------------------------------------------------- integers */
 
-static uint32_t digit_count(uint64_t v)
+static uint32_t digit_count(uint64_t value)
 {
     static const uint64_t powers[20] = {0,
                                         10,
@@ -38,21 +38,21 @@ static uint32_t digit_count(uint64_t v)
                                         100000000000000000,
                                         1000000000000000000,
                                         UINT64_C(10000000000000000000)};
-    const uint32_t bits = 64 - (uint32_t)__builtin_clzll(v | 1);
+    const uint32_t bits = 64 - (uint32_t)__builtin_clzll(value | 1);
     const uint32_t guess = (bits * 1233) >> 12; /* log10(2) = 1233 / 4096 */
-    return guess + (v >= powers[guess]);
+    return guess + (value >= powers[guess]);
 }
 
-/* The low `n` digits of v at out[0..n). */
-static void put_digits(uint64_t v, uint32_t n, char *out)
+/* The low `n` digits of value at out[0..n). */
+static void put_digits(uint64_t value, uint32_t n, char *out)
 {
     while (n >= 2) {
         n -= 2;
-        memcpy(out + n, PAIRS + 2 * (v % 100), 2);
-        v /= 100;
+        memcpy(out + n, PAIRS + 2 * (value % 100), 2);
+        value /= 100;
     }
     if (n == 1)
-        out[0] = (char)('0' + v % 10);
+        out[0] = (char)('0' + value % 10);
 }
 
 size_t alm_uint64_format(uint64_t value, char *out)
@@ -65,12 +65,12 @@ size_t alm_uint64_format(uint64_t value, char *out)
 size_t alm_int64_format(int64_t value, char *out)
 {
     uint64_t magnitude = (uint64_t)value;
-    size_t at = 0;
+    size_t offset = 0;
     if (value < 0) {
-        out[at++] = '-';
+        out[offset++] = '-';
         magnitude = 0 - magnitude;
     }
-    return at + alm_uint64_format(magnitude, out + at);
+    return offset + alm_uint64_format(magnitude, out + offset);
 }
 
 alm_status alm_buf_int64(alm_ctx *cx, alm_buf *buf, int64_t value)
@@ -100,26 +100,26 @@ static int32_t log10_three_quarters_pow2(int32_t q)
 /* The factor 10^q, rounded up: what the proof of the algorithm asks for. */
 static alm_pow10_row pow10_up(int32_t q)
 {
-    alm_pow10_row g = alm_pow10(q);
+    alm_pow10_row pow10_row = alm_pow10(q);
     if (!alm_pow10_is_exact(q)) {
-        g.lo++;
-        g.hi += g.lo == 0;
+        pow10_row.lo++;
+        pow10_row.hi += pow10_row.lo == 0;
     }
-    return g;
+    return pow10_row;
 }
 
-/* Upper 64 bits of g * c, the lowest one set if anything non-zero was cut off. */
-static uint64_t round_to_odd64(alm_pow10_row g, uint64_t c)
+/* Upper 64 bits of pow10_row * c, the lowest one set if anything non-zero was cut off. */
+static uint64_t round_to_odd64(alm_pow10_row pow10_row, uint64_t c)
 {
-    const uint64_t x1 = (uint64_t)(((unsigned __int128)g.lo * c) >> 64);
-    const unsigned __int128 y = (unsigned __int128)g.hi * c + x1;
-    return (uint64_t)(y >> 64) | ((uint64_t)y > 1);
+    const uint64_t x1 = (uint64_t)(((unsigned __int128)pow10_row.lo * c) >> 64);
+    const unsigned __int128 int128 = (unsigned __int128)pow10_row.hi * c + x1;
+    return (uint64_t)(int128 >> 64) | ((uint64_t)int128 > 1);
 }
 
 static uint32_t round_to_odd32(uint64_t g, uint32_t c)
 {
-    const unsigned __int128 y = (unsigned __int128)g * c;
-    return (uint32_t)(uint64_t)(y >> 64) | ((uint32_t)((uint64_t)y >> 32) > 1);
+    const unsigned __int128 int128 = (unsigned __int128)g * c;
+    return (uint32_t)(uint64_t)(int128 >> 64) | ((uint32_t)((uint64_t)int128 >> 32) > 1);
 }
 
 static void strip_zeros(uint64_t *digits, int32_t *exponent)
@@ -147,12 +147,12 @@ static void strip_zeros(uint64_t *digits, int32_t *exponent)
 }
 
 /*
- * The choice among candidates, in units of 10^k / 4: v is the number, lo and hi the ends of its
+ * The choice among candidates, in units of 10^k / 4: value is the number, lo and hi the ends of its
  * interval (made exclusive by the caller where c is odd). Prefers a multiple of ten of 10^k.
  */
-static uint64_t choose(uint64_t lo, uint64_t v, uint64_t hi, int32_t *exponent)
+static uint64_t number_format_choose(uint64_t lo, uint64_t value, uint64_t hi, int32_t *exponent)
 {
-    const uint64_t s = v / 4;
+    const uint64_t s = value / 4;
     if (s >= 10) {
         const uint64_t tens = s / 10;
         const bool below_in = lo <= 40 * tens;
@@ -167,7 +167,7 @@ static uint64_t choose(uint64_t lo, uint64_t v, uint64_t hi, int32_t *exponent)
     if (below_in != above_in)
         return s + above_in;
     const uint64_t middle = 4 * s + 2;
-    const bool up = v > middle || (v == middle && (s & 1) != 0);
+    const bool up = value > middle || (value == middle && (s & 1) != 0);
     return s + up;
 }
 
@@ -192,13 +192,13 @@ void alm_double_shortest(double value, uint64_t *digits, int32_t *exponent)
     const int32_t k = lower_closer ? log10_three_quarters_pow2(q) : log10_pow2(q);
     const int32_t h = q + alm_pow10_exponent(-k) + 1;
     ALM_DASSERT(h >= 1 && h <= 4);
-    const alm_pow10_row g = pow10_up(-k);
+    const alm_pow10_row pow10_row = pow10_up(-k);
     const uint64_t odd = c & 1;
-    const uint64_t lo = round_to_odd64(g, (4 * c - 2 + lower_closer) << h) + odd;
-    const uint64_t v = round_to_odd64(g, (4 * c) << h);
-    const uint64_t hi = round_to_odd64(g, (4 * c + 2) << h) - odd;
+    const uint64_t lo = round_to_odd64(pow10_row, (4 * c - 2 + lower_closer) << h) + odd;
+    const uint64_t v = round_to_odd64(pow10_row, (4 * c) << h);
+    const uint64_t hi = round_to_odd64(pow10_row, (4 * c + 2) << h) - odd;
     *exponent = k;
-    *digits = choose(lo, v, hi, exponent);
+    *digits = number_format_choose(lo, v, hi, exponent);
     strip_zeros(digits, exponent);
 }
 
@@ -228,7 +228,7 @@ void alm_float_shortest(float value, uint32_t *digits, int32_t *exponent)
         const uint32_t v = round_to_odd32(g, (4 * c) << h);
         const uint32_t hi = round_to_odd32(g, (4 * c + 2) << h) - odd;
         *exponent = k;
-        found = choose(lo, v, hi, exponent);
+        found = number_format_choose(lo, v, hi, exponent);
     }
     strip_zeros(&found, exponent);
     *digits = (uint32_t)found;
@@ -245,72 +245,73 @@ typedef struct form_rule {
     bool sign_and_two; /* "e+07" */
 } form_rule;
 
-static char *put_exponent(char *at, int32_t e, const form_rule *rule)
+static char *put_exponent(char *ptr, int32_t e, const form_rule *rule)
 {
-    *at++ = rule->letter;
+    *ptr++ = rule->letter;
     if (e < 0)
-        *at++ = '-';
+        *ptr++ = '-';
     else if (rule->sign_and_two)
-        *at++ = '+';
+        *ptr++ = '+';
     const uint64_t magnitude = (uint64_t)(e < 0 ? -e : e);
     if (rule->sign_and_two && magnitude < 10)
-        *at++ = '0';
-    return at + alm_uint64_format(magnitude, at);
+        *ptr++ = '0';
+    return ptr + alm_uint64_format(magnitude, ptr);
 }
 
-/* digits * 10^exponent at `at`; returns the end. */
-static char *put_decimal(char *at, uint64_t digits, int32_t exponent, const form_rule *rule)
+/* digits * 10^exponent at `ptr`; returns the end. */
+static char *number_format_put_decimal(char *ptr, uint64_t digits, int32_t exponent,
+                                       const form_rule *rule)
 {
     const uint32_t n = digit_count(digits);
     const int32_t e = exponent + (int32_t)n - 1; /* of the first digit */
     if (e < rule->plain_min || e > rule->plain_max) {
-        put_digits(digits, n, at + 1);
-        at[0] = at[1];
+        put_digits(digits, n, ptr + 1);
+        ptr[0] = ptr[1];
         if (n > 1) {
-            at[1] = '.';
-            at += n + 1;
+            ptr[1] = '.';
+            ptr += n + 1;
         } else {
-            at += 1;
+            ptr += 1;
             if (rule->whole_point) {
-                memcpy(at, ".0", 2);
-                at += 2;
+                memcpy(ptr, ".0", 2);
+                ptr += 2;
             }
         }
-        return put_exponent(at, e, rule);
+        return put_exponent(ptr, e, rule);
     }
     if (e < 0) {
-        memcpy(at, "0.0000000000", 12);
-        at += 1 - e; /* "0." and -e - 1 zeros */
-        put_digits(digits, n, at);
-        return at + n;
+        memcpy(ptr, "0.0000000000", 12);
+        ptr += 1 - e; /* "0." and -e - 1 zeros */
+        put_digits(digits, n, ptr);
+        return ptr + n;
     }
     if (exponent < 0) { /* the point stands inside */
         const uint32_t whole = (uint32_t)e + 1;
-        put_digits(digits, n, at + 1);
-        memmove(at, at + 1, whole);
-        at[whole] = '.';
-        return at + n + 1;
+        put_digits(digits, n, ptr + 1);
+        memmove(ptr, ptr + 1, whole);
+        ptr[whole] = '.';
+        return ptr + n + 1;
     }
-    put_digits(digits, n, at);
-    memset(at + n, '0', (size_t)exponent);
-    at += n + (uint32_t)exponent;
+    put_digits(digits, n, ptr);
+    memset(ptr + n, '0', (size_t)exponent);
+    ptr += n + (uint32_t)exponent;
     if (rule->whole_point) {
-        memcpy(at, ".0", 2);
-        at += 2;
+        memcpy(ptr, ".0", 2);
+        ptr += 2;
     }
-    return at;
+    return ptr;
 }
 
-static size_t put_text(char *out, const char *text)
+static size_t number_format_put_text(char *out, const char *text)
 {
-    const size_t n = strlen(text);
-    memcpy(out, text, n);
-    return n;
+    const size_t len = strlen(text);
+    memcpy(out, text, len);
+    return len;
 }
 
 static size_t put_special(bool is_nan, bool negative, char *out)
 {
-    return put_text(out, is_nan ? "NaN" : negative ? "-Infinity" : "Infinity");
+    return number_format_put_text(out, is_nan ? "NaN" : negative ? "-Infinity" : "Infinity");
 }
 
 /*
@@ -320,12 +321,12 @@ static size_t put_special(bool is_nan, bool negative, char *out)
  */
 static void two_digits(uint64_t c, double unit, uint64_t *digits, int32_t *exponent)
 {
-    double x = (double)c * unit;
-    for (; x < 10; x *= 10)
+    double value = (double)c * unit;
+    for (; value < 10; value *= 10)
         *exponent -= 1;
-    for (; x >= 100; x /= 10)
+    for (; value >= 100; value /= 10)
         *exponent += 1;
-    *digits = (uint64_t)(x + 0.5);
+    *digits = (uint64_t)(value + 0.5);
     strip_zeros(digits, exponent);
 }
 
@@ -343,11 +344,11 @@ size_t alm_double_format(double value, alm_num_form form, char *out)
     const bool negative = (bits >> 63) != 0;
     if ((bits >> 52 & 0x7FF) == 0x7FF)
         return put_special((bits << 12) != 0, negative, out);
-    char *at = out;
+    char *ptr = out;
     if (negative)
-        *at++ = '-';
+        *ptr++ = '-';
     if ((bits << 1) == 0)
-        return (size_t)(at - out) + put_text(at, rule->whole_point ? "0.0" : "0");
+        return (size_t)(ptr - out) + number_format_put_text(ptr, rule->whole_point ? "0.0" : "0");
     uint64_t digits;
     int32_t exponent;
     alm_double_shortest(value, &digits, &exponent);
@@ -355,7 +356,7 @@ size_t alm_double_format(double value, alm_num_form form, char *out)
         exponent = -324;
         two_digits((bits << 1) >> 1, 4.9406564584124654, &digits, &exponent);
     }
-    return (size_t)(put_decimal(at, digits, exponent, rule) - out);
+    return (size_t)(number_format_put_decimal(ptr, digits, exponent, rule) - out);
 }
 
 size_t alm_float_format(float value, alm_num_form form, char *out)
@@ -370,11 +371,11 @@ size_t alm_float_format(float value, alm_num_form form, char *out)
     const bool negative = (bits >> 31) != 0;
     if ((bits >> 23 & 0xFF) == 0xFF)
         return put_special((bits << 9) != 0, negative, out);
-    char *at = out;
+    char *ptr = out;
     if (negative)
-        *at++ = '-';
+        *ptr++ = '-';
     if ((bits << 1) == 0)
-        return (size_t)(at - out) + put_text(at, rule->whole_point ? "0.0" : "0");
+        return (size_t)(ptr - out) + number_format_put_text(ptr, rule->whole_point ? "0.0" : "0");
     uint32_t shortest;
     int32_t exponent;
     alm_float_shortest(value, &shortest, &exponent);
@@ -383,5 +384,5 @@ size_t alm_float_format(float value, alm_num_form form, char *out)
         exponent = -45;
         two_digits((bits << 1) >> 1, 1.4012984643248171, &digits, &exponent);
     }
-    return (size_t)(put_decimal(at, digits, exponent, rule) - out);
+    return (size_t)(number_format_put_decimal(ptr, digits, exponent, rule) - out);
 }

@@ -24,23 +24,23 @@ static const status_row STATUS[ALM_STATUS_COUNT] = {
 #undef ALM_ERR
 };
 
-static const status_row *status_of(alm_status st)
+static const status_row *base_status_of(alm_status status)
 {
-    ALM_ASSERT((unsigned)st < ALM_STATUS_COUNT);
-    return &STATUS[st];
+    ALM_ASSERT((unsigned)status < ALM_STATUS_COUNT);
+    return &STATUS[status];
 }
 
-const char *alm_status_name(alm_status st)
+const char *alm_status_name(alm_status status)
 {
-    return status_of(st)->name;
+    return base_status_of(status)->name;
 }
-const char *alm_status_sqlstate(alm_status st)
+const char *alm_status_sqlstate(alm_status status)
 {
-    return status_of(st)->sqlstate;
+    return base_status_of(status)->sqlstate;
 }
-int alm_status_http(alm_status st)
+int alm_status_http(alm_status status)
 {
-    return status_of(st)->http;
+    return base_status_of(status)->http;
 }
 
 void alm_assert_failed(const char *cond, const char *file, int line)
@@ -52,12 +52,12 @@ void alm_assert_failed(const char *cond, const char *file, int line)
 /* Cuts an over-long message at a character boundary, so that it stays valid UTF-8. */
 static void cut_at_character(char *msg, size_t cap)
 {
-    size_t n = cap - 1;
-    while (n > 0 && ((unsigned char)msg[n - 1] & 0xC0) == 0x80)
-        n--;
-    if (n > 0 && (unsigned char)msg[n - 1] >= 0xC0)
-        n--;
-    msg[n] = '\0';
+    size_t len = cap - 1;
+    while (len > 0 && ((unsigned char)msg[len - 1] & 0xC0) == 0x80)
+        len--;
+    if (len > 0 && (unsigned char)msg[len - 1] >= 0xC0)
+        len--;
+    msg[len] = '\0';
 }
 
 alm_status alm_fail(alm_ctx *cx, alm_status code, int32_t sql_pos, const char *format, ...)

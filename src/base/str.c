@@ -17,24 +17,24 @@
 /* Names are short: a call for each would cost more than the comparison. */
 bool alm_str_eq(alm_str a, alm_str b)
 {
-    const size_t n = a.len;
-    if (n != b.len)
+    const size_t len = a.len;
+    if (len != b.len)
         return false;
-    if (n > 16)
-        return memcmp(a.ptr, b.ptr, n) == 0;
-    if (n >= 8)
-        SAME_WORDS(uint64_t, a.ptr, b.ptr, n);
-    if (n >= 4)
-        SAME_WORDS(uint32_t, a.ptr, b.ptr, n);
-    for (size_t i = 0; i < n; i++)
+    if (len > 16)
+        return memcmp(a.ptr, b.ptr, len) == 0;
+    if (len >= 8)
+        SAME_WORDS(uint64_t, a.ptr, b.ptr, len);
+    if (len >= 4)
+        SAME_WORDS(uint32_t, a.ptr, b.ptr, len);
+    for (size_t i = 0; i < len; i++)
         if (a.ptr[i] != b.ptr[i])
             return false;
     return true;
 }
 
-static unsigned char ascii_lower(char c)
+static unsigned char ascii_lower(char byte)
 {
-    return (unsigned char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    return (unsigned char)(byte >= 'A' && byte <= 'Z' ? byte + 32 : byte);
 }
 
 bool alm_str_ieq(alm_str a, alm_str b)

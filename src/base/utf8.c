@@ -28,7 +28,7 @@ static size_t ascii_run(const char *ptr, size_t n)
 }
 
 /* Bytes of the well-formed character at p[0..n), n > 0; 0 if there is none. */
-static size_t decode(const char *ptr, size_t n, uint32_t *code_point)
+static size_t utf8_decode(const char *ptr, size_t n, uint32_t *code_point)
 {
     const uint8_t *p = (const uint8_t *)ptr;
     const uint8_t lead = p[0];
@@ -60,15 +60,15 @@ static size_t decode(const char *ptr, size_t n, uint32_t *code_point)
 
 size_t alm_utf8_bad_at(alm_str text)
 {
-    size_t at = 0;
-    while (at < text.len) {
-        at += ascii_run(text.ptr + at, text.len - at);
-        while (at < text.len && (uint8_t)text.ptr[at] >= 0x80) {
+    size_t offset = 0;
+    while (offset < text.len) {
+        offset += ascii_run(text.ptr + offset, text.len - offset);
+        while (offset < text.len && (uint8_t)text.ptr[offset] >= 0x80) {
             uint32_t ignored;
-            const size_t n = decode(text.ptr + at, text.len - at, &ignored);
+            const size_t n = utf8_decode(text.ptr + offset, text.len - offset, &ignored);
             if (n == 0)
-                return at;
-            at += n;
+                return offset;
+            offset += n;
         }
     }
     return text.len;
@@ -89,20 +89,20 @@ static uint64_t load8(const char *ptr)
 bool alm_utf8_is_ascii(alm_str text)
 {
     const char *ptr = text.ptr;
-    const size_t n = text.len;
+    const size_t len = text.len;
     uint64_t seen = 0;
-    if (n >= 8) {
+    if (len >= 8) {
         size_t i = 0;
-        for (; i + 32 <= n; i += 32) {
+        for (; i + 32 <= len; i += 32) {
             seen |= load8(ptr + i) | load8(ptr + i + 8) | load8(ptr + i + 16) | load8(ptr + i + 24);
             if ((seen & HIGH_BITS) != 0)
                 return false;
         }
-        for (; i + 8 <= n; i += 8)
+        for (; i + 8 <= len; i += 8)
             seen |= load8(ptr + i);
-        seen |= load8(ptr + n - 8);
+        seen |= load8(ptr + len - 8);
     } else {
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < len; i++)
             seen |= (uint8_t)ptr[i];
     }
     return (seen & HIGH_BITS) == 0;
@@ -141,27 +141,27 @@ size_t alm_utf8_count_utf16(alm_str text)
 size_t alm_utf8_width(alm_str text)
 {
     size_t width = 0;
-    for (size_t at = 0; at < text.len;)
-        width += (size_t)utf8proc_charwidth((int32_t)alm_utf8_next(text, &at));
+    for (size_t offset = 0; offset < text.len;)
+        width += (size_t)utf8proc_charwidth((int32_t)alm_utf8_next(text, &offset));
     return width;
 }
 
 size_t alm_utf8_offset(alm_str text, size_t n)
 {
-    size_t at = ALM_MIN(ascii_run(text.ptr, text.len), n);
-    for (size_t left = n - at; left > 0 && at < text.len; left--) {
-        at++;
-        while (at < text.len && ((uint8_t)text.ptr[at] & 0xC0) == 0x80)
-            at++;
+    size_t offset = ALM_MIN(ascii_run(text.ptr, text.len), n);
+    for (size_t left = n - offset; left > 0 && offset < text.len; left--) {
+        offset++;
+        while (offset < text.len && ((uint8_t)text.ptr[offset] & 0xC0) == 0x80)
+            offset++;
     }
-    return at;
+    return offset;
 }
 
 uint32_t alm_utf8_next(alm_str text, size_t *at)
 {
     ALM_DASSERT(*at < text.len);
     uint32_t cp = REPLACEMENT;
-    const size_t n = decode(text.ptr + *at, text.len - *at, &cp);
+    const size_t n = utf8_decode(text.ptr + *at, text.len - *at, &cp);
     *at += n == 0 ? 1 : n;
     return cp;
 }
@@ -209,8 +209,8 @@ uint16_t alm_utf8_first_unit(alm_str text)
 {
     if (text.len == 0)
         return 0;
-    size_t at = 0;
-    const uint32_t cp = alm_utf8_next(text, &at);
+    size_t offset = 0;
+    const uint32_t cp = alm_utf8_next(text, &offset);
     return (uint16_t)(cp < 0x10000 ? cp : 0xD800 + ((cp - 0x10000) >> 10));
 }
 
@@ -237,13 +237,13 @@ static alm_status map_ascii(alm_ctx *cx, alm_arena *arena, alm_str text, char fi
         *out = text;
         return ALM_OK;
     }
-    char *to = NULL;
-    ALM_TRY(alm_arena_bytes(cx, arena, text.len, &to));
+    char *dest = NULL;
+    ALM_TRY(alm_arena_bytes(cx, arena, text.len, &dest));
     for (size_t i = 0; i < text.len; i++) {
         const bool changes = (uint8_t)(text.ptr[i] - first) < 26;
-        to[i] = (char)(text.ptr[i] ^ (changes ? 0x20 : 0));
+        dest[i] = (char)(text.ptr[i] ^ (changes ? 0x20 : 0));
     }
-    *out = (alm_str){to, text.len};
+    *out = (alm_str){dest, text.len};
     return ALM_OK;
 }
 
@@ -253,18 +253,18 @@ static alm_status map_case(alm_ctx *cx, alm_arena *arena, alm_str text, case_map
      * that the result takes what it needs. */
     size_t bytes = 0;
     char one[4];
-    for (size_t at = 0; at < text.len;)
-        bytes += alm_utf8_put((uint32_t)map((int32_t)alm_utf8_next(text, &at)), one);
-    char *to = NULL;
-    ALM_TRY(alm_arena_bytes(cx, arena, bytes, &to));
+    for (size_t offset = 0; offset < text.len;)
+        bytes += alm_utf8_put((uint32_t)map((int32_t)alm_utf8_next(text, &offset)), one);
+    char *dest = NULL;
+    ALM_TRY(alm_arena_bytes(cx, arena, bytes, &dest));
     size_t end = 0;
-    for (size_t at = 0; at < text.len;) {
-        const size_t n = alm_utf8_put((uint32_t)map((int32_t)alm_utf8_next(text, &at)), one);
-        memcpy(to + end, one, n);
+    for (size_t offset = 0; offset < text.len;) {
+        const size_t n = alm_utf8_put((uint32_t)map((int32_t)alm_utf8_next(text, &offset)), one);
+        memcpy(dest + end, one, n);
         end += n;
     }
     ALM_ASSERT(end == bytes);
-    *out = (alm_str){to, bytes};
+    *out = (alm_str){dest, bytes};
     return ALM_OK;
 }
 
@@ -309,7 +309,7 @@ uint32_t alm_utf8_fold(uint32_t code_point)
 
 /* --------------------------------------------------------------------- names */
 
-static bool is_hidden(uint32_t cp)
+static bool utf8_is_hidden(uint32_t cp)
 {
     const utf8proc_property_t *property = utf8proc_get_property((int32_t)cp);
     switch ((int)property->category) {
@@ -332,9 +332,9 @@ static bool is_hidden(uint32_t cp)
 size_t alm_utf8_hidden_at(alm_str text)
 {
     const size_t bad = alm_utf8_bad_at(text);
-    for (size_t at = 0, next = 0; at < bad; at = next)
-        if (is_hidden(alm_utf8_next(text, &next)))
-            return at;
+    for (size_t offset = 0, next = 0; offset < bad; offset = next)
+        if (utf8_is_hidden(alm_utf8_next(text, &next)))
+            return offset;
     return bad;
 }
 
@@ -350,15 +350,15 @@ alm_status alm_utf8_name_key(alm_ctx *cx, alm_arena *arena, alm_str text, alm_st
     if (n < 0)
         return alm_fail(cx, n == UTF8PROC_ERROR_NOMEM ? ALM_E_MEMORY : ALM_E_ARG, -1, "%s",
                         utf8proc_errmsg(n));
-    const alm_status st =
+    const alm_status status =
         alm_arena_copy(cx, arena, (alm_str){(const char *)mapped, (size_t)n}, out);
     free(mapped);
-    return st;
+    return status;
 }
 
 /* ------------------------------------------------------------------------ escapes */
 
-size_t alm_utf8_escape_one(char *to, size_t room, alm_str text, size_t *at)
+size_t alm_utf8_escape_one(char *dest, size_t room, alm_str text, size_t *at)
 {
     size_t next = *at;
     const uint32_t cp = alm_utf8_next(text, &next);
@@ -366,38 +366,38 @@ size_t alm_utf8_escape_one(char *to, size_t room, alm_str text, size_t *at)
     const size_t bytes = next - *at;
     if (!bad && alm_utf8_hidden_at((alm_str){text.ptr + *at, bytes}) > 0) {
         ALM_ASSERT(bytes < room);
-        memcpy(to, text.ptr + *at, bytes);
+        memcpy(dest, text.ptr + *at, bytes);
         *at = next;
         return bytes;
     }
-    const int n = bad           ? snprintf(to, room, "\\x%02X", (unsigned char)text.ptr[*at])
-                  : cp > 0xFFFF ? snprintf(to, room, "\\U%08X", cp)
-                                : snprintf(to, room, "\\u%04X", cp);
+    const int n = bad           ? snprintf(dest, room, "\\x%02X", (unsigned char)text.ptr[*at])
+                  : cp > 0xFFFF ? snprintf(dest, room, "\\U%08X", cp)
+                                : snprintf(dest, room, "\\u%04X", cp);
     *at = bad ? *at + 1 : next;
     ALM_ASSERT(n > 0 && (size_t)n < room);
     return (size_t)n;
 }
 
-void alm_utf8_escape(char *to, size_t size, const char *from, bool quotes)
+void alm_utf8_escape(char *dest, size_t size, const char *from, bool quotes)
 {
     const alm_str text = alm_str_of(from != NULL ? from : "");
-    size_t n = 0;
-    for (size_t at = 0; at < text.len;) {
+    size_t count = 0;
+    for (size_t offset = 0; offset < text.len;) {
         char one[ALM_UTF8_ESCAPE_BYTES];
-        size_t bytes = 0, next = at;
-        if (text.ptr[at] == '\\' || (quotes && text.ptr[at] == '\'')) {
+        size_t bytes = 0, next = offset;
+        if (text.ptr[offset] == '\\' || (quotes && text.ptr[offset] == '\'')) {
             one[bytes++] = '\\';
             one[bytes++] = text.ptr[next++];
-        } else if (text.ptr[at] >= 0x20 && text.ptr[at] < 0x7F) {
+        } else if (text.ptr[offset] >= 0x20 && text.ptr[offset] < 0x7F) {
             one[bytes++] = text.ptr[next++];
         } else {
             bytes = alm_utf8_escape_one(one, sizeof one, text, &next);
         }
-        if (n + bytes >= size)
+        if (count + bytes >= size)
             break;
-        memcpy(to + n, one, bytes);
-        n += bytes;
-        at = next;
+        memcpy(dest + count, one, bytes);
+        count += bytes;
+        offset = next;
     }
-    to[n] = 0;
+    dest[count] = 0;
 }

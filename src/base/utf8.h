@@ -37,9 +37,9 @@ size_t alm_utf8_hidden_at(alm_str text);
 /* The character at *at, which goes behind it, as it is written in logs: one that is hidden as \uXXXX or \UXXXXXXXX, a bad byte as \xXX, any
  * other as it is. room: ALM_UTF8_ESCAPE_BYTES. How many bytes. */
 enum { ALM_UTF8_ESCAPE_BYTES = 16 };
-size_t alm_utf8_escape_one(char *to, size_t room, alm_str text, size_t *at);
+size_t alm_utf8_escape_one(char *dest, size_t room, alm_str text, size_t *at);
 /* All of them, a backslash as two; quotes: ' as \', too. At most size - 1 bytes, whole characters and escapes. from may be NULL. */
-void alm_utf8_escape(char *to, size_t size, const char *from, bool quotes);
+void alm_utf8_escape(char *dest, size_t size, const char *from, bool quotes);
 /* What two names have alike that people read as the same: case, width and compatible forms do not count (NFKC_Casefold of
  * Unicode). The text is valid; the result is in the arena. */
 ALM_NODISCARD alm_status alm_utf8_name_key(alm_ctx *cx, alm_arena *arena, alm_str text,

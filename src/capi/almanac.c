@@ -53,7 +53,8 @@ const char *almanac_version(void)
     return ALM_VERSION;
 }
 
-static int open_failed(almanac_database *database, const alm_ctx *cx, char *message, size_t n)
+static int almanac_open_failed(almanac_database *database, const alm_ctx *cx, char *message,
+                               size_t n)
 {
     if (message != NULL && n > 0)
         (void)snprintf(message, n, "%s", cx->err.msg);
@@ -72,11 +73,11 @@ int almanac_open(const char *root, almanac_database **out, char *message, size_t
         return (int)ALM_E_MEMORY;
     alm_arena_init(&database->arena, NULL);
     alm_ctx cx = {.arena = &database->arena};
-    alm_status st = alm_conf_init(&cx, &database->conf);
-    if (st == ALM_OK)
-        st = alm_db_new(&cx, alm_io_posix(), root, &database->conf, &database->db);
-    if (st != ALM_OK)
-        return open_failed(database, &cx, message, message_bytes);
+    alm_status status = alm_conf_init(&cx, &database->conf);
+    if (status == ALM_OK)
+        status = alm_db_new(&cx, alm_io_posix(), root, &database->conf, &database->db);
+    if (status != ALM_OK)
+        return almanac_open_failed(database, &cx, message, message_bytes);
     *out = database;
     return 0;
 }
@@ -99,10 +100,11 @@ int almanac_connect(almanac_database *database, almanac_connection **out)
         return (int)ALM_E_MEMORY;
     conn->database = database;
     alm_ctx cx = {0};
-    const alm_status st = alm_session_new(&cx, database->db, "admin", "library", &conn->session);
-    if (st != ALM_OK) {
+    const alm_status status =
+        alm_session_new(&cx, database->db, "admin", "library", &conn->session);
+    if (status != ALM_OK) {
         free(conn);
-        return (int)st;
+        return (int)status;
     }
     *out = conn;
     return 0;
@@ -147,10 +149,10 @@ int almanac_prepare(almanac_connection *conn, const char *sql, almanac_statement
     if (stmt == NULL)
         return fail_own(conn, ALM_E_MEMORY, "out of memory");
     stmt->conn = conn;
-    const alm_status st = alm_prepare(conn->session, alm_str_of(sql), NULL, &stmt->prepared);
-    if (st != ALM_OK) {
+    const alm_status status = alm_prepare(conn->session, alm_str_of(sql), NULL, &stmt->prepared);
+    if (status != ALM_OK) {
         free(stmt);
-        return (int)st;
+        return (int)status;
     }
     *out = stmt;
     return 0;
@@ -227,12 +229,12 @@ int almanac_bind_double(almanac_statement *stmt, uint32_t index, double number)
     return 0;
 }
 
-int almanac_bind_timestamp(almanac_statement *stmt, uint32_t index, int64_t us)
+int almanac_bind_timestamp(almanac_statement *stmt, uint32_t index, int64_t micros)
 {
     bound_value *value = slot(stmt, index, ALM_TY(TIMESTAMP));
     if (value == NULL)
         return no_slot(stmt);
-    value->value.i = us;
+    value->value.i = micros;
     return 0;
 }
 
@@ -251,18 +253,18 @@ int almanac_bind_text(almanac_statement *stmt, uint32_t index, const char *text,
 
 /* ------------------------------------------------------------------ results */
 
-static int run(almanac_connection *conn, alm_prepared *prepared, const alm_vec *values, uint32_t n,
-               almanac_result **out)
+static int almanac_run(almanac_connection *conn, alm_prepared *prepared, const alm_vec *values,
+                       uint32_t n_rows, almanac_result **out)
 {
     *out = NULL;
     almanac_result *result = calloc(1, sizeof(*result));
     if (result == NULL)
         return fail_own(conn, ALM_E_MEMORY, "out of memory");
     result->conn = conn;
-    const alm_status st = alm_execute(conn->session, prepared, values, n, &result->cursor);
-    if (st != ALM_OK) {
+    const alm_status status = alm_execute(conn->session, prepared, values, n_rows, &result->cursor);
+    if (status != ALM_OK) {
         free(result);
-        return (int)st;
+        return (int)status;
     }
     *out = result;
     return 0;
@@ -278,7 +280,7 @@ int almanac_execute(almanac_statement *stmt, almanac_result **out)
         values[i] = stmt->values[i].vec;
         values[i].data = &stmt->values[i].value;
     }
-    const int code = run(stmt->conn, stmt->prepared, values, stmt->n_values, out);
+    const int code = almanac_run(stmt->conn, stmt->prepared, values, stmt->n_values, out);
     free(values);
     return code;
 }
@@ -288,10 +290,10 @@ int almanac_query(almanac_connection *conn, const char *sql, almanac_result **ou
     *out = NULL;
     conn->own = (alm_error){0};
     alm_prepared *prepared = NULL;
-    const alm_status st = alm_prepare(conn->session, alm_str_of(sql), NULL, &prepared);
-    if (st != ALM_OK)
-        return (int)st;
-    const int code = run(conn, prepared, NULL, 0, out);
+    const alm_status status = alm_prepare(conn->session, alm_str_of(sql), NULL, &prepared);
+    if (status != ALM_OK)
+        return (int)status;
+    const int code = almanac_run(conn, prepared, NULL, 0, out);
     if (code != 0)
         alm_prepared_free(prepared);
     else
@@ -306,26 +308,26 @@ int64_t almanac_result_affected(const almanac_result *result)
 
 int almanac_result_schema(almanac_result *result, struct ArrowSchema *out)
 {
-    uint32_t n = 0;
-    const alm_plan_col *cols = alm_cursor_cols(result->cursor, &n);
-    alm_arrow_field *fields = calloc(n + 1, sizeof(*fields));
+    uint32_t n_fields = 0;
+    const alm_plan_col *cols = alm_cursor_cols(result->cursor, &n_fields);
+    alm_arrow_field *fields = calloc(n_fields + 1, sizeof(*fields));
     if (fields == NULL)
         return fail_own(result->conn, ALM_E_MEMORY, "out of memory");
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n_fields; i++)
         fields[i] = (alm_arrow_field){.name = cols[i].name, .type = cols[i].type};
     alm_ctx cx = {0};
-    const alm_status st = alm_arrow_schema(&cx, fields, n, out);
+    const alm_status status = alm_arrow_schema(&cx, fields, n_fields, out);
     free(fields);
-    return st == ALM_OK ? 0 : fail_own(result->conn, st, cx.err.msg);
+    return status == ALM_OK ? 0 : fail_own(result->conn, status, cx.err.msg);
 }
 
 int almanac_result_next(almanac_result *result, struct ArrowArray *out)
 {
     *out = (struct ArrowArray){0};
     alm_batch *batch = NULL;
-    const alm_status st = alm_cursor_next(result->cursor, &batch);
-    if (st != ALM_OK)
-        return (int)st;
+    const alm_status status = alm_cursor_next(result->cursor, &batch);
+    if (status != ALM_OK)
+        return (int)status;
     if (batch == NULL)
         return 0;
     alm_ctx cx = {0};

@@ -30,22 +30,24 @@ static const char help[] =
 
 /* ---------------------------------------------------------------------- command line */
 
-static alm_status add_source(alm_ctx *cx, alm_client *c, alm_source s)
+static alm_status add_source(alm_ctx *cx, alm_client *client, alm_source source)
 {
-    if (c->n_sources == ALM_SOURCES_MAX)
+    if (client->n_sources == ALM_SOURCES_MAX)
         return alm_fail(cx, ALM_E_ARG, -1, "more than %d of -c and -f", ALM_SOURCES_MAX);
-    c->sources[c->n_sources++] = s;
+    client->sources[client->n_sources++] = source;
     return ALM_OK;
 }
 
 /* Options with a value, and where it goes. */
-static alm_status take_value(alm_ctx *cx, alm_client *c, const char *option, const char *value)
+static alm_status cli_client_take_value(alm_ctx *cx, alm_client *client, const char *option,
+                                        const char *value)
 {
     const struct {
         const char *name;
         const char **to;
-    } plain[] = {{"-h", &c->where.host}, {"-p", &c->where.port}, {"-U", &c->where.user},
-                 {"-d", &c->where.dir},  {"-o", &c->to},         {"--format", &c->format}};
+    } plain[] = {{"-h", &client->where.host}, {"-p", &client->where.port},
+                 {"-U", &client->where.user}, {"-d", &client->where.dir},
+                 {"-o", &client->to},         {"--format", &client->format}};
     for (size_t i = 0; i < ALM_COUNT(plain); i++) {
         if (strcmp(option, plain[i].name) == 0) {
             *plain[i].to = value;
@@ -53,7 +55,7 @@ static alm_status take_value(alm_ctx *cx, alm_client *c, const char *option, con
         }
     }
     const alm_source text = {.text = value}, file = {.file = value};
-    return add_source(cx, c, option[1] == 'c' ? text : file);
+    return add_source(cx, client, option[1] == 'c' ? text : file);
 }
 
 static bool wants_value(const char *option)
@@ -65,83 +67,85 @@ static bool wants_value(const char *option)
     return false;
 }
 
-static alm_status take_option(alm_ctx *cx, alm_client *c, char **argv, int argc, int *i)
+static alm_status take_option(alm_ctx *cx, alm_client *client, char **argv, int argc, int *i)
 {
     const char *arg = argv[*i];
     if (strncmp(arg, "--format=", 9) == 0)
-        return take_value(cx, c, "--format", arg + 9);
+        return cli_client_take_value(cx, client, "--format", arg + 9);
     if (wants_value(arg)) {
         if (*i + 1 >= argc)
             return alm_fail(cx, ALM_E_ARG, -1, "%s needs a value", arg);
-        return take_value(cx, c, arg, argv[++*i]);
+        return cli_client_take_value(cx, client, arg, argv[++*i]);
     }
     if (strcmp(arg, "--timing") == 0)
-        c->timing = true;
+        client->timing = true;
     else if (strcmp(arg, "-k") == 0 || strcmp(arg, "--keep-going") == 0)
-        c->keep_going = true;
+        client->keep_going = true;
     else
         return alm_fail(cx, ALM_E_ARG, -1, "unknown argument '%s'", arg);
     return ALM_OK;
 }
 
-static alm_status options(alm_ctx *cx, alm_client *c, int argc, char **argv)
+static alm_status options(alm_ctx *cx, alm_client *client, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
-        ALM_TRY(take_option(cx, c, argv, argc, &i));
-    if (c->where.dir != NULL &&
-        (c->where.host != NULL || c->where.port != NULL || c->where.user != NULL))
+        ALM_TRY(take_option(cx, client, argv, argc, &i));
+    if (client->where.dir != NULL &&
+        (client->where.host != NULL || client->where.port != NULL || client->where.user != NULL))
         return alm_fail(cx, ALM_E_ARG, -1, "-d opens a directory; -h, -p and -U name a server");
-    c->interactive = c->n_sources == 0 && isatty(STDIN_FILENO) != 0;
-    if (c->n_sources == 0 && !c->interactive)
-        ALM_TRY(add_source(cx, c, (alm_source){.file = "-"}));
-    return c->format != NULL ? alm_out_format(cx, &c->out, c->format) : ALM_OK;
+    client->interactive = client->n_sources == 0 && isatty(STDIN_FILENO) != 0;
+    if (client->n_sources == 0 && !client->interactive)
+        ALM_TRY(add_source(cx, client, (alm_source){.file = "-"}));
+    return client->format != NULL ? alm_out_format(cx, &client->out, client->format) : ALM_OK;
 }
 
 /* ------------------------------------------------------------------------------ main */
 
-static int refuse(const alm_ctx *cx, const char *hint)
+static int cli_client_refuse(const alm_ctx *cx, const char *hint)
 {
     (void)fprintf(stderr, "almanac sql: %s\n%s", cx->err.msg, hint);
     return ALM_EXIT_USAGE;
 }
 
-static int run_sources(alm_client *c)
+static int run_sources(alm_client *client)
 {
     alm_ctx cx = {0};
-    const alm_status st = c->where.dir != NULL ? alm_link_dir(&cx, c->where.dir, &c->link)
-                                               : alm_link_wire(&cx, &c->where, &c->link);
-    if (st != ALM_OK)
-        return refuse(&cx, "");
-    c->link->input = c->interactive ? NULL : stdin; /* a terminal is for statements */
-    alm_catch_interrupts(c->link, c->interactive);
+    const alm_status status = client->where.dir != NULL
+                                  ? alm_link_dir(&cx, client->where.dir, &client->link)
+                                  : alm_link_wire(&cx, &client->where, &client->link);
+    if (status != ALM_OK)
+        return cli_client_refuse(&cx, "");
+    client->link->input = client->interactive ? NULL : stdin; /* a terminal is for statements */
+    alm_catch_interrupts(client->link, client->interactive);
     bool go = true;
-    if (c->interactive)
-        alm_interactive(c);
-    for (uint32_t i = 0; go && i < c->n_sources; i++) {
-        const alm_source *s = &c->sources[i];
-        go = s->text != NULL ? alm_run_text(c, s->text) : alm_run_file(c, s->file);
-        go = go || (c->keep_going && !c->link->lost && !alm_interrupted());
+    if (client->interactive)
+        alm_interactive(client);
+    for (uint32_t i = 0; go && i < client->n_sources; i++) {
+        const alm_source *source = &client->sources[i];
+        go = source->text != NULL ? alm_run_text(client, source->text)
+                                  : alm_run_file(client, source->file);
+        go = go || (client->keep_going && !client->link->lost && !alm_interrupted());
     }
-    const bool lost = c->link->lost;
+    const bool lost = client->link->lost;
     alm_catch_interrupts(NULL, false);
-    c->link->close(c->link);
+    client->link->close(client->link);
     return alm_interrupted() ? ALM_EXIT_INTERRUPTED
            : lost            ? ALM_EXIT_USAGE
-           : c->failed       ? ALM_EXIT_FAILED
+           : client->failed  ? ALM_EXIT_FAILED
                              : ALM_EXIT_DONE;
 }
 
-static int run_client(alm_client *c)
+static int run_client(alm_client *client)
 {
-    if (c->to != NULL)
-        c->out.to = fopen(c->to, "w");
-    if (c->out.to == NULL) {
-        (void)alm_run_failed(c, c->to, strerror(errno));
+    if (client->to != NULL)
+        client->out.to = fopen(client->to, "w");
+    if (client->out.to == NULL) {
+        (void)alm_run_failed(client, client->to, strerror(errno));
         return ALM_EXIT_USAGE;
     }
-    int code = run_sources(c);
-    if (c->out.to != stdout && fclose(c->out.to) != 0) {
-        (void)alm_run_failed(c, c->to, strerror(errno));
+    int code = run_sources(client);
+    if (client->out.to != stdout && fclose(client->out.to) != 0) {
+        (void)alm_run_failed(client, client->to, strerror(errno));
         code = code == ALM_EXIT_DONE ? ALM_EXIT_FAILED : code;
     }
     return code;
@@ -149,7 +153,7 @@ static int run_client(alm_client *c)
 
 int alm_client_main(int argc, char **argv)
 {
-    alm_client c = {0};
+    alm_client client = {0};
     alm_ctx cx = {0};
     for (int i = 1; i < argc; i += wants_value(argv[i]) ? 2 : 1) {
         const bool is_help = strcmp(argv[i], "--help") == 0;
@@ -158,10 +162,10 @@ int alm_client_main(int argc, char **argv)
             return ALM_EXIT_DONE;
         }
     }
-    alm_out_init(&c.out, stdout);
-    const int code = options(&cx, &c, argc, argv) == ALM_OK
-                         ? run_client(&c)
-                         : refuse(&cx, "Try 'almanac sql --help'.\n");
-    alm_out_deinit(&c.out);
+    alm_out_init(&client.out, stdout);
+    const int code = options(&cx, &client, argc, argv) == ALM_OK
+                         ? run_client(&client)
+                         : cli_client_refuse(&cx, "Try 'almanac sql --help'.\n");
+    alm_out_deinit(&client.out);
     return code;
 }

@@ -9,9 +9,9 @@ enum { SQL_BYTES = 1024 };
 
 typedef void (*command_fn)(alm_prompt *p, const char *arg);
 
-static void show_commands(alm_prompt *p, const char *arg)
+static void show_commands(alm_prompt *prompt, const char *arg)
 {
-    (void)p;
+    (void)prompt;
     (void)arg;
 #define ALM_COMMAND(name, arguments, fn, doc)                                                      \
     (void)printf("  %-8s %-10s %s\n", name, arguments, doc);
@@ -19,53 +19,53 @@ static void show_commands(alm_prompt *p, const char *arg)
 #undef ALM_COMMAND
 }
 
-static void list_tables(alm_prompt *p, const char *arg)
+static void list_tables(alm_prompt *prompt, const char *arg)
 {
     (void)arg;
-    (void)alm_run_text(p->client,
+    (void)alm_run_text(prompt->client,
                        "SELECT table_name, designatedTimestamp, partitionBy, table_row_count "
                        "FROM tables() ORDER BY table_name");
 }
 
-static void describe(alm_prompt *p, const char *arg)
+static void describe(alm_prompt *prompt, const char *arg)
 {
     char sql[SQL_BYTES];
     size_t n = (size_t)snprintf(sql, sizeof(sql), "SHOW COLUMNS FROM \"");
     if (arg[0] == 0) {
-        list_tables(p, arg);
+        list_tables(prompt, arg);
         return;
     }
-    for (const char *at = arg; *at != 0 && n + 4 < sizeof(sql); at++) {
-        if (*at == '"')
+    for (const char *ptr = arg; *ptr != 0 && n + 4 < sizeof(sql); ptr++) {
+        if (*ptr == '"')
             sql[n++] = '"';
-        sql[n++] = *at;
+        sql[n++] = *ptr;
     }
     (void)snprintf(sql + n, sizeof(sql) - n, "\"");
-    (void)alm_run_text(p->client, sql);
+    (void)alm_run_text(prompt->client, sql);
 }
 
-static void set_format(alm_prompt *p, const char *arg)
+static void set_format(alm_prompt *prompt, const char *arg)
 {
     alm_ctx cx = {0};
-    alm_out *out = &p->client->out;
+    alm_out *out = &prompt->client->out;
     if (arg[0] == 0)
         (void)printf("format %s\n", out->form->name);
     else if (alm_out_format(&cx, out, arg) != ALM_OK)
         (void)fprintf(stderr, "%s\n", cx.err.msg);
 }
 
-static void run_script(alm_prompt *p, const char *arg)
+static void run_script(alm_prompt *prompt, const char *arg)
 {
     if (arg[0] == 0)
         (void)fputs("\\i needs a file\n", stderr);
     else
-        (void)alm_run_file(p->client, arg);
+        (void)alm_run_file(prompt->client, arg);
 }
 
-static void set_output(alm_prompt *p, const char *arg)
+static void set_output(alm_prompt *prompt, const char *arg)
 {
     FILE *to = arg[0] != 0 ? fopen(arg, "w") : stdout;
-    FILE **now = &p->client->out.to;
+    FILE **now = &prompt->client->out.to;
     if (to == NULL) {
         (void)fprintf(stderr, "%s: %s\n", arg, strerror(errno));
         return;
@@ -75,20 +75,20 @@ static void set_output(alm_prompt *p, const char *arg)
     *now = to;
 }
 
-static void quit(alm_prompt *p, const char *arg)
+static void quit(alm_prompt *prompt, const char *arg)
 {
     (void)arg;
-    p->quit = true;
+    prompt->quit = true;
 }
 
-static void set_timing(alm_prompt *p, const char *arg)
+static void set_timing(alm_prompt *prompt, const char *arg)
 {
-    bool *timing = &p->client->timing;
+    bool *timing = &prompt->client->timing;
     *timing = arg[0] == 0 ? !*timing : strcmp(arg, "on") == 0;
     (void)printf("timing is %s\n", *timing ? "on" : "off");
 }
 
-static void watch(alm_prompt *p, const char *arg)
+static void watch(alm_prompt *prompt, const char *arg)
 {
     char *end = NULL;
     const double seconds = arg[0] == 0 ? 2 : strtod(arg, &end);
@@ -96,14 +96,15 @@ static void watch(alm_prompt *p, const char *arg)
         (void)fprintf(stderr, "'%s' is not a number of seconds, 0.01 at least\n", arg);
         return;
     }
-    if (p->last.len == 0) {
+    if (prompt->last.len == 0) {
         (void)fputs("there is no statement yet to run again\n", stderr);
         return;
     }
-    const alm_script_statement s = {.text = {p->last.ptr, p->last.len}, .line = 1};
+    const alm_script_statement statement = {.text = {prompt->last.ptr, prompt->last.len},
+                                            .line = 1};
     const struct timespec pause = {(time_t)seconds,
                                    (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    while (alm_run_statement(p->client, &s, NULL) && nanosleep(&pause, NULL) == 0)
+    while (alm_run_statement(prompt->client, &statement, NULL) && nanosleep(&pause, NULL) == 0)
         ;
 }
 
@@ -116,7 +117,7 @@ static const struct {
 #undef ALM_COMMAND
 };
 
-void alm_command(alm_prompt *p, const char *line)
+void alm_command(alm_prompt *prompt, const char *line)
 {
     char arg[SQL_BYTES];
     const size_t n = strcspn(line, " \t");
@@ -131,7 +132,7 @@ void alm_command(alm_prompt *p, const char *line)
     (void)snprintf(arg, sizeof(arg), "%.*s", (int)len, rest);
     for (size_t i = 0; i < ALM_COUNT(commands); i++) {
         if (strlen(commands[i].name) == n && strncmp(commands[i].name, line, n) == 0) {
-            commands[i].fn(p, arg);
+            commands[i].fn(prompt, arg);
             return;
         }
     }

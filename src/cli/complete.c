@@ -35,7 +35,7 @@ static alm_status nothing(alm_ctx *cx, alm_out *out)
     return ALM_OK;
 }
 
-static alm_status collect(alm_ctx *cx, alm_out *out, const alm_str *cells)
+static alm_status complete_collect(alm_ctx *cx, alm_out *out, const alm_str *cells)
 {
     (void)out;
     if (cells[0].ptr != NULL && memchr(cells[0].ptr, 0, cells[0].len) == NULL) {
@@ -48,7 +48,7 @@ static alm_status collect(alm_ctx *cx, alm_out *out, const alm_str *cells)
 /* Whatever fails leaves fewer words: nobody asked for a statement. */
 static void load_names(void)
 {
-    static const alm_out_form form = {.name = "words", .begin = nothing, .row = collect};
+    static const alm_out_form form = {.name = "words", .begin = nothing, .row = complete_collect};
     alm_ctx cx = {0};
     alm_out out;
     const char *tag = NULL;
@@ -72,31 +72,31 @@ static char *keyword_like(alm_str keyword, const char *typed)
     return copy;
 }
 
-static bool begins(alm_str word, const char *typed)
+static bool complete_begins(alm_str word, const char *typed)
 {
-    const size_t n = strlen(typed);
-    return word.len >= n && alm_str_ieq((alm_str){word.ptr, n}, (alm_str){typed, n});
+    const size_t len = strlen(typed);
+    return word.len >= len && alm_str_ieq((alm_str){word.ptr, len}, (alm_str){typed, len});
 }
 
-static char *next_word(const char *typed, int state)
+static char *complete_next_word(const char *typed, int state)
 {
     if (state == 0)
         words.at = words.word = 0;
     while (words.at < words.names.len) {
         const alm_str name = alm_str_of(words.names.ptr + words.at);
         words.at += name.len + 1;
-        if (begins(name, typed) && alm_keyword_find(name) == ALM_KW_PLAIN)
+        if (complete_begins(name, typed) && alm_keyword_find(name) == ALM_KW_PLAIN)
             return strdup(name.ptr);
     }
     while (words.word + 1 < ALM_KW_COUNT) {
         const alm_str keyword = alm_keyword_text((alm_keyword)++words.word);
-        if (begins(keyword, typed))
+        if (complete_begins(keyword, typed))
             return keyword_like(keyword, typed);
     }
     return NULL;
 }
 
-static char **complete(const char *typed, int from, int to)
+static char **cli_complete(const char *typed, int from, int to)
 {
     (void)from;
     (void)to;
@@ -105,15 +105,15 @@ static char **complete(const char *typed, int from, int to)
         return NULL;
     if (words.stale)
         load_names();
-    return rl_completion_matches(typed, next_word);
+    return rl_completion_matches(typed, complete_next_word);
 }
 
-void alm_complete_start(alm_client *c)
+void alm_complete_start(alm_client *client)
 {
-    words.client = c;
+    words.client = client;
     words.stale = true;
     alm_buf_init(&words.names, NULL);
-    rl_attempted_completion_function = complete;
+    rl_attempted_completion_function = cli_complete;
 }
 
 void alm_complete_end(void)

@@ -15,7 +15,7 @@ static bool history_path(char path[PATH_BYTES])
     return home != NULL && snprintf(path, PATH_BYTES, "%s/.almanac_history", home) < PATH_BYTES;
 }
 
-static bool is_blank(alm_str text)
+static bool interactive_is_blank(alm_str text)
 {
     for (size_t i = 0; i < text.len; i++)
         if (strchr(" \t\r\n", text.ptr[i]) == NULL)
@@ -24,94 +24,96 @@ static bool is_blank(alm_str text)
 }
 
 /* Is the prompt in the middle of a statement? */
-static bool is_open(const alm_script *s)
+static bool is_open(const alm_script *script)
 {
-    return !is_blank((alm_str){s->text.ptr + s->used, s->text.len - s->used});
+    return !interactive_is_blank(
+        (alm_str){script->text.ptr + script->used, script->text.len - script->used});
 }
 
-static void run_one(alm_prompt *p, alm_script_statement *s)
+static void interactive_run_one(alm_prompt *prompt, alm_script_statement *statement)
 {
     alm_ctx cx = {0};
-    s->line = 1; /* counted within the statement */
-    p->last.len = 0;
-    if (alm_buf_append(&cx, &p->last, s->text.ptr, s->text.len) != ALM_OK)
-        p->last.len = 0;
+    statement->line = 1; /* counted within the statement */
+    prompt->last.len = 0;
+    if (alm_buf_append(&cx, &prompt->last, statement->text.ptr, statement->text.len) != ALM_OK)
+        prompt->last.len = 0;
     alm_interrupt_clear();
-    (void)alm_run_statement(p->client, s, NULL);
+    (void)alm_run_statement(prompt->client, statement, NULL);
     alm_complete_stale();
 }
 
-static void take_line(alm_prompt *p, const char *line)
+static void take_line(alm_prompt *prompt, const char *line)
 {
     alm_ctx cx = {0};
-    alm_script *script = &p->script;
+    alm_script *script = &prompt->script;
     if (!is_open(script) && line[strspn(line, " \t")] == '\\') {
-        alm_command(p, line + strspn(line, " \t"));
+        alm_command(prompt, line + strspn(line, " \t"));
         return;
     }
     if (alm_script_feed(&cx, script, alm_str_of(line)) != ALM_OK ||
         alm_script_feed(&cx, script, ALM_STR("\n")) != ALM_OK) {
-        (void)alm_run_failed(p->client, "input", cx.err.msg);
+        (void)alm_run_failed(prompt->client, "input", cx.err.msg);
         return;
     }
-    alm_script_statement s;
-    while (!alm_interrupted() && !p->client->link->lost && alm_script_next(script, false, &s))
-        run_one(p, &s);
+    alm_script_statement statement;
+    while (!alm_interrupted() && !prompt->client->link->lost &&
+           alm_script_next(script, false, &statement))
+        interactive_run_one(prompt, &statement);
 }
 
-static void forget_input(alm_prompt *p)
+static void forget_input(alm_prompt *prompt)
 {
-    alm_script_deinit(&p->script);
-    alm_script_init(&p->script);
+    alm_script_deinit(&prompt->script);
+    alm_script_init(&prompt->script);
 }
 
 /* One line of the terminal; false: it is over. */
-static bool read_line(alm_prompt *p)
+static bool read_line(alm_prompt *prompt)
 {
     alm_interrupt_clear();
-    char *line = readline(is_open(&p->script) ? "     -> " : "almanac> ");
+    char *line = readline(is_open(&prompt->script) ? "     -> " : "almanac> ");
     if (line == NULL && alm_interrupted()) { /* Ctrl-C: the line and what was before it */
         (void)fputc('\n', stdout);
-        forget_input(p);
+        forget_input(prompt);
         return true;
     }
     if (line == NULL) {
         (void)fputc('\n', stdout);
         return false;
     }
-    if (!is_blank(alm_str_of(line)))
+    if (!interactive_is_blank(alm_str_of(line)))
         (void)add_history(line);
     alm_interrupt_clear(); /* one that met the Tab key ended its search for names */
-    take_line(p, line);
+    take_line(prompt, line);
     if (alm_interrupted())
-        forget_input(p);
+        forget_input(prompt);
     free(line);
-    return !p->quit && !p->client->link->lost;
+    return !prompt->quit && !prompt->client->link->lost;
 }
 
-void alm_interactive(alm_client *c)
+void alm_interactive(alm_client *client)
 {
     char path[PATH_BYTES];
     const bool keeps_history = history_path(path);
     static char name[] = "almanac";
-    alm_prompt p = {.client = c};
-    alm_script_init(&p.script);
-    alm_buf_init(&p.last, NULL);
+    alm_prompt prompt = {.client = client};
+    alm_script_init(&prompt.script);
+    alm_buf_init(&prompt.last, NULL);
     rl_readline_name = name;
     rl_catch_signals = 0; /* SIGINT is the client's */
     using_history();
     stifle_history(HISTORY_LINES);
     if (keeps_history)
         (void)read_history(path);
-    alm_complete_start(c);
+    alm_complete_start(client);
     (void)puts("almanac " ALM_VERSION "; statements end with ; and \\? lists the commands");
-    while (read_line(&p))
+    while (read_line(&prompt))
         ;
     if (keeps_history)
         (void)write_history(path);
-    c->failed = false; /* failures were seen */
+    client->failed = false; /* failures were seen */
     alm_interrupt_clear();
     alm_complete_end();
-    alm_buf_deinit(&p.last);
-    alm_script_deinit(&p.script);
+    alm_buf_deinit(&prompt.last);
+    alm_script_deinit(&prompt.script);
 }

@@ -16,13 +16,13 @@ typedef struct alm_prompt {
 } alm_prompt;
 
 /* Until \q, the end of the input, or the connection is lost. */
-void alm_interactive(alm_client *c);
+void alm_interactive(alm_client *client);
 
 /* commands.c: one line that begins with a backslash. */
-void alm_command(alm_prompt *p, const char *line);
+void alm_command(alm_prompt *prompt, const char *line);
 
 /* complete.c: words for the Tab key; names are asked for again after alm_complete_stale. */
-void alm_complete_start(alm_client *c);
+void alm_complete_start(alm_client *client);
 void alm_complete_stale(void);
 void alm_complete_end(void);
 

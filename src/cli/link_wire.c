@@ -40,27 +40,27 @@ alm_cell_kind alm_link_kind(uint32_t oid)
 /* --------------------------------------------------------------------------- errors */
 
 /* The first line of what libpq says, without its prefix. */
-static alm_status conn_failed(alm_ctx *cx, wire *w, const char *what)
+static alm_status link_wire_conn_failed(alm_ctx *cx, wire *self, const char *what)
 {
-    const char *text = PQerrorMessage(w->conn);
-    const size_t n = strcspn(text, "\n");
-    w->link.lost = PQstatus(w->conn) != CONNECTION_OK;
-    return alm_fail(cx, ALM_E_IO, -1, "%s%.*s", what, (int)ALM_MIN(n, 900), text);
+    const char *text = PQerrorMessage(self->conn);
+    const size_t len = strcspn(text, "\n");
+    self->link.lost = PQstatus(self->conn) != CONNECTION_OK;
+    return alm_fail(cx, ALM_E_IO, -1, "%s%.*s", what, (int)ALM_MIN(len, 900), text);
 }
 
-static alm_status said(alm_ctx *cx, wire *w, const PGresult *result, alm_str sql)
+static alm_status said(alm_ctx *cx, wire *self, const PGresult *result, alm_str sql)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     const char *place = PQresultErrorField(result, PG_DIAG_STATEMENT_POSITION);
     if (state == NULL || text == NULL)
-        return conn_failed(cx, w, "");
-    (void)snprintf(w->link.sqlstate, sizeof(w->link.sqlstate), "%s", state);
-    w->link.lost = PQstatus(w->conn) != CONNECTION_OK;
+        return link_wire_conn_failed(cx, self, "");
+    (void)snprintf(self->link.sqlstate, sizeof(self->link.sqlstate), "%s", state);
+    self->link.lost = PQstatus(self->conn) != CONNECTION_OK;
     const int64_t character = place != NULL ? strtoll(place, NULL, 10) : 0;
-    const int64_t own = ALM_MAX(character - w->before, INT64_C(1)); /* of the statement itself */
-    const size_t at = character > 0 ? alm_utf8_offset(sql, (size_t)own - 1) : 0;
-    return alm_fail(cx, ALM_E_ARG, character > 0 ? (int32_t)at : -1, "%s", text);
+    const int64_t own = ALM_MAX(character - self->before, INT64_C(1)); /* of the statement itself */
+    const size_t offset = character > 0 ? alm_utf8_offset(sql, (size_t)own - 1) : 0;
+    return alm_fail(cx, ALM_E_ARG, character > 0 ? (int32_t)offset : -1, "%s", text);
 }
 
 static void notice(void *arg, const PGresult *result)
@@ -74,7 +74,8 @@ static void notice(void *arg, const PGresult *result)
 
 /* ----------------------------------------------------------------------------- rows */
 
-static alm_status begin(alm_ctx *cx, const PGresult *result, alm_arena *arena, alm_out *out)
+static alm_status link_wire_begin(alm_ctx *cx, const PGresult *result, alm_arena *arena,
+                                  alm_out *out)
 {
     const uint32_t n = (uint32_t)PQnfields(result);
     alm_out_col *cols = NULL;
@@ -87,7 +88,8 @@ static alm_status begin(alm_ctx *cx, const PGresult *result, alm_arena *arena, a
     return alm_out_begin(cx, out, cols, n);
 }
 
-static alm_status put_row(alm_ctx *cx, const PGresult *result, alm_str *cells, alm_out *out)
+static alm_status link_wire_put_row(alm_ctx *cx, const PGresult *result, alm_str *cells,
+                                    alm_out *out)
 {
     for (int i = 0; i < PQnfields(result); i++) {
         const bool null = PQgetisnull(result, 0, i) != 0;
@@ -99,33 +101,33 @@ static alm_status put_row(alm_ctx *cx, const PGresult *result, alm_str *cells, a
 
 /* ----------------------------------------------------------------------------- copy */
 
-static alm_status copy_out(alm_ctx *cx, wire *w, alm_out *out)
+static alm_status copy_out(alm_ctx *cx, wire *self, alm_out *out)
 {
     for (;;) {
         char *bytes = NULL;
-        const int n = PQgetCopyData(w->conn, &bytes, 0);
+        const int n = PQgetCopyData(self->conn, &bytes, 0);
         if (n < 0)
             return ALM_OK; /* the result behind it tells how it ended */
-        const alm_status st = alm_out_raw(cx, out, bytes, (size_t)n);
+        const alm_status status = alm_out_raw(cx, out, bytes, (size_t)n);
         PQfreemem(bytes);
-        ALM_TRY(st);
+        ALM_TRY(status);
     }
 }
 
-static alm_status copy_in(alm_ctx *cx, wire *w)
+static alm_status copy_in(alm_ctx *cx, wire *self)
 {
     char bytes[COPY_BYTES];
     const char *refused = NULL;
-    if (w->link.input == NULL)
+    if (self->link.input == NULL)
         refused = "standard input is the script, and cannot hold the rows of COPY as well";
     for (size_t n = 1; refused == NULL && n > 0;) {
-        n = fread(bytes, 1, sizeof(bytes), w->link.input);
-        if (n > 0 && PQputCopyData(w->conn, bytes, (int)n) != 1)
-            return conn_failed(cx, w, "");
-        if (ferror(w->link.input) != 0)
+        n = fread(bytes, 1, sizeof(bytes), self->link.input);
+        if (n > 0 && PQputCopyData(self->conn, bytes, (int)n) != 1)
+            return link_wire_conn_failed(cx, self, "");
+        if (ferror(self->link.input) != 0)
             refused = "standard input cannot be read";
     }
-    return PQputCopyEnd(w->conn, refused) == 1 ? ALM_OK : conn_failed(cx, w, "");
+    return PQputCopyEnd(self->conn, refused) == 1 ? ALM_OK : link_wire_conn_failed(cx, self, "");
 }
 
 /* ------------------------------------------------------------------------------ run */
@@ -137,48 +139,49 @@ typedef struct answer {
     bool has_rows, copied;
 } answer;
 
-static alm_status take(alm_ctx *cx, wire *w, const PGresult *result, answer *a, alm_out *out,
-                       alm_str sql)
+static alm_status link_wire_take(alm_ctx *cx, wire *self, const PGresult *result, answer *reply,
+                                 alm_out *out, alm_str sql)
 {
     const ExecStatusType status = PQresultStatus(result);
     if (status == PGRES_COPY_OUT) {
-        a->copied = true;
-        return copy_out(cx, w, out);
+        reply->copied = true;
+        return copy_out(cx, self, out);
     }
     if (status == PGRES_COPY_IN)
-        return copy_in(cx, w);
+        return copy_in(cx, self);
     if (status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE)
-        return said(cx, w, result, sql);
+        return said(cx, self, result, sql);
     if (status == PGRES_SINGLE_TUPLE || status == PGRES_TUPLES_OK) {
-        if (!a->has_rows) {
-            ALM_TRY(begin(cx, result, &a->arena, out));
-            ALM_TRY(ALM_NEWN(cx, &a->arena, (uint32_t)PQnfields(result) + 1U, &a->cells));
+        if (!reply->has_rows) {
+            ALM_TRY(link_wire_begin(cx, result, &reply->arena, out));
+            ALM_TRY(ALM_NEWN(cx, &reply->arena, (uint32_t)PQnfields(result) + 1U, &reply->cells));
         }
-        a->has_rows = true;
+        reply->has_rows = true;
         if (status == PGRES_SINGLE_TUPLE)
-            return put_row(cx, result, a->cells, out);
+            return link_wire_put_row(cx, result, reply->cells, out);
     }
     char *tag = PQcmdStatus((PGresult *)(uintptr_t)result);
-    (void)snprintf(w->tag, sizeof(w->tag), "%s", tag);
+    (void)snprintf(self->tag, sizeof(self->tag), "%s", tag);
     return ALM_OK;
 }
 
 /* All results, to the last: the connection is ready for the next statement. */
-static alm_status take_all(alm_ctx *cx, wire *w, answer *a, alm_out *out, alm_str sql)
+static alm_status link_wire_take_all(alm_ctx *cx, wire *self, answer *reply, alm_out *out,
+                                     alm_str sql)
 {
-    alm_status st = ALM_OK;
-    for (PGresult *result; (result = PQgetResult(w->conn)) != NULL; PQclear(result)) {
-        if (st != ALM_OK)
+    alm_status status = ALM_OK;
+    for (PGresult *result; (result = PQgetResult(self->conn)) != NULL; PQclear(result)) {
+        if (status != ALM_OK)
             continue;
-        st = take(cx, w, result, a, out, sql);
-        if (st != ALM_OK && w->link.sqlstate[0] == 0 && !w->link.lost)
-            w->link.cancel(&w->link); /* our own fault: nobody wants the rest of the rows */
+        status = link_wire_take(cx, self, result, reply, out, sql);
+        if (status != ALM_OK && self->link.sqlstate[0] == 0 && !self->link.lost)
+            self->link.cancel(&self->link); /* our own fault: nobody wants the rest of the rows */
     }
-    if (st == ALM_OK && a->has_rows)
-        st = alm_out_end(cx, out);
-    if (st != ALM_OK)
+    if (status == ALM_OK && reply->has_rows)
+        status = alm_out_end(cx, out);
+    if (status != ALM_OK)
         alm_out_drop(out);
-    return st;
+    return status;
 }
 
 /* Does it begin like something that COPY takes in brackets? */
@@ -196,41 +199,44 @@ static bool is_query(alm_str sql)
 }
 
 /* The statement as it is sent: a query whose rows are to be a file becomes a COPY. */
-static alm_status text_of(alm_ctx *cx, wire *w, alm_arena *arena, const alm_out *out, alm_str sql,
-                          const char **text)
+static alm_status link_wire_text_of(alm_ctx *cx, wire *self, alm_arena *arena, const alm_out *out,
+                                    alm_str sql, const char **text)
 {
     static const char before[] = "COPY (";
-    w->before = 0;
+    self->before = 0;
     if (!out->form->parquet || !is_query(sql))
         return alm_arena_zstr(cx, arena, sql, text);
     while (sql.len > 0 && strchr("; \t\r\n", sql.ptr[sql.len - 1]) != NULL)
         sql.len--;
-    w->before = (int64_t)sizeof(before) - 1;
+    self->before = (int64_t)sizeof(before) - 1;
     return alm_arena_printf(cx, arena, text, "%s%.*s\n) TO STDOUT (FORMAT parquet)", before,
                             (int)sql.len, sql.ptr);
 }
 
-static alm_status run(alm_ctx *cx, alm_link *link, alm_str sql, alm_out *out, const char **tag)
+static alm_status link_wire_run(alm_ctx *cx, alm_link *link, alm_str sql, alm_out *out,
+                                const char **tag)
 {
-    wire *w = (wire *)link;
-    answer a = {0};
+    wire *self = (wire *)link;
+    answer reply = {0};
     const char *text = NULL;
     link->sqlstate[0] = 0;
-    w->tag[0] = 0;
-    alm_arena_init(&a.arena, NULL);
-    alm_status st = text_of(cx, w, &a.arena, out, sql, &text);
-    if (st == ALM_OK && (PQsendQuery(w->conn, text) != 1 || PQsetSingleRowMode(w->conn) != 1))
-        st = conn_failed(cx, w, "");
-    if (st == ALM_OK)
-        st = take_all(cx, w, &a, out, sql);
-    if (st == ALM_OK && !a.has_rows)
-        st = alm_out_tag(cx, out, a.copied ? NULL : w->tag); /* rows of COPY stand alone */
-    alm_arena_deinit(&a.arena);
-    *tag = w->tag;
-    return st;
+    self->tag[0] = 0;
+    alm_arena_init(&reply.arena, NULL);
+    alm_status status = link_wire_text_of(cx, self, &reply.arena, out, sql, &text);
+    if (status == ALM_OK &&
+        (PQsendQuery(self->conn, text) != 1 || PQsetSingleRowMode(self->conn) != 1))
+        status = link_wire_conn_failed(cx, self, "");
+    if (status == ALM_OK)
+        status = link_wire_take_all(cx, self, &reply, out, sql);
+    if (status == ALM_OK && !reply.has_rows)
+        status =
+            alm_out_tag(cx, out, reply.copied ? NULL : self->tag); /* rows of COPY stand alone */
+    alm_arena_deinit(&reply.arena);
+    *tag = self->tag;
+    return status;
 }
 
-static void cancel(alm_link *link)
+static void link_wire_cancel(alm_link *link)
 {
     char message[256];
     (void)PQcancel(((wire *)link)->cancel, message, sizeof(message)); /* safe in a handler */
@@ -238,10 +244,10 @@ static void cancel(alm_link *link)
 
 static void close_wire(alm_link *link)
 {
-    wire *w = (wire *)link;
-    PQfreeCancel(w->cancel);
-    PQfinish(w->conn);
-    free(w);
+    wire *self = (wire *)link;
+    PQfreeCancel(self->cancel);
+    PQfinish(self->conn);
+    free(self);
 }
 
 /* -------------------------------------------------------------------------- connect */
@@ -253,16 +259,16 @@ static const char *or_env(const char *given, const char *env, const char *otherw
     return getenv(env) != NULL ? getenv(env) : otherwise;
 }
 
-static PGconn *connect_with(const alm_link_options *o, const char *password)
+static PGconn *connect_with(const alm_link_options *options, const char *password)
 {
     const char *const keys[] = {"host",       "port",
                                 "user",       "password",
                                 "dbname",     "application_name",
                                 "gssencmode", "client_encoding",
                                 NULL};
-    const char *const values[] = {or_env(o->host, "PGHOST", "127.0.0.1"),
-                                  or_env(o->port, "PGPORT", "8812"),
-                                  or_env(o->user, "PGUSER", "admin"),
+    const char *const values[] = {or_env(options->host, "PGHOST", "127.0.0.1"),
+                                  or_env(options->port, "PGPORT", "8812"),
+                                  or_env(options->user, "PGUSER", "admin"),
                                   password,
                                   or_env(NULL, "PGDATABASE", "qdb"),
                                   "almanac sql",
@@ -273,7 +279,7 @@ static PGconn *connect_with(const alm_link_options *o, const char *password)
 }
 
 /* Asks on the terminal, without showing what is typed; false: there is no terminal. */
-static bool ask_password(char password[PASSWORD_MAX])
+static bool link_wire_ask_password(char password[PASSWORD_MAX])
 {
     FILE *tty = fopen("/dev/tty", "r+");
     struct termios shown, hidden;
@@ -300,18 +306,18 @@ alm_status alm_link_wire(alm_ctx *cx, const alm_link_options *options, alm_link 
     wire *w = calloc(1, sizeof(*w));
     if (w == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    w->link = (alm_link){.run = run, .cancel = cancel, .close = close_wire};
+    w->link = (alm_link){.run = link_wire_run, .cancel = link_wire_cancel, .close = close_wire};
     w->conn = connect_with(options, getenv("ALMANAC_PASSWORD"));
     if (PQstatus(w->conn) != CONNECTION_OK && PQconnectionNeedsPassword(w->conn) != 0 &&
-        ask_password(password)) {
+        link_wire_ask_password(password)) {
         PQfinish(w->conn);
         w->conn = connect_with(options, password);
     }
     explicit_bzero(password, sizeof(password));
     if (PQstatus(w->conn) != CONNECTION_OK) {
-        const alm_status st = conn_failed(cx, w, "");
+        const alm_status status = link_wire_conn_failed(cx, w, "");
         close_wire(&w->link);
-        return st;
+        return status;
     }
     w->cancel = PQgetCancel(w->conn);
     (void)PQsetNoticeReceiver(w->conn, notice, NULL);

@@ -33,21 +33,21 @@ static alm_status tsv_field(alm_ctx *cx, alm_buf *to, alm_str text)
     if (text.ptr == NULL)
         return alm_buf_text(cx, to, "\\N");
     for (size_t i = 0; i < text.len; i++) {
-        const char c = text.ptr[i];
-        const char *escape = c == '\t'   ? "\\t"
-                             : c == '\n' ? "\\n"
-                             : c == '\r' ? "\\r"
-                             : c == '\\' ? "\\\\"
-                                         : NULL;
-        ALM_TRY(escape != NULL ? alm_buf_text(cx, to, escape) : alm_buf_append(cx, to, &c, 1));
+        const char byte = text.ptr[i];
+        const char *escape = byte == '\t'   ? "\\t"
+                             : byte == '\n' ? "\\n"
+                             : byte == '\r' ? "\\r"
+                             : byte == '\\' ? "\\\\"
+                                            : NULL;
+        ALM_TRY(escape != NULL ? alm_buf_text(cx, to, escape) : alm_buf_append(cx, to, &byte, 1));
     }
     return ALM_OK;
 }
 
 typedef alm_status (*put_field)(alm_ctx *cx, alm_buf *to, alm_str text);
 
-static alm_status fields(alm_ctx *cx, alm_out *out, const alm_str *cells, put_field put,
-                         const char *between)
+static alm_status output_fields(alm_ctx *cx, alm_out *out, const alm_str *cells, put_field put,
+                                const char *between)
 {
     for (uint32_t i = 0; i < out->n_cols; i++) {
         if (i > 0)
@@ -65,10 +65,10 @@ static void names_as_cells(alm_out *out)
 
 static alm_status csv_row(alm_ctx *cx, alm_out *out, const alm_str *cells)
 {
-    return fields(cx, out, cells, csv_field, ",");
+    return output_fields(cx, out, cells, csv_field, ",");
 }
 
-static alm_status csv_begin(alm_ctx *cx, alm_out *out)
+static alm_status output_csv_begin(alm_ctx *cx, alm_out *out)
 {
     names_as_cells(out);
     return csv_row(cx, out, out->cells);
@@ -76,7 +76,7 @@ static alm_status csv_begin(alm_ctx *cx, alm_out *out)
 
 static alm_status tsv_row(alm_ctx *cx, alm_out *out, const alm_str *cells)
 {
-    return fields(cx, out, cells, tsv_field, "\t");
+    return output_fields(cx, out, cells, tsv_field, "\t");
 }
 
 static alm_status tsv_begin(alm_ctx *cx, alm_out *out)
@@ -120,7 +120,7 @@ static alm_status json_value(alm_ctx *cx, alm_buf *to, alm_str cell, alm_cell_ki
     return alm_json_put_string(cx, to, cell);
 }
 
-static alm_status json_object(alm_ctx *cx, alm_out *out, const alm_str *cells)
+static alm_status output_json_object(alm_ctx *cx, alm_out *out, const alm_str *cells)
 {
     alm_buf *to = &out->text;
     for (uint32_t i = 0; i < out->n_cols; i++) {
@@ -135,7 +135,7 @@ static alm_status json_object(alm_ctx *cx, alm_out *out, const alm_str *cells)
 static alm_status json_row(alm_ctx *cx, alm_out *out, const alm_str *cells)
 {
     ALM_TRY(alm_buf_text(cx, &out->text, out->rows == 0 ? "[\n" : ",\n"));
-    return json_object(cx, out, cells);
+    return output_json_object(cx, out, cells);
 }
 
 static alm_status json_end(alm_ctx *cx, alm_out *out)
@@ -145,7 +145,7 @@ static alm_status json_end(alm_ctx *cx, alm_out *out)
 
 static alm_status ndjson_row(alm_ctx *cx, alm_out *out, const alm_str *cells)
 {
-    ALM_TRY(json_object(cx, out, cells));
+    ALM_TRY(output_json_object(cx, out, cells));
     return alm_buf_text(cx, &out->text, "\n");
 }
 
@@ -156,14 +156,14 @@ static alm_status markdown_field(alm_ctx *cx, alm_buf *to, alm_str text)
     if (text.ptr == NULL)
         text = ALM_STR("null");
     for (size_t i = 0; i < text.len; i++) {
-        const char c = text.ptr[i];
-        const char *escape = c == '|'    ? "\\|"
-                             : c == '\\' ? "\\\\"
-                             : c == '<'  ? "&lt;"
-                             : c == '\n' ? "<br>"
-                             : c == '\r' ? ""
-                                         : NULL;
-        ALM_TRY(escape != NULL ? alm_buf_text(cx, to, escape) : alm_buf_append(cx, to, &c, 1));
+        const char byte = text.ptr[i];
+        const char *escape = byte == '|'    ? "\\|"
+                             : byte == '\\' ? "\\\\"
+                             : byte == '<'  ? "&lt;"
+                             : byte == '\n' ? "<br>"
+                             : byte == '\r' ? ""
+                                            : NULL;
+        ALM_TRY(escape != NULL ? alm_buf_text(cx, to, escape) : alm_buf_append(cx, to, &byte, 1));
     }
     return ALM_OK;
 }
@@ -191,7 +191,7 @@ static alm_status markdown_begin(alm_ctx *cx, alm_out *out)
 
 static const alm_out_form forms[] = {
     {"table", alm_table_begin, alm_table_row, alm_table_end, true},
-    {"csv", csv_begin, csv_row, NULL, false},
+    {"csv", output_csv_begin, csv_row, NULL, false},
     {"tsv", tsv_begin, tsv_row, NULL, false},
     {"json", keys_make, json_row, json_end, false},
     {"ndjson", keys_make, ndjson_row, NULL, false},
@@ -233,18 +233,18 @@ alm_status alm_out_format(alm_ctx *cx, alm_out *out, const char *name)
 
 /* ---------------------------------------------------------------------------- rows */
 
-static alm_status flush(alm_ctx *cx, alm_out *out)
+static alm_status output_flush(alm_ctx *cx, alm_out *out)
 {
-    const size_t n = out->text.len;
+    const size_t len = out->text.len;
     out->text.len = 0;
-    if (n > 0 && fwrite(out->text.ptr, 1, n, out->to) != n)
+    if (len > 0 && fwrite(out->text.ptr, 1, len, out->to) != len)
         return alm_fail(cx, ALM_E_IO, -1, "cannot write the result: %s", strerror(errno));
     return ALM_OK;
 }
 
-static alm_status flush_all(alm_ctx *cx, alm_out *out)
+static alm_status output_flush_all(alm_ctx *cx, alm_out *out)
 {
-    ALM_TRY(flush(cx, out));
+    ALM_TRY(output_flush(cx, out));
     if (fflush(out->to) != 0)
         return alm_fail(cx, ALM_E_IO, -1, "cannot write the result: %s", strerror(errno));
     return ALM_OK;
@@ -272,14 +272,14 @@ alm_status alm_out_row(alm_ctx *cx, alm_out *out, const alm_str *cells)
     }
     ALM_TRY(out->form->row(cx, out, out->cells));
     out->rows++;
-    return out->text.len < FLUSH_BYTES ? ALM_OK : flush(cx, out);
+    return out->text.len < FLUSH_BYTES ? ALM_OK : output_flush(cx, out);
 }
 
 alm_status alm_out_end(alm_ctx *cx, alm_out *out)
 {
     if (out->form->end != NULL)
         ALM_TRY(out->form->end(cx, out));
-    return flush_all(cx, out);
+    return output_flush_all(cx, out);
 }
 
 void alm_out_drop(alm_out *out)
@@ -287,18 +287,18 @@ void alm_out_drop(alm_out *out)
     alm_ctx cx = {0};
     out->kept.len = 0;
     /* rows that came before the failure are shown; the failure itself is what is told */
-    (void)!flush_all(&cx, out);
+    (void)!output_flush_all(&cx, out);
 }
 
 alm_status alm_out_raw(alm_ctx *cx, alm_out *out, const char *bytes, size_t n)
 {
     ALM_TRY(alm_buf_append(cx, &out->text, bytes, n));
-    return out->text.len < FLUSH_BYTES ? ALM_OK : flush(cx, out);
+    return out->text.len < FLUSH_BYTES ? ALM_OK : output_flush(cx, out);
 }
 
 alm_status alm_out_tag(alm_ctx *cx, alm_out *out, const char *tag)
 {
     if (tag != NULL && out->form->tags)
         ALM_TRY(alm_buf_printf(cx, &out->text, "%s\n", tag));
-    return flush_all(cx, out);
+    return output_flush_all(cx, out);
 }

@@ -36,10 +36,10 @@ void alm_interrupt_clear(void);
 
 /* All of them tell a failure on standard error; false: nothing more is to be run. file: named by errors,
  * may be NULL. */
-bool alm_run_statement(alm_client *c, const alm_script_statement *s, const char *file);
-bool alm_run_whole(alm_client *c, alm_script *script, bool last, const char *file);
-bool alm_run_text(alm_client *c, const char *text);
-bool alm_run_file(alm_client *c, const char *file);
-bool alm_run_failed(alm_client *c, const char *what, const char *why);
+bool alm_run_statement(alm_client *client, const alm_script_statement *statement, const char *file);
+bool alm_run_whole(alm_client *client, alm_script *script, bool last, const char *file);
+bool alm_run_text(alm_client *client, const char *text);
+bool alm_run_file(alm_client *client, const char *file);
+bool alm_run_failed(alm_client *client, const char *what, const char *why);
 
 #endif

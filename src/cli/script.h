@@ -21,11 +21,11 @@ typedef struct alm_script_statement {
     int64_t line; /* where it begins */
 } alm_script_statement;
 
-void alm_script_init(alm_script *s);
-void alm_script_deinit(alm_script *s);
+void alm_script_init(alm_script *script);
+void alm_script_deinit(alm_script *script);
 /* ALM_E_LIMIT: a statement of more than 1 GiB. */
-ALM_NODISCARD alm_status alm_script_feed(alm_ctx *cx, alm_script *s, alm_str line);
+ALM_NODISCARD alm_status alm_script_feed(alm_ctx *cx, alm_script *script, alm_str line);
 /* Is there a whole statement? `last`: nothing comes any more, the rest is one too. */
-bool alm_script_next(alm_script *s, bool last, alm_script_statement *out);
+bool alm_script_next(alm_script *script, bool last, alm_script_statement *out);
 
 #endif

@@ -12,7 +12,7 @@ typedef struct array_memory {
     void *buffers[3];
 } array_memory;
 
-static alm_status no_memory(alm_ctx *cx)
+static alm_status arrow_no_memory(alm_ctx *cx)
 {
     return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory for an Arrow array");
 }
@@ -38,7 +38,7 @@ static alm_status schema_init(alm_ctx *cx, const char *format, const char *name,
     if (name != NULL) {
         out->private_data = strdup(name);
         if (out->private_data == NULL)
-            return no_memory(cx);
+            return arrow_no_memory(cx);
         out->name = out->private_data;
         out->flags = ARROW_FLAG_NULLABLE;
     }
@@ -46,11 +46,11 @@ static alm_status schema_init(alm_ctx *cx, const char *format, const char *name,
         return ALM_OK;
     out->children = calloc((size_t)n_children, sizeof(*out->children));
     if (out->children == NULL)
-        return no_memory(cx);
+        return arrow_no_memory(cx);
     for (int64_t i = 0; i < n_children; i++) {
         out->children[i] = calloc(1, sizeof(struct ArrowSchema));
         if (out->children[i] == NULL)
-            return no_memory(cx);
+            return arrow_no_memory(cx);
         out->n_children = i + 1;
     }
     return ALM_OK;
@@ -68,17 +68,17 @@ static alm_status list_schema(alm_ctx *cx, const char *name, uint32_t dims, stru
 alm_status alm_arrow_schema(alm_ctx *cx, const alm_arrow_field *fields, uint32_t n,
                             struct ArrowSchema *out)
 {
-    alm_status st = schema_init(cx, "+s", NULL, n, out);
-    for (uint32_t i = 0; st == ALM_OK && i < n; i++) {
+    alm_status status = schema_init(cx, "+s", NULL, n, out);
+    for (uint32_t i = 0; status == ALM_OK && i < n; i++) {
         if (fields[i].type.id == ALM_T_ARRAY)
-            st = list_schema(cx, fields[i].name, fields[i].type.dims, out->children[i]);
+            status = list_schema(cx, fields[i].name, fields[i].type.dims, out->children[i]);
         else
-            st = schema_init(cx, alm_type_info_of(fields[i].type)->arrow, fields[i].name, 0,
-                             out->children[i]);
+            status = schema_init(cx, alm_type_info_of(fields[i].type)->arrow, fields[i].name, 0,
+                                 out->children[i]);
     }
-    if (st != ALM_OK)
+    if (status != ALM_OK)
         schema_release(out);
-    return st;
+    return status;
 }
 
 /* -------------------------------------------------------------------- array */
@@ -105,7 +105,7 @@ static alm_status array_init(alm_ctx *cx, int64_t rows, int64_t n_buffers, struc
     out->private_data = calloc(1, sizeof(array_memory));
     out->buffers = calloc(3, sizeof(void *));
     if (out->private_data == NULL || out->buffers == NULL)
-        return no_memory(cx);
+        return arrow_no_memory(cx);
     return ALM_OK;
 }
 
@@ -124,7 +124,7 @@ static alm_status fill_validity(alm_ctx *cx, const alm_vec *vec, uint32_t rows,
         return ALM_OK; /* no bitmap: all valid */
     uint8_t *bits = array_buffer(out, 0, (rows + 7) / 8);
     if (bits == NULL)
-        return no_memory(cx);
+        return arrow_no_memory(cx);
     (void)memset(bits, 0, (rows + 7) / 8);
     for (uint32_t i = 0; i < rows; i++) {
         const bool null = alm_vec_is_null(vec, vec->is_const ? 0 : i);
@@ -136,21 +136,21 @@ static alm_status fill_validity(alm_ctx *cx, const alm_vec *vec, uint32_t rows,
 
 static alm_status fill_fixed(alm_ctx *cx, const alm_vec *vec, uint32_t rows, struct ArrowArray *out)
 {
-    uint8_t *to = array_buffer(out, 1, (size_t)rows * vec->width);
-    if (to == NULL)
-        return no_memory(cx);
+    uint8_t *dest = array_buffer(out, 1, (size_t)rows * vec->width);
+    if (dest == NULL)
+        return arrow_no_memory(cx);
     if (vec->type.id == ALM_T_UUID) { /* bytes in the order of the text */
         const alm_uuid *uuids = vec->data;
         for (uint32_t i = 0; i < rows; i++)
-            alm_uuid_to_bytes(uuids[vec->is_const ? 0 : i], to + (size_t)i * 16);
+            alm_uuid_to_bytes(uuids[vec->is_const ? 0 : i], dest + (size_t)i * 16);
         return ALM_OK;
     }
     if (!vec->is_const) {
-        (void)memcpy(to, vec->data, (size_t)rows * vec->width);
+        (void)memcpy(dest, vec->data, (size_t)rows * vec->width);
         return ALM_OK;
     }
     for (uint32_t i = 0; i < rows; i++)
-        (void)memcpy(to + (size_t)i * vec->width, vec->data, vec->width);
+        (void)memcpy(dest + (size_t)i * vec->width, vec->data, vec->width);
     return ALM_OK;
 }
 
@@ -158,7 +158,7 @@ static alm_status fill_bits(alm_ctx *cx, const alm_vec *vec, uint32_t rows, stru
 {
     uint8_t *bits = array_buffer(out, 1, (rows + 7) / 8);
     if (bits == NULL)
-        return no_memory(cx);
+        return arrow_no_memory(cx);
     (void)memset(bits, 0, (rows + 7) / 8);
     const uint8_t *from = vec->data;
     for (uint32_t i = 0; i < rows; i++)
@@ -167,48 +167,49 @@ static alm_status fill_bits(alm_ctx *cx, const alm_vec *vec, uint32_t rows, stru
 }
 
 /* Text, bytes and the types that Arrow has no type for, by their canonical text. */
-static alm_status fill_text(alm_ctx *cx, const alm_vec *vec, uint32_t rows, struct ArrowArray *out)
+static alm_status arrow_fill_text(alm_ctx *cx, const alm_vec *vec, uint32_t rows,
+                                  struct ArrowArray *out)
 {
     alm_buf text;
     alm_buf_init(&text, NULL);
     int32_t *offsets = array_buffer(out, 1, ((size_t)rows + 1) * sizeof(*offsets));
-    alm_status st = offsets == NULL ? no_memory(cx) : ALM_OK;
+    alm_status status = offsets == NULL ? arrow_no_memory(cx) : ALM_OK;
     char scratch[ALM_VALUE_TEXT_MAX];
-    for (uint32_t i = 0; st == ALM_OK && i < rows; i++) {
+    for (uint32_t i = 0; status == ALM_OK && i < rows; i++) {
         const size_t row = vec->is_const ? 0 : i;
         offsets[i] = (int32_t)text.len;
         alm_str value;
         if (!alm_value_text(vec, row, ALM_TEXT_DIALECT, scratch, &value))
             continue;
-        st = alm_buf_append(cx, &text, value.ptr, value.len);
-        if (st == ALM_OK && text.len > INT32_MAX)
-            st = alm_fail(cx, ALM_E_LIMIT, -1, "text of one Arrow column is over 2 GiB");
+        status = alm_buf_append(cx, &text, value.ptr, value.len);
+        if (status == ALM_OK && text.len > INT32_MAX)
+            status = alm_fail(cx, ALM_E_LIMIT, -1, "text of one Arrow column is over 2 GiB");
     }
-    if (st == ALM_OK) {
+    if (status == ALM_OK) {
         offsets[rows] = (int32_t)text.len;
         char *bytes = array_buffer(out, 2, text.len);
         if (bytes == NULL)
-            st = no_memory(cx);
+            status = arrow_no_memory(cx);
         else if (text.len > 0)
             (void)memcpy(bytes, text.ptr, text.len);
     }
     alm_buf_deinit(&text);
-    return st;
+    return status;
 }
 
 /* ------------------------------------------------------------------ lists */
 
 /* An array without numbers is one empty list, whatever its shape. */
-static uint32_t list_length(const alm_array *a, uint32_t dim)
+static uint32_t arrow_list_length(const alm_array *array, uint32_t dim)
 {
-    return a->count == 0 ? 0 : a->len[dim];
+    return array->count == 0 ? 0 : array->len[dim];
 }
 
-static size_t lists_at(const alm_array *a, uint32_t dim)
+static size_t lists_at(const alm_array *array, uint32_t dim)
 {
-    size_t n = a->dims == 0 ? 0 : 1;
+    size_t n = array->dims == 0 ? 0 : 1;
     for (uint32_t d = 0; d < dim && n > 0; d++)
-        n *= list_length(a, d);
+        n *= arrow_list_length(array, d);
     return n;
 }
 
@@ -218,26 +219,26 @@ static alm_status fill_numbers(alm_ctx *cx, const alm_vec *vec, uint32_t rows, s
 {
     ALM_TRY(array_init(cx, (int64_t)count, 2, out));
     uint8_t *bits = array_buffer(out, 0, count / 8 + 1);
-    double *to = array_buffer(out, 1, count * sizeof(double));
-    if (bits == NULL || to == NULL)
-        return no_memory(cx);
+    double *dest = array_buffer(out, 1, count * sizeof(double));
+    if (bits == NULL || dest == NULL)
+        return arrow_no_memory(cx);
     (void)memset(bits, 0, count / 8 + 1);
-    size_t at = 0;
+    size_t offset = 0;
     for (uint32_t i = 0; i < rows; i++) {
-        const alm_array a = alm_array_of(vec, i);
-        for (size_t k = 0; k < a.count; k++, at++) {
-            const double x = alm_array_at(a.data, k);
-            to[at] = x;
-            out->null_count += x != x;
-            bits[at / 8] |= (uint8_t)((x == x) << (at % 8));
+        const alm_array array = alm_array_of(vec, i);
+        for (size_t k = 0; k < array.count; k++, offset++) {
+            const double value = alm_array_at(array.data, k);
+            dest[offset] = value;
+            out->null_count += value != value;
+            bits[offset / 8] |= (uint8_t)((value == value) << (offset % 8));
         }
     }
     return ALM_OK;
 }
 
 /* Lists of dimension `dim`: `count` of them over all rows. */
-static alm_status fill_lists(alm_ctx *cx, const alm_vec *vec, uint32_t rows, uint32_t dim,
-                             size_t count, struct ArrowArray *out)
+static alm_status arrow_fill_lists(alm_ctx *cx, const alm_vec *vec, uint32_t rows, uint32_t dim,
+                                   size_t count, struct ArrowArray *out)
 {
     ALM_TRY(array_init(cx, (int64_t)count, 2, out));
     if (dim == 0)
@@ -245,14 +246,14 @@ static alm_status fill_lists(alm_ctx *cx, const alm_vec *vec, uint32_t rows, uin
     int32_t *offsets = array_buffer(out, 1, (count + 1) * sizeof(*offsets));
     out->children = calloc(1, sizeof(*out->children));
     if (offsets == NULL || out->children == NULL)
-        return no_memory(cx);
+        return arrow_no_memory(cx);
     size_t n = 0, items = 0;
     offsets[0] = 0;
     for (uint32_t i = 0; i < rows; i++) {
-        const alm_array a = alm_array_of(vec, i);
-        const size_t lists = dim == 0 ? 1 : lists_at(&a, dim);
+        const alm_array array = alm_array_of(vec, i);
+        const size_t lists = dim == 0 ? 1 : lists_at(&array, dim);
         for (size_t k = 0; k < lists; k++) {
-            items += list_length(&a, dim);
+            items += arrow_list_length(&array, dim);
             if (items > INT32_MAX)
                 return alm_fail(cx, ALM_E_LIMIT, -1, "arrays of one Arrow column are too large");
             offsets[++n] = (int32_t)items;
@@ -261,53 +262,54 @@ static alm_status fill_lists(alm_ctx *cx, const alm_vec *vec, uint32_t rows, uin
     ALM_ASSERT(n == count);
     out->children[0] = calloc(1, sizeof(struct ArrowArray));
     if (out->children[0] == NULL)
-        return no_memory(cx);
+        return arrow_no_memory(cx);
     out->n_children = 1;
-    return dim + 1 < vec->type.dims ? fill_lists(cx, vec, rows, dim + 1, items, out->children[0])
-                                    : fill_numbers(cx, vec, rows, items, out->children[0]);
+    return dim + 1 < vec->type.dims
+               ? arrow_fill_lists(cx, vec, rows, dim + 1, items, out->children[0])
+               : fill_numbers(cx, vec, rows, items, out->children[0]);
 }
 
-static alm_status fill_column(alm_ctx *cx, const alm_vec *vec, uint32_t rows,
-                              struct ArrowArray *out)
+static alm_status arrow_fill_column(alm_ctx *cx, const alm_vec *vec, uint32_t rows,
+                                    struct ArrowArray *out)
 {
     const char form = alm_type_info_of(vec->type)->arrow[0];
     if (vec->type.id == ALM_T_ARRAY)
-        return fill_lists(cx, vec, rows, 0, rows, out);
+        return arrow_fill_lists(cx, vec, rows, 0, rows, out);
     ALM_TRY(array_init(cx, rows, alm_arrow_is_text(form) ? 3 : 2, out));
     ALM_TRY(fill_validity(cx, vec, rows, out));
     if (alm_arrow_is_text(form))
-        return fill_text(cx, vec, rows, out);
+        return arrow_fill_text(cx, vec, rows, out);
     return form == ALM_ARROW_BOOL ? fill_bits(cx, vec, rows, out) : fill_fixed(cx, vec, rows, out);
 }
 
 alm_status alm_arrow_column(alm_ctx *cx, const alm_vec *vec, uint32_t rows, struct ArrowArray *out)
 {
     *out = (struct ArrowArray){0};
-    const alm_status st = fill_column(cx, vec, rows, out);
-    if (st != ALM_OK)
+    const alm_status status = arrow_fill_column(cx, vec, rows, out);
+    if (status != ALM_OK)
         array_release(out);
-    return st;
+    return status;
 }
 
 alm_status alm_arrow_array(alm_ctx *cx, const alm_batch *batch, struct ArrowArray *out)
 {
     ALM_ASSERT(batch->sel == NULL);
-    alm_status st = array_init(cx, batch->rows, 1, out);
-    if (st == ALM_OK) {
+    alm_status status = array_init(cx, batch->rows, 1, out);
+    if (status == ALM_OK) {
         out->children = calloc(batch->n_cols + 1, sizeof(*out->children));
         if (out->children == NULL)
-            st = no_memory(cx);
+            status = arrow_no_memory(cx);
     }
-    for (uint32_t i = 0; st == ALM_OK && i < batch->n_cols; i++) {
+    for (uint32_t i = 0; status == ALM_OK && i < batch->n_cols; i++) {
         out->children[i] = calloc(1, sizeof(struct ArrowArray));
         if (out->children[i] == NULL) {
-            st = no_memory(cx);
+            status = arrow_no_memory(cx);
             break;
         }
         out->n_children = (int64_t)i + 1;
-        st = fill_column(cx, &batch->cols[i], batch->rows, out->children[i]);
+        status = arrow_fill_column(cx, &batch->cols[i], batch->rows, out->children[i]);
     }
-    if (st != ALM_OK)
+    if (status != ALM_OK)
         array_release(out);
-    return st;
+    return status;
 }

@@ -7,65 +7,68 @@
 #include "almanac.h"
 #include "base/hash.h"
 
-void alm_arrow_symbols_deinit(alm_arrow_symbols *d)
+void alm_arrow_symbols_deinit(alm_arrow_symbols *symbols)
 {
-    alm_buf_deinit(&d->offsets);
-    alm_buf_deinit(&d->bytes);
-    alm_buf_deinit(&d->indices);
-    alm_buf_deinit(&d->valid);
-    alm_buf_deinit(&d->codes);
-    free(d->slots);
+    alm_buf_deinit(&symbols->offsets);
+    alm_buf_deinit(&symbols->bytes);
+    alm_buf_deinit(&symbols->indices);
+    alm_buf_deinit(&symbols->valid);
+    alm_buf_deinit(&symbols->codes);
+    free(symbols->slots);
 }
 
 /* `values`: no more distinct values come. */
-static alm_status symbols_init(alm_ctx *cx, alm_arrow_symbols *d, uint64_t values, size_t rows)
+static alm_status symbols_init(alm_ctx *cx, alm_arrow_symbols *symbols, uint64_t values,
+                               size_t rows)
 {
-    *d = (alm_arrow_symbols){.mask = 15};
-    alm_buf_init(&d->offsets, cx->mem);
-    alm_buf_init(&d->bytes, cx->mem);
-    alm_buf_init(&d->indices, cx->mem);
-    alm_buf_init(&d->valid, cx->mem);
-    alm_buf_init(&d->codes, cx->mem);
-    while (d->mask < 2 * values)
-        d->mask = 2 * d->mask + 1;
-    d->slots = calloc((size_t)d->mask + 1, sizeof *d->slots);
-    if (d->slots == NULL)
+    *symbols = (alm_arrow_symbols){.mask = 15};
+    alm_buf_init(&symbols->offsets, cx->mem);
+    alm_buf_init(&symbols->bytes, cx->mem);
+    alm_buf_init(&symbols->indices, cx->mem);
+    alm_buf_init(&symbols->valid, cx->mem);
+    alm_buf_init(&symbols->codes, cx->mem);
+    while (symbols->mask < 2 * values)
+        symbols->mask = 2 * symbols->mask + 1;
+    symbols->slots = calloc((size_t)symbols->mask + 1, sizeof *symbols->slots);
+    if (symbols->slots == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory for a dictionary");
     static const int32_t first = 0;
-    ALM_TRY(alm_buf_append(cx, &d->offsets, (const char *)&first, sizeof first));
-    return alm_buf_reserve(cx, &d->indices, rows * sizeof(int32_t));
+    ALM_TRY(alm_buf_append(cx, &symbols->offsets, (const char *)&first, sizeof first));
+    return alm_buf_reserve(cx, &symbols->indices, rows * sizeof(int32_t));
 }
 
-static alm_status add_value(alm_ctx *cx, alm_arrow_symbols *d, uint32_t slot, alm_str text)
+static alm_status arrow_symbols_add_value(alm_ctx *cx, alm_arrow_symbols *symbols, uint32_t slot,
+                                          alm_str text)
 {
-    ALM_ASSERT(d->slots[slot] == 0 && d->n < d->mask);
-    d->slots[slot] = (int32_t)++d->n;
-    ALM_TRY(alm_buf_append(cx, &d->bytes, text.ptr, text.len));
-    if (d->bytes.len > INT32_MAX)
+    ALM_ASSERT(symbols->slots[slot] == 0 && symbols->n < symbols->mask);
+    symbols->slots[slot] = (int32_t)++symbols->n;
+    ALM_TRY(alm_buf_append(cx, &symbols->bytes, text.ptr, text.len));
+    if (symbols->bytes.len > INT32_MAX)
         return alm_fail(cx, ALM_E_LIMIT, -1, "text of one Arrow column is over 2 GiB");
-    const int32_t end = (int32_t)d->bytes.len;
-    return alm_buf_append(cx, &d->offsets, (const char *)&end, sizeof end);
+    const int32_t end = (int32_t)symbols->bytes.len;
+    return alm_buf_append(cx, &symbols->offsets, (const char *)&end, sizeof end);
 }
 
 /* --------------------------------------------------------------------------- texts */
 
-static alm_str value_at(const alm_arrow_symbols *d, int32_t i)
+static alm_str arrow_symbols_value_at(const alm_arrow_symbols *symbols, int32_t i)
 {
     int32_t at[2];
-    (void)memcpy(at, d->offsets.ptr + sizeof(int32_t) * (size_t)i, sizeof at);
-    return (alm_str){d->bytes.ptr + at[0], (size_t)(at[1] - at[0])};
+    (void)memcpy(at, symbols->offsets.ptr + sizeof(int32_t) * (size_t)i, sizeof at);
+    return (alm_str){symbols->bytes.ptr + at[0], (size_t)(at[1] - at[0])};
 }
 
-static alm_status find_text(alm_ctx *cx, alm_arrow_symbols *d, alm_str text, int32_t *out)
+static alm_status arrow_symbols_find_text(alm_ctx *cx, alm_arrow_symbols *symbols, alm_str text,
+                                          int32_t *out)
 {
-    uint32_t slot = (uint32_t)alm_hash_str(text) & d->mask;
-    for (; d->slots[slot] != 0; slot = (slot + 1) & d->mask) {
-        *out = d->slots[slot] - 1;
-        if (alm_str_eq(value_at(d, *out), text))
+    uint32_t slot = (uint32_t)alm_hash_str(text) & symbols->mask;
+    for (; symbols->slots[slot] != 0; slot = (slot + 1) & symbols->mask) {
+        *out = symbols->slots[slot] - 1;
+        if (alm_str_eq(arrow_symbols_value_at(symbols, *out), text))
             return ALM_OK;
     }
-    *out = (int32_t)d->n;
-    return add_value(cx, d, slot, text);
+    *out = (int32_t)symbols->n;
+    return arrow_symbols_add_value(cx, symbols, slot, text);
 }
 
 alm_status alm_arrow_symbols_of_texts(alm_ctx *cx, const struct ArrowArray *a,
@@ -79,7 +82,7 @@ alm_status alm_arrow_symbols_of_texts(alm_ctx *cx, const struct ArrowArray *a,
         int32_t index = 0;
         const alm_str text = {bytes + offsets[i], (size_t)(offsets[i + 1] - offsets[i])};
         if (valid == NULL || (valid[i / 8] >> (i % 8) & 1) != 0)
-            ALM_TRY(find_text(cx, out, text, &index));
+            ALM_TRY(arrow_symbols_find_text(cx, out, text, &index));
         ALM_TRY(alm_buf_append(cx, &out->indices, (const char *)&index, sizeof index));
     }
     out->nulls = a->null_count;
@@ -88,27 +91,27 @@ alm_status alm_arrow_symbols_of_texts(alm_ctx *cx, const struct ArrowArray *a,
 
 /* --------------------------------------------------------------------------- codes */
 
-static uint32_t code_at(const alm_arrow_symbols *d, int32_t i)
+static uint32_t arrow_symbols_code_at(const alm_arrow_symbols *symbols, int32_t i)
 {
     uint32_t code = 0;
-    (void)memcpy(&code, d->codes.ptr + sizeof code * (size_t)i, sizeof code);
+    (void)memcpy(&code, symbols->codes.ptr + sizeof code * (size_t)i, sizeof code);
     return code;
 }
 
 /* The code is its own hash: codes are dense, so a dictionary that fits into the slots has no collisions. */
-static alm_status find_code(alm_ctx *cx, alm_arrow_symbols *d, const alm_dict *dict, uint32_t code,
-                            int32_t *out)
+static alm_status find_code(alm_ctx *cx, alm_arrow_symbols *symbols, const alm_dict *dict,
+                            uint32_t code, int32_t *out)
 {
-    uint32_t slot = code & d->mask;
-    for (; d->slots[slot] != 0; slot = (slot + 1) & d->mask) {
-        *out = d->slots[slot] - 1;
-        if (code_at(d, *out) == code)
+    uint32_t slot = code & symbols->mask;
+    for (; symbols->slots[slot] != 0; slot = (slot + 1) & symbols->mask) {
+        *out = symbols->slots[slot] - 1;
+        if (arrow_symbols_code_at(symbols, *out) == code)
             return ALM_OK;
     }
     ALM_ASSERT(code < dict->count);
-    *out = (int32_t)d->n;
-    ALM_TRY(alm_buf_append(cx, &d->codes, (const char *)&code, sizeof code));
-    return add_value(cx, d, slot, alm_view_str(&dict->views[code], NULL));
+    *out = (int32_t)symbols->n;
+    ALM_TRY(alm_buf_append(cx, &symbols->codes, (const char *)&code, sizeof code));
+    return arrow_symbols_add_value(cx, symbols, slot, alm_view_str(&dict->views[code], NULL));
 }
 
 alm_status alm_arrow_symbols_of_codes(alm_ctx *cx, const alm_vec *vec, uint32_t rows,

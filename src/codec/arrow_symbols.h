@@ -29,6 +29,6 @@ ALM_NODISCARD alm_status alm_arrow_symbols_of_texts(alm_ctx *cx, const struct Ar
 /* `vec` has a dictionary. ALM_E_MEMORY; ALM_E_LIMIT when the distinct texts pass 2 GiB. */
 ALM_NODISCARD alm_status alm_arrow_symbols_of_codes(alm_ctx *cx, const alm_vec *vec, uint32_t rows,
                                                     alm_arrow_symbols *out);
-void alm_arrow_symbols_deinit(alm_arrow_symbols *d);
+void alm_arrow_symbols_deinit(alm_arrow_symbols *symbols);
 
 #endif

@@ -46,12 +46,12 @@ static const magic MAGICS[] = {
      ALM_FILE_FOREIGN, "a program"},
 };
 
-static bool has_at(alm_str head, size_t at, alm_str bytes)
+static bool file_kind_has_at(alm_str head, size_t offset, alm_str bytes)
 {
-    return head.len >= at + bytes.len && memcmp(head.ptr + at, bytes.ptr, bytes.len) == 0;
+    return head.len >= offset + bytes.len && memcmp(head.ptr + offset, bytes.ptr, bytes.len) == 0;
 }
 
-static bool holds(alm_str head, alm_str bytes)
+static bool file_kind_holds(alm_str head, alm_str bytes)
 {
     return memmem(head.ptr, head.len, bytes.ptr, bytes.len) != NULL;
 }
@@ -59,11 +59,12 @@ static bool holds(alm_str head, alm_str bytes)
 /* Office files are zip archives. */
 static const char *zip_name(alm_str head)
 {
-    if (holds(head, ALM_STR("opendocument.spreadsheet")))
+    if (file_kind_holds(head, ALM_STR("opendocument.spreadsheet")))
         return "an OpenDocument spreadsheet";
-    if (holds(head, ALM_STR("word/")))
+    if (file_kind_holds(head, ALM_STR("word/")))
         return "a Word document (docx)";
-    if (holds(head, ALM_STR("xl/")) || holds(head, ALM_STR("[Content_Types].xml")))
+    if (file_kind_holds(head, ALM_STR("xl/")) ||
+        file_kind_holds(head, ALM_STR("[Content_Types].xml")))
         return "an Excel workbook (xlsx)";
     return "a zip archive";
 }
@@ -71,11 +72,12 @@ static const char *zip_name(alm_str head)
 /* Magic numbers of letters alone, with what must follow so that no header of a CSV file is one. */
 static const char *lettered(alm_str head)
 {
-    if (has_at(head, 0, ALM_STR("PK\x03\x04")) || has_at(head, 0, ALM_STR("PK\x05\x06")))
+    if (file_kind_has_at(head, 0, ALM_STR("PK\x03\x04")) ||
+        file_kind_has_at(head, 0, ALM_STR("PK\x05\x06")))
         return zip_name(head);
-    if (has_at(head, 0, ALM_STR("BZh")) && has_at(head, 4, ALM_STR("1AY&SY")))
+    if (file_kind_has_at(head, 0, ALM_STR("BZh")) && file_kind_has_at(head, 4, ALM_STR("1AY&SY")))
         return "a bzip2 file";
-    if (has_at(head, 0, ALM_STR("ORC")) && head.len > 3 &&
+    if (file_kind_has_at(head, 0, ALM_STR("ORC")) && head.len > 3 &&
         ((unsigned char)head.ptr[3] < ' ' || (unsigned char)head.ptr[3] >= 0x80))
         return "an ORC file";
     return NULL;
@@ -88,10 +90,10 @@ static bool is_binary(alm_str head)
     if (head.len - bad < 4) /* a character that the end cuts */
         return false;
     for (size_t i = 0; i < head.len; i++) {
-        const unsigned char c = (unsigned char)head.ptr[i];
-        if (c < ' ' && strchr("\t\n\v\f\r\x1b", c) == NULL)
+        const unsigned char byte = (unsigned char)head.ptr[i];
+        if (byte < ' ' && strchr("\t\n\v\f\r\x1b", byte) == NULL)
             return true;
-        if (c == 0)
+        if (byte == 0)
             return true;
     }
     return false;
@@ -99,40 +101,41 @@ static bool is_binary(alm_str head)
 
 /* ------------------------------------------------------------------------- texts */
 
-static size_t past_blanks(alm_str text, size_t at)
+static size_t past_blanks(alm_str text, size_t offset)
 {
-    while (at < text.len && memchr(" \t\r\n", text.ptr[at], 4) != NULL)
-        at++;
-    return at;
+    while (offset < text.len && memchr(" \t\r\n", text.ptr[offset], 4) != NULL)
+        offset++;
+    return offset;
 }
 
-static bool begins(alm_str text, size_t at, const char *word)
+static bool file_kind_begins(alm_str text, size_t offset, const char *word)
 {
-    const size_t n = strlen(word);
-    return text.len - at >= n && alm_str_ieq((alm_str){text.ptr + at, n}, (alm_str){word, n});
+    const size_t len = strlen(word);
+    return text.len - offset >= len &&
+           alm_str_ieq((alm_str){text.ptr + offset, len}, (alm_str){word, len});
 }
 
-static bool is_object(alm_str line)
+static bool file_kind_is_object(alm_str line)
 {
     alm_ctx probe = {0};
     alm_json_value value;
     return alm_json_check(&probe, line, &value) == ALM_OK && value.kind == ALM_JSON_OBJECT;
 }
 
-static alm_file_kind json_kind(alm_str text, size_t at, bool whole, const char **name)
+static alm_file_kind json_kind(alm_str text, size_t offset, bool whole, const char **name)
 {
-    const char *const lf = memchr(text.ptr + at, '\n', text.len - at);
-    const size_t end = lf != NULL ? (size_t)(lf - text.ptr) : text.len;
-    const size_t next = past_blanks(text, at + 1);
-    const char c = next < text.len ? text.ptr[next] : 0;
-    const bool object = text.ptr[at] == '{';
-    if (c == 0 && !whole)
+    const char *const line_end = memchr(text.ptr + offset, '\n', text.len - offset);
+    const size_t end = line_end != NULL ? (size_t)(line_end - text.ptr) : text.len;
+    const size_t next = past_blanks(text, offset + 1);
+    const char byte = next < text.len ? text.ptr[next] : 0;
+    const bool object = text.ptr[offset] == '{';
+    if (byte == 0 && !whole)
         return ALM_FILE_MORE;
-    if (c == 0 || (object ? strchr("\"}", c) : strchr("{[\"", c)) == NULL)
+    if (byte == 0 || (object ? strchr("\"}", byte) : strchr("{[\"", byte)) == NULL)
         return ALM_FILE_TEXT;
-    if (object && lf == NULL && !whole)
+    if (object && line_end == NULL && !whole)
         return ALM_FILE_MORE;
-    if (object && is_object((alm_str){text.ptr + at, end - at}))
+    if (object && file_kind_is_object((alm_str){text.ptr + offset, end - offset}))
         return ALM_FILE_NDJSON;
     *name = object ? "a JSON document" : "a JSON list";
     return ALM_FILE_FOREIGN;
@@ -141,14 +144,16 @@ static alm_file_kind json_kind(alm_str text, size_t at, bool whole, const char *
 static alm_file_kind text_kind(alm_str head, bool whole, const char **name)
 {
     const size_t mark = alm_utf8_is_marked(head) ? ALM_UTF8_MARK_BYTES : 0;
-    const size_t at = past_blanks(head, mark);
-    if (at == head.len)
+    const size_t offset = past_blanks(head, mark);
+    if (offset == head.len)
         return ALM_FILE_TEXT;
-    if (head.ptr[at] == '{' || head.ptr[at] == '[')
-        return json_kind(head, at, whole, name);
-    *name = begins(head, at, "<?xml")                                         ? "an XML document"
-            : begins(head, at, "<!doctype html") || begins(head, at, "<html") ? "an HTML page"
-                                                                              : NULL;
+    if (head.ptr[offset] == '{' || head.ptr[offset] == '[')
+        return json_kind(head, offset, whole, name);
+    *name = file_kind_begins(head, offset, "<?xml") ? "an XML document"
+            : file_kind_begins(head, offset, "<!doctype html") ||
+                    file_kind_begins(head, offset, "<html")
+                ? "an HTML page"
+                : NULL;
     return *name != NULL ? ALM_FILE_FOREIGN : ALM_FILE_TEXT;
 }
 
@@ -158,13 +163,13 @@ alm_file_kind alm_file_kind_of(alm_str head, bool whole, bool texts, const char 
     if (head.len == 0)
         return ALM_FILE_TEXT;
     for (size_t i = 0; i < ALM_COUNT(MAGICS); i++)
-        if (has_at(head, MAGICS[i].at, MAGICS[i].bytes)) {
+        if (file_kind_has_at(head, MAGICS[i].at, MAGICS[i].bytes)) {
             *name = MAGICS[i].name;
             return MAGICS[i].kind;
         }
     *name = lettered(head);
-    if (*name == NULL && !has_at(head, 0, ALM_STR("\xff\xfe")) &&
-        !has_at(head, 0, ALM_STR("\xfe\xff")) && is_binary(head))
+    if (*name == NULL && !file_kind_has_at(head, 0, ALM_STR("\xff\xfe")) &&
+        !file_kind_has_at(head, 0, ALM_STR("\xfe\xff")) && is_binary(head))
         *name = "no text";
     if (*name != NULL)
         return ALM_FILE_FOREIGN;

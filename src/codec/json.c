@@ -8,7 +8,7 @@ static const json_t *peel(const alm_json *node)
 {
     return (const json_t *)node;
 }
-static const alm_json *wrap(const json_t *node)
+static const alm_json *codec_json_wrap(const json_t *node)
 {
     return (const alm_json *)node;
 }
@@ -50,12 +50,12 @@ size_t alm_json_count(const alm_json *node)
 
 const alm_json *alm_json_at(const alm_json *node, size_t i)
 {
-    return wrap(json_array_get(peel(node), i));
+    return codec_json_wrap(json_array_get(peel(node), i));
 }
 
 const alm_json *alm_json_get(const alm_json *node, const char *key)
 {
-    return wrap(json_object_get(peel(node), key));
+    return codec_json_wrap(json_object_get(peel(node), key));
 }
 
 alm_str alm_json_text(const alm_json *node)

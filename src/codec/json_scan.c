@@ -12,38 +12,38 @@ typedef struct scan {
     char open[ALM_JSON_DEPTH_MAX];
 } scan;
 
-static bool expected(scan *s, const char *what)
+static bool expected(scan *self, const char *what)
 {
-    s->want = what;
+    self->want = what;
     return false;
 }
 
-static char peek(const scan *s)
+static char json_scan_peek(const scan *self)
 {
-    return s->at < s->text.len ? s->text.ptr[s->at] : 0;
+    return self->at < self->text.len ? self->text.ptr[self->at] : 0;
 }
 
-static void blanks(scan *s)
+static void blanks(scan *self)
 {
-    while (s->at < s->text.len && memchr(" \t\r\n", s->text.ptr[s->at], 4) != NULL)
-        s->at++;
+    while (self->at < self->text.len && memchr(" \t\r\n", self->text.ptr[self->at], 4) != NULL)
+        self->at++;
 }
 
-static bool take(scan *s, char c)
+static bool json_scan_take(scan *self, char byte)
 {
-    if (s->at == s->text.len || s->text.ptr[s->at] != c)
+    if (self->at == self->text.len || self->text.ptr[self->at] != byte)
         return false;
-    s->at++;
+    self->at++;
     return true;
 }
 
 /* -------------------------------------------------------------------- scalars */
 
-static int hex_unit(const char *at)
+static int json_scan_hex_unit(const char *ptr)
 {
     int unit = 0;
     for (int i = 0; i < 4; i++) {
-        const int digit = alm_hex_digit(at[i]);
+        const int digit = alm_hex_digit(ptr[i]);
         if (digit < 0)
             return -1;
         unit = unit * 16 + digit;
@@ -60,152 +60,154 @@ static bool is_low(int unit)
     return unit >= 0xDC00 && unit < 0xE000;
 }
 
-/* The code point of \uXXXX at `at`, of a pair of surrogates together; 0 bytes: none. */
-static uint32_t unicode_escape(alm_str text, size_t at, size_t *bytes)
+/* The code point of \uXXXX at `offset`, of a pair of surrogates together; 0 bytes: none. */
+static uint32_t json_scan_unicode_escape(alm_str text, size_t offset, size_t *bytes)
 {
     *bytes = 0;
-    const int first = text.len - at >= 6 ? hex_unit(text.ptr + at + 2) : -1;
+    const int first = text.len - offset >= 6 ? json_scan_hex_unit(text.ptr + offset + 2) : -1;
     if (first < 0 || is_low(first))
         return 0;
     *bytes = 6;
     if (!is_high(first))
         return (uint32_t)first;
-    const bool pair = text.len - at >= 12 && text.ptr[at + 6] == '\\' && text.ptr[at + 7] == 'u';
-    const int second = pair ? hex_unit(text.ptr + at + 8) : -1;
+    const bool pair =
+        text.len - offset >= 12 && text.ptr[offset + 6] == '\\' && text.ptr[offset + 7] == 'u';
+    const int second = pair ? json_scan_hex_unit(text.ptr + offset + 8) : -1;
     *bytes = is_low(second) ? 12 : 0;
     return 0x10000 + (((uint32_t)first & 0x3ff) << 10) + ((uint32_t)second & 0x3ff);
 }
 
-static bool string(scan *s)
+static bool json_scan_string(scan *self)
 {
-    if (!take(s, '"'))
-        return expected(s, "a text in double quotes");
-    while (s->at < s->text.len && s->text.ptr[s->at] != '"') {
+    if (!json_scan_take(self, '"'))
+        return expected(self, "a text in double quotes");
+    while (self->at < self->text.len && self->text.ptr[self->at] != '"') {
         size_t step = 1;
-        if ((unsigned char)s->text.ptr[s->at] < ' ')
-            return expected(s, "an escape, not a control character,");
-        if (s->text.ptr[s->at] == '\\') {
-            const char c = s->text.len - s->at > 1 ? s->text.ptr[s->at + 1] : 0;
+        if ((unsigned char)self->text.ptr[self->at] < ' ')
+            return expected(self, "an escape, not a control character,");
+        if (self->text.ptr[self->at] == '\\') {
+            const char byte = self->text.len - self->at > 1 ? self->text.ptr[self->at + 1] : 0;
             step = 2;
-            if (c == 'u')
-                (void)unicode_escape(s->text, s->at, &step);
-            else if (c == 0 || strchr("\"\\/bfnrt", c) == NULL)
+            if (byte == 'u')
+                (void)json_scan_unicode_escape(self->text, self->at, &step);
+            else if (byte == 0 || strchr("\"\\/bfnrt", byte) == NULL)
                 step = 0;
             if (step == 0)
-                return expected(s, "an escape");
+                return expected(self, "an escape");
         }
-        s->at += step;
+        self->at += step;
     }
-    return take(s, '"') || expected(s, "a closing quote");
+    return json_scan_take(self, '"') || expected(self, "a closing quote");
 }
 
-static size_t digits(scan *s)
+static size_t json_scan_digits(scan *self)
 {
-    const size_t from = s->at;
-    while (peek(s) >= '0' && peek(s) <= '9')
-        s->at++;
-    return s->at - from;
+    const size_t from = self->at;
+    while (json_scan_peek(self) >= '0' && json_scan_peek(self) <= '9')
+        self->at++;
+    return self->at - from;
 }
 
-static bool number(scan *s)
+static bool json_scan_number(scan *self)
 {
-    (void)take(s, '-');
-    if (!take(s, '0') && digits(s) == 0)
-        return expected(s, "a value");
-    if (take(s, '.') && digits(s) == 0)
-        return expected(s, "a digit");
-    if (take(s, 'e') || take(s, 'E')) {
-        if (!take(s, '+'))
-            (void)take(s, '-');
-        if (digits(s) == 0)
-            return expected(s, "a digit");
+    (void)json_scan_take(self, '-');
+    if (!json_scan_take(self, '0') && json_scan_digits(self) == 0)
+        return expected(self, "a value");
+    if (json_scan_take(self, '.') && json_scan_digits(self) == 0)
+        return expected(self, "a digit");
+    if (json_scan_take(self, 'e') || json_scan_take(self, 'E')) {
+        if (!json_scan_take(self, '+'))
+            (void)json_scan_take(self, '-');
+        if (json_scan_digits(self) == 0)
+            return expected(self, "a digit");
     }
     return true;
 }
 
-static bool word(scan *s, alm_str w)
+static bool word(scan *self, alm_str text)
 {
-    if (s->text.len - s->at < w.len || memcmp(s->text.ptr + s->at, w.ptr, w.len) != 0)
-        return expected(s, "a value");
-    s->at += w.len;
+    if (self->text.len - self->at < text.len ||
+        memcmp(self->text.ptr + self->at, text.ptr, text.len) != 0)
+        return expected(self, "a value");
+    self->at += text.len;
     return true;
 }
 
-static bool scalar(scan *s)
+static bool json_scan_scalar(scan *self)
 {
-    switch (peek(s)) {
+    switch (json_scan_peek(self)) {
     case '"':
-        return string(s);
+        return json_scan_string(self);
     case 't':
-        return word(s, ALM_STR("true"));
+        return word(self, ALM_STR("true"));
     case 'f':
-        return word(s, ALM_STR("false"));
+        return word(self, ALM_STR("false"));
     case 'n':
-        return word(s, ALM_STR("null"));
+        return word(self, ALM_STR("null"));
     default:
-        return number(s);
+        return json_scan_number(self);
     }
 }
 
 /* ------------------------------------------------------------------ structure */
 
-static bool key_and_colon(scan *s)
+static bool key_and_colon(scan *self)
 {
-    blanks(s);
-    if (!string(s))
+    blanks(self);
+    if (!json_scan_string(self))
         return false;
-    blanks(s);
-    return take(s, ':') || expected(s, "':'");
+    blanks(self);
+    return json_scan_take(self, ':') || expected(self, "':'");
 }
 
 /* Behind a value: closes what ends here; *more: another value follows. */
-static bool behind_value(scan *s, bool *more)
+static bool behind_value(scan *self, bool *more)
 {
     *more = false;
-    while (s->depth > 0) {
-        const bool object = s->open[s->depth - 1] == '{';
-        blanks(s);
-        if (take(s, ',')) {
+    while (self->depth > 0) {
+        const bool object = self->open[self->depth - 1] == '{';
+        blanks(self);
+        if (json_scan_take(self, ',')) {
             *more = true;
-            return !object || key_and_colon(s);
+            return !object || key_and_colon(self);
         }
-        if (!take(s, object ? '}' : ']'))
-            return expected(s, object ? "',' or '}'" : "',' or ']'");
-        s->depth--;
+        if (!json_scan_take(self, object ? '}' : ']'))
+            return expected(self, object ? "',' or '}'" : "',' or ']'");
+        self->depth--;
     }
     return true;
 }
 
 /* One whole value from `at` on, which then is behind it. */
-static bool value(scan *s)
+static bool json_scan_value(scan *self)
 {
     for (bool more = true; more;) {
-        blanks(s);
-        const char c = peek(s);
-        if (c != '{' && c != '[') {
-            if (!scalar(s))
+        blanks(self);
+        const char byte = json_scan_peek(self);
+        if (byte != '{' && byte != '[') {
+            if (!json_scan_scalar(self))
                 return false;
         } else {
-            if (s->depth == ALM_JSON_DEPTH_MAX)
-                return expected(s, "less nesting");
-            s->at++;
-            blanks(s);
-            if (!take(s, c == '{' ? '}' : ']')) {
-                s->open[s->depth++] = c;
-                if (c == '{' && !key_and_colon(s))
+            if (self->depth == ALM_JSON_DEPTH_MAX)
+                return expected(self, "less nesting");
+            self->at++;
+            blanks(self);
+            if (!json_scan_take(self, byte == '{' ? '}' : ']')) {
+                self->open[self->depth++] = byte;
+                if (byte == '{' && !key_and_colon(self))
                     return false;
                 continue;
             }
         }
-        if (!behind_value(s, &more))
+        if (!behind_value(self, &more))
             return false;
     }
     return true;
 }
 
-static alm_json_value slice(const scan *s, size_t from)
+static alm_json_value json_scan_slice(const scan *self, size_t from)
 {
-    const alm_str raw = {s->text.ptr + from, s->at - from};
+    const alm_str raw = {self->text.ptr + from, self->at - from};
     switch (raw.ptr[0]) {
     case 'n':
         return (alm_json_value){ALM_JSON_NULL, raw};
@@ -226,73 +228,73 @@ static alm_json_value slice(const scan *s, size_t from)
 
 alm_status alm_json_check(alm_ctx *cx, alm_str text, alm_json_value *out)
 {
-    scan s = {.text = text};
+    scan self = {.text = text};
     const size_t bad = alm_utf8_bad_at(text);
     if (bad < text.len)
         return alm_fail(cx, ALM_E_VALUE, (int32_t)ALM_MIN(bad, (size_t)INT32_MAX),
                         "bad JSON: byte %zu is not UTF-8", bad);
-    blanks(&s);
-    const size_t from = s.at;
-    if (value(&s)) {
-        *out = slice(&s, from);
-        blanks(&s);
-        if (s.at == text.len)
+    blanks(&self);
+    const size_t from = self.at;
+    if (json_scan_value(&self)) {
+        *out = json_scan_slice(&self, from);
+        blanks(&self);
+        if (self.at == text.len)
             return ALM_OK;
-        s.want = "the end";
+        self.want = "the end";
     }
-    return alm_fail(cx, ALM_E_VALUE, (int32_t)ALM_MIN(s.at, (size_t)INT32_MAX),
-                    "bad JSON: %s expected at byte %zu", s.want, s.at);
+    return alm_fail(cx, ALM_E_VALUE, (int32_t)ALM_MIN(self.at, (size_t)INT32_MAX),
+                    "bad JSON: %s expected at byte %zu", self.want, self.at);
 }
 
 bool alm_json_next(alm_json_value list, size_t *at, alm_str *key, alm_json_value *out)
 {
     ALM_ASSERT(list.kind == ALM_JSON_ARRAY || list.kind == ALM_JSON_OBJECT);
-    scan s = {.text = list.raw, .at = *at == 0 ? 1 : *at};
-    blanks(&s);
+    scan self = {.text = list.raw, .at = *at == 0 ? 1 : *at};
+    blanks(&self);
     if (*at != 0)
-        (void)take(&s, ',');
-    blanks(&s);
-    if (peek(&s) == '}' || peek(&s) == ']')
+        (void)json_scan_take(&self, ',');
+    blanks(&self);
+    if (json_scan_peek(&self) == '}' || json_scan_peek(&self) == ']')
         return false;
-    const size_t name = s.at;
+    const size_t name = self.at;
     if (list.kind == ALM_JSON_OBJECT) {
-        if (!string(&s))
+        if (!json_scan_string(&self))
             return false;
-        *key = (alm_str){list.raw.ptr + name, s.at - name};
-        blanks(&s);
-        (void)take(&s, ':');
-        blanks(&s);
+        *key = (alm_str){list.raw.ptr + name, self.at - name};
+        blanks(&self);
+        (void)json_scan_take(&self, ':');
+        blanks(&self);
     }
-    const size_t from = s.at;
-    if (!value(&s))
+    const size_t from = self.at;
+    if (!json_scan_value(&self))
         return false;
-    *out = slice(&s, from);
-    *at = s.at;
+    *out = json_scan_slice(&self, from);
+    *at = self.at;
     return true;
 }
 
 alm_status alm_json_unquote(alm_ctx *cx, alm_arena *arena, alm_str raw, alm_str *out)
 {
-    static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
+    static const char from[] = "bfnrt", dest[] = "\b\f\n\r\t";
     ALM_ASSERT(raw.len >= 2);
     char *text = NULL;
-    size_t n = 0;
+    size_t count = 0;
     ALM_TRY(
         alm_arena_bytes(cx, arena, raw.len, &text)); /* no escape is shorter than what it says */
     for (size_t i = 1; i + 1 < raw.len; i++) {
         if (raw.ptr[i] != '\\') {
-            text[n++] = raw.ptr[i];
+            text[count++] = raw.ptr[i];
             continue;
         }
-        const char c = raw.ptr[i + 1];
-        const char *short_form = strchr(from, c);
+        const char byte = raw.ptr[i + 1];
+        const char *short_form = strchr(from, byte);
         size_t bytes = 2;
-        if (c == 'u')
-            n += alm_utf8_put(unicode_escape(raw, i, &bytes), text + n);
+        if (byte == 'u')
+            count += alm_utf8_put(json_scan_unicode_escape(raw, i, &bytes), text + count);
         else
-            text[n++] = short_form != NULL ? to[short_form - from] : c;
+            text[count++] = short_form != NULL ? dest[short_form - from] : byte;
         i += bytes - 1;
     }
-    *out = (alm_str){text, n};
+    *out = (alm_str){text, count};
     return ALM_OK;
 }

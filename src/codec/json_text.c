@@ -5,12 +5,12 @@
 
 static const char hex[] = "0123456789abcdef";
 
-static char short_escape(unsigned char c)
+static char short_escape(unsigned char byte)
 {
-    switch (c) {
+    switch (byte) {
     case '"':
     case '\\':
-        return (char)c;
+        return (char)byte;
     case '\b':
         return 'b';
     case '\f':
@@ -26,27 +26,27 @@ static char short_escape(unsigned char c)
     }
 }
 
-static char *write_checked(char *out, alm_str text)
+static char *json_text_write_checked(char *out, alm_str text)
 {
-    size_t at = 0;
-    while (at < text.len) {
-        const unsigned char c = (unsigned char)text.ptr[at];
-        const char letter = short_escape(c);
+    size_t offset = 0;
+    while (offset < text.len) {
+        const unsigned char byte = (unsigned char)text.ptr[offset];
+        const char letter = short_escape(byte);
         if (letter != 0) {
             *out++ = '\\';
             *out++ = letter;
-            at++;
-        } else if (c < 0x20) {
+            offset++;
+        } else if (byte < 0x20) {
             (void)memcpy(out, "\\u00", 4);
-            out[4] = hex[c >> 4];
-            out[5] = hex[c & 15];
+            out[4] = hex[byte >> 4];
+            out[5] = hex[byte & 15];
             out += 6;
-            at++;
-        } else if (c < 0x80) {
-            *out++ = (char)c;
-            at++;
+            offset++;
+        } else if (byte < 0x80) {
+            *out++ = (char)byte;
+            offset++;
         } else {
-            out += alm_utf8_put(alm_utf8_next(text, &at), out);
+            out += alm_utf8_put(alm_utf8_next(text, &offset), out);
         }
     }
     return out;
@@ -56,15 +56,15 @@ char *alm_json_write_part(char *out, alm_str text)
 {
     size_t plain = 0; /* bytes at the start that go as they are */
     while (plain < text.len) {
-        const unsigned char c = (unsigned char)text.ptr[plain];
-        if (c < 0x20 || c == '"' || c == '\\' || c >= 0x80)
+        const unsigned char byte = (unsigned char)text.ptr[plain];
+        if (byte < 0x20 || byte == '"' || byte == '\\' || byte >= 0x80)
             break;
         plain++;
     }
     (void)memcpy(out, text.ptr, plain);
     out += plain;
     if (plain < text.len)
-        out = write_checked(out, (alm_str){text.ptr + plain, text.len - plain});
+        out = json_text_write_checked(out, (alm_str){text.ptr + plain, text.len - plain});
     return out;
 }
 

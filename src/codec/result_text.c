@@ -50,74 +50,75 @@ struct alm_result_writer {
     size_t text_at; /* of its text: bytes that are there */
 };
 
-static char *put_null(const cell_writer *w, char *out)
+static char *result_text_put_null(const cell_writer *writer, char *out)
 {
-    (void)memcpy(out, w->null, w->null_len);
-    return out + w->null_len;
+    (void)memcpy(out, writer->null, writer->null_len);
+    return out + writer->null_len;
 }
 
-static char *put_boolean(cell_writer *w, const alm_vec *v, size_t row, char *out)
+static char *result_text_put_boolean(cell_writer *writer, const alm_vec *vec, size_t row, char *out)
 {
-    (void)w;
-    const bool value = ((const uint8_t *)v->data)[row] != 0;
+    (void)writer;
+    const bool value = ((const uint8_t *)vec->data)[row] != 0;
     (void)memcpy(out, value ? "true" : "false", 5);
     return out + (value ? 4 : 5);
 }
 
-static char *put_byte(cell_writer *w, const alm_vec *v, size_t row, char *out)
+static char *result_text_put_byte(cell_writer *writer, const alm_vec *vec, size_t row, char *out)
 {
-    (void)w;
-    return out + alm_int32_format(((const int8_t *)v->data)[row], out);
+    (void)writer;
+    return out + alm_int32_format(((const int8_t *)vec->data)[row], out);
 }
 
-static char *put_short(cell_writer *w, const alm_vec *v, size_t row, char *out)
+static char *put_short(cell_writer *writer, const alm_vec *vec, size_t row, char *out)
 {
-    (void)w;
-    return out + alm_int32_format(((const int16_t *)v->data)[row], out);
+    (void)writer;
+    return out + alm_int32_format(((const int16_t *)vec->data)[row], out);
 }
 
-static char *put_int(cell_writer *w, const alm_vec *v, size_t row, char *out)
+static char *result_text_put_int(cell_writer *writer, const alm_vec *vec, size_t row, char *out)
 {
-    const int32_t value = ((const int32_t *)v->data)[row];
-    return value == ALM_INT_NULL ? put_null(w, out) : out + alm_int32_format(value, out);
+    const int32_t value = ((const int32_t *)vec->data)[row];
+    return value == ALM_INT_NULL ? result_text_put_null(writer, out)
+                                 : out + alm_int32_format(value, out);
 }
 
-static char *put_long(cell_writer *w, const alm_vec *v, size_t row, char *out)
+static char *result_text_put_long(cell_writer *writer, const alm_vec *vec, size_t row, char *out)
 {
-    const int64_t value = ((const int64_t *)v->data)[row];
+    const int64_t value = ((const int64_t *)vec->data)[row];
     if (value == ALM_LONG_NULL)
-        return put_null(w, out);
-    if (w->quoted)
+        return result_text_put_null(writer, out);
+    if (writer->quoted)
         *out++ = '"';
     out += alm_int64_format(value, out);
-    if (w->quoted)
+    if (writer->quoted)
         *out++ = '"';
     return out;
 }
 
-static char *put_float(cell_writer *w, const alm_vec *v, size_t row, char *out)
+static char *result_text_put_float(cell_writer *writer, const alm_vec *vec, size_t row, char *out)
 {
-    const float value = ((const float *)v->data)[row];
+    const float value = ((const float *)vec->data)[row];
     if (!isfinite(value))
-        return put_null(w, out);
+        return result_text_put_null(writer, out);
     return out + alm_float_format(value, ALM_NUM_DIALECT, out);
 }
 
-static char *put_double(cell_writer *w, const alm_vec *v, size_t row, char *out)
+static char *result_text_put_double(cell_writer *writer, const alm_vec *vec, size_t row, char *out)
 {
-    const double value = ((const double *)v->data)[row];
+    const double value = ((const double *)vec->data)[row];
     if (!isfinite(value))
-        return put_null(w, out);
+        return result_text_put_null(writer, out);
     return out + alm_double_format(value, ALM_NUM_DIALECT, out);
 }
 
-static char *put_time(cell_writer *w, const alm_vec *v, size_t row, char *out)
+static char *result_text_put_time(cell_writer *writer, const alm_vec *vec, size_t row, char *out)
 {
-    const int64_t value = ((const int64_t *)v->data)[row];
+    const int64_t value = ((const int64_t *)vec->data)[row];
     if (value == ALM_TS_NULL)
-        return put_null(w, out);
+        return result_text_put_null(writer, out);
     *out++ = '"';
-    out += alm_time_writer_put(&w->time, value, out);
+    out += alm_time_writer_put(&writer->time, value, out);
     *out++ = '"';
     return out;
 }
@@ -126,23 +127,23 @@ static cell_fn fast_writer(alm_type type)
 {
     switch (type.id) {
     case ALM_T_BOOLEAN:
-        return put_boolean;
+        return result_text_put_boolean;
     case ALM_T_BYTE:
-        return put_byte;
+        return result_text_put_byte;
     case ALM_T_SHORT:
         return put_short;
     case ALM_T_INT:
-        return put_int;
+        return result_text_put_int;
     case ALM_T_LONG:
-        return put_long;
+        return result_text_put_long;
     case ALM_T_FLOAT:
-        return put_float;
+        return result_text_put_float;
     case ALM_T_DOUBLE:
-        return put_double;
+        return result_text_put_double;
     case ALM_T_DATE:
     case ALM_T_TIMESTAMP:
     case ALM_T_TIMESTAMP_NS:
-        return put_time;
+        return result_text_put_time;
     default:
         return NULL;
     }
@@ -155,20 +156,20 @@ static const char *json_null(alm_type type, alm_result_form form)
                                                                                           : "null";
 }
 
-static void init_cell(cell_writer *w, alm_type type, const alm_result_options *options)
+static void init_cell(cell_writer *writer, alm_type type, const alm_result_options *options)
 {
     const bool json = options->form != ALM_RESULT_CSV;
-    *w = (cell_writer){.write = fast_writer(type),
-                       .type = type,
-                       .is_text = alm_type_is_text(type) || type.id == ALM_T_NULL,
-                       .null = json ? json_null(type, options->form) : ""};
-    w->null_len = strlen(w->null);
-    w->quoted =
+    *writer = (cell_writer){.write = fast_writer(type),
+                            .type = type,
+                            .is_text = alm_type_is_text(type) || type.id == ALM_T_NULL,
+                            .null = json ? json_null(type, options->form) : ""};
+    writer->null_len = strlen(writer->null);
+    writer->quoted =
         json ? type.id != ALM_T_LONG || options->quote_long : alm_type_info_of(type)->csv_quoted;
     if (type.id == ALM_T_LONG && !json)
-        w->quoted = false;
-    if (w->write == put_time)
-        alm_time_writer_init(&w->time, alm_type_unit(type), ALM_TIME_ISO);
+        writer->quoted = false;
+    if (writer->write == result_text_put_time)
+        alm_time_writer_init(&writer->time, alm_type_unit(type), ALM_TIME_ISO);
 }
 
 /* {"name": or ,"name": */
@@ -176,12 +177,12 @@ static alm_status key_lead(alm_ctx *cx, alm_arena *arena, const char *name, bool
                            alm_str *out)
 {
     const alm_str text = alm_str_of(name);
-    char *to = NULL;
-    ALM_TRY(alm_arena_bytes(cx, arena, 6 * text.len + 4, &to));
-    to[0] = first ? '{' : ',';
-    char *end = alm_json_write_string(to + 1, text);
+    char *dest = NULL;
+    ALM_TRY(alm_arena_bytes(cx, arena, 6 * text.len + 4, &dest));
+    dest[0] = first ? '{' : ',';
+    char *end = alm_json_write_string(dest + 1, text);
     *end++ = ':';
-    *out = (alm_str){to, (size_t)(end - to)};
+    *out = (alm_str){dest, (size_t)(end - dest)};
     return ALM_OK;
 }
 
@@ -189,39 +190,40 @@ alm_status alm_result_writer_new(alm_ctx *cx, alm_arena *arena, const alm_type *
                                  uint32_t n_types, const alm_result_options *options,
                                  alm_result_writer **out)
 {
-    alm_result_writer *w = NULL;
-    ALM_TRY(ALM_NEW(cx, arena, &w));
-    w->form = options->form;
-    w->json = options->form != ALM_RESULT_CSV;
-    w->row_end =
+    alm_result_writer *writer = NULL;
+    ALM_TRY(ALM_NEW(cx, arena, &writer));
+    writer->form = options->form;
+    writer->json = options->form != ALM_RESULT_CSV;
+    writer->row_end =
         options->form == ALM_RESULT_JSON && options->lines ? "]\n" : row_end[options->form];
-    w->delimiter = options->delimiter != 0 ? options->delimiter : ',';
-    w->n = options->cols != NULL ? options->n_cols : n_types;
-    ALM_TRY(ALM_NEWN(cx, arena, w->n + 1, &w->cells));
+    writer->delimiter = options->delimiter != 0 ? options->delimiter : ',';
+    writer->n = options->cols != NULL ? options->n_cols : n_types;
+    ALM_TRY(ALM_NEWN(cx, arena, writer->n + 1, &writer->cells));
     uint32_t *cols = NULL;
-    ALM_TRY(ALM_NEWN(cx, arena, w->n + 1, &cols));
-    for (uint32_t i = 0; i < w->n; i++) {
+    ALM_TRY(ALM_NEWN(cx, arena, writer->n + 1, &cols));
+    for (uint32_t i = 0; i < writer->n; i++) {
         cols[i] = options->cols != NULL ? options->cols[i] : i;
         ALM_ASSERT(cols[i] < n_types);
-        init_cell(&w->cells[i], types[cols[i]], options);
+        init_cell(&writer->cells[i], types[cols[i]], options);
         if (options->form == ALM_RESULT_NDJSON)
-            ALM_TRY(key_lead(cx, arena, options->names[cols[i]], i == 0, &w->cells[i].lead));
+            ALM_TRY(key_lead(cx, arena, options->names[cols[i]], i == 0, &writer->cells[i].lead));
     }
-    w->cols = cols;
-    *out = w;
+    writer->cols = cols;
+    *out = writer;
     return ALM_OK;
 }
 
 /* With the quotes inside doubled; room for 2 * len bytes. */
 static char *write_doubled(char *out, alm_str text)
 {
-    size_t at = 0;
-    while (at < text.len) {
-        const char *quote = memchr(text.ptr + at, '"', text.len - at);
-        const size_t n = quote != NULL ? (size_t)(quote - text.ptr) + 1 - at : text.len - at;
-        (void)memcpy(out, text.ptr + at, n);
+    size_t offset = 0;
+    while (offset < text.len) {
+        const char *quote = memchr(text.ptr + offset, '"', text.len - offset);
+        const size_t n =
+            quote != NULL ? (size_t)(quote - text.ptr) + 1 - offset : text.len - offset;
+        (void)memcpy(out, text.ptr + offset, n);
         out += n;
-        at += n;
+        offset += n;
         if (quote != NULL)
             *out++ = '"';
     }
@@ -244,51 +246,52 @@ alm_status alm_csv_put_quoted(alm_ctx *cx, alm_buf *out, alm_str text)
     return ALM_OK;
 }
 
-/* Bytes of a text from `at` on that make a step, up to the end of a character. */
-static size_t step_of(alm_str text, size_t at)
+/* Bytes of a text from `offset` on that make a step, up to the end of a character. */
+static size_t result_text_step_of(alm_str text, size_t offset)
 {
-    size_t n = ALM_MIN(text.len - at, (size_t)TEXT_STEP);
-    for (int back = 0; back < 3 && at + n < text.len && (text.ptr[at + n] & 0xC0) == 0x80; back++)
+    size_t n = ALM_MIN(text.len - offset, (size_t)TEXT_STEP);
+    for (int back = 0; back < 3 && offset + n < text.len && (text.ptr[offset + n] & 0xC0) == 0x80;
+         back++)
         n--;
     return n;
 }
 
 /* A long text, or bytes in base 64, in quotes, step by step until there is enough. */
-static alm_status put_long_text(alm_ctx *cx, alm_result_writer *w, const cell_writer *cell,
+static alm_status put_long_text(alm_ctx *cx, alm_result_writer *writer, const cell_writer *cell,
                                 alm_str text, size_t enough, alm_buf *out)
 {
     const bool bytes = cell->type.id == ALM_T_BINARY;
-    while (w->text_at < text.len) {
-        if (w->text_at > 0 && out->len >= enough)
+    while (writer->text_at < text.len) {
+        if (writer->text_at > 0 && out->len >= enough)
             return ALM_OK;
-        const size_t n =
-            bytes ? ALM_MIN(text.len - w->text_at, (size_t)TEXT_STEP) : step_of(text, w->text_at);
-        const alm_str part = {text.ptr + w->text_at, n};
+        const size_t n = bytes ? ALM_MIN(text.len - writer->text_at, (size_t)TEXT_STEP)
+                               : result_text_step_of(text, writer->text_at);
+        const alm_str part = {text.ptr + writer->text_at, n};
         ALM_TRY(alm_buf_reserve(cx, out, 6 * n + CELL_MAX));
         char *end = out->ptr + out->len;
-        if (w->text_at == 0)
+        if (writer->text_at == 0)
             *end++ = '"';
         if (bytes)
             end += alm_base64_encode(part, end);
         else
-            end = w->json ? alm_json_write_part(end, part) : write_doubled(end, part);
-        w->text_at += n;
-        if (w->text_at == text.len)
+            end = writer->json ? alm_json_write_part(end, part) : write_doubled(end, part);
+        writer->text_at += n;
+        if (writer->text_at == text.len)
             *end++ = '"';
         out->len = (size_t)(end - out->ptr);
     }
-    w->text_at = 0;
+    writer->text_at = 0;
     return ALM_OK;
 }
 
-static alm_status put_text(alm_ctx *cx, const alm_result_writer *w, const cell_writer *cell,
-                           alm_str text, alm_buf *out)
+static alm_status result_put_text(alm_ctx *cx, const alm_result_writer *writer,
+                                  const cell_writer *cell, alm_str text, alm_buf *out)
 {
     ALM_TRY(alm_buf_reserve(cx, out, 6 * text.len + CELL_MAX));
     char *end = out->ptr + out->len;
     if (text.ptr == NULL)
-        end = put_null(cell, end);
-    else if (w->json)
+        end = result_text_put_null(cell, end);
+    else if (writer->json)
         end = alm_json_write_string(end, text);
     else
         end = write_quoted(end, text);
@@ -297,33 +300,34 @@ static alm_status put_text(alm_ctx *cx, const alm_result_writer *w, const cell_w
 }
 
 /* Types without a fast writer: their canonical text, in quotes where JSON or CSV wants them. */
-static alm_status put_other(alm_ctx *cx, const alm_result_writer *w, const cell_writer *cell,
-                            const alm_vec *v, size_t row, alm_buf *out)
+static alm_status put_other(alm_ctx *cx, const alm_result_writer *writer, const cell_writer *cell,
+                            const alm_vec *vec, size_t row, alm_buf *out)
 {
     char scratch[ALM_VALUE_TEXT_MAX];
     alm_str text = {0};
-    if (!alm_value_text(v, row, ALM_TEXT_DIALECT, scratch, &text))
-        return put_text(cx, w, cell, (alm_str){0}, out);
-    if (!w->json && !cell->quoted)
+    if (!alm_value_text(vec, row, ALM_TEXT_DIALECT, scratch, &text))
+        return result_put_text(cx, writer, cell, (alm_str){0}, out);
+    if (!writer->json && !cell->quoted)
         return alm_buf_append(cx, out, text.ptr, text.len);
-    return put_text(cx, w, cell, text, out);
+    return result_put_text(cx, writer, cell, text, out);
 }
 
 /* [[1.0,null],[2.5]]: a value of JSON, a quoted field of CSV. */
-static alm_status put_array(alm_ctx *cx, const cell_writer *cell, const alm_vec *v, size_t row,
-                            bool json, alm_buf *out)
+static alm_status result_text_put_array(alm_ctx *cx, const cell_writer *cell, const alm_vec *vec,
+                                        size_t row, bool json, alm_buf *out)
 {
-    const alm_array a = alm_array_of(v, row);
-    if (a.dims == 0)
+    const alm_array array = alm_array_of(vec, row);
+    if (array.dims == 0)
         return alm_buf_append(cx, out, cell->null, cell->null_len);
     if (!json)
         ALM_TRY(alm_buf_text(cx, out, "\""));
-    ALM_TRY(alm_array_format(cx, &a, ALM_TEXT_DIALECT, out));
+    ALM_TRY(alm_array_format(cx, &array, ALM_TEXT_DIALECT, out));
     return json ? ALM_OK : alm_buf_text(cx, out, "\"");
 }
 
 /* In base 64, in quotes: an empty value is not null. */
-static alm_status put_bytes(alm_ctx *cx, const cell_writer *cell, alm_str bytes, alm_buf *out)
+static alm_status result_text_put_bytes(alm_ctx *cx, const cell_writer *cell, alm_str bytes,
+                                        alm_buf *out)
 {
     if (bytes.ptr == NULL)
         return alm_buf_append(cx, out, cell->null, cell->null_len);
@@ -337,82 +341,85 @@ static alm_status put_bytes(alm_ctx *cx, const cell_writer *cell, alm_str bytes,
 }
 
 /* A cell of another type than those of fixed width. */
-static alm_status put_wide(alm_ctx *cx, alm_result_writer *w, const cell_writer *cell,
-                           const alm_vec *v, size_t row, size_t enough, alm_buf *out)
+static alm_status result_text_put_wide(alm_ctx *cx, alm_result_writer *writer,
+                                       const cell_writer *cell, const alm_vec *vec, size_t row,
+                                       size_t enough, alm_buf *out)
 {
     if (cell->is_text || cell->type.id == ALM_T_BINARY) {
-        const alm_str text = alm_vec_text(v, row);
+        const alm_str text = alm_vec_text(vec, row);
         if (text.len > TEXT_STEP)
-            return put_long_text(cx, w, cell, text, enough, out);
-        return cell->is_text ? put_text(cx, w, cell, text, out) : put_bytes(cx, cell, text, out);
+            return put_long_text(cx, writer, cell, text, enough, out);
+        return cell->is_text ? result_put_text(cx, writer, cell, text, out)
+                             : result_text_put_bytes(cx, cell, text, out);
     }
     if (cell->type.id == ALM_T_ARRAY)
-        return put_array(cx, cell, v, row, w->json, out);
-    return put_other(cx, w, cell, v, row, out);
+        return result_text_put_array(cx, cell, vec, row, writer->json, out);
+    return put_other(cx, writer, cell, vec, row, out);
 }
 
-static alm_status begin_row(alm_ctx *cx, const alm_result_writer *w, alm_buf *out)
+static alm_status begin_row(alm_ctx *cx, const alm_result_writer *writer, alm_buf *out)
 {
-    if (w->form != ALM_RESULT_JSON)
+    if (writer->form != ALM_RESULT_JSON)
         return ALM_OK;
-    return alm_buf_text(cx, out, w->rows > 0 ? ",[" : "[");
+    return alm_buf_text(cx, out, writer->rows > 0 ? ",[" : "[");
 }
 
-static inline bool is_in_row(const alm_result_writer *w)
+static inline bool is_in_row(const alm_result_writer *writer)
 {
-    return w->col > 0 || w->text_at > 0;
+    return writer->col > 0 || writer->text_at > 0;
 }
 
-/* The row, or what is missing of it; until there is enough, and then w->col is where to go on. */
-static alm_status put_row(alm_ctx *cx, alm_result_writer *w, const alm_batch *batch, size_t row,
-                          size_t enough, alm_buf *out)
+/* The row, or what is missing of it; until there is enough, and then writer->col is where to go on. */
+static alm_status result_text_put_row(alm_ctx *cx, alm_result_writer *writer,
+                                      const alm_batch *batch, size_t row, size_t enough,
+                                      alm_buf *out)
 {
-    uint32_t i = w->col;
-    bool in_text = w->text_at > 0; /* what stands before it is there */
-    if (!is_in_row(w))
-        ALM_TRY(begin_row(cx, w, out));
-    for (; i < w->n && (out->len < enough || i == 0); i++) {
-        cell_writer *cell = &w->cells[i];
-        const alm_vec *v = &batch->cols[w->cols[i]];
-        const size_t at = v->is_const ? 0 : row;
+    uint32_t i = writer->col;
+    bool in_text = writer->text_at > 0; /* what stands before it is there */
+    if (!is_in_row(writer))
+        ALM_TRY(begin_row(cx, writer, out));
+    for (; i < writer->n && (out->len < enough || i == 0); i++) {
+        cell_writer *cell = &writer->cells[i];
+        const alm_vec *vec = &batch->cols[writer->cols[i]];
+        const size_t offset = vec->is_const ? 0 : row;
         ALM_TRY(alm_buf_reserve(cx, out, CELL_MAX + cell->lead.len));
         if (cell->lead.len > 0 && !in_text) {
             (void)memcpy(out->ptr + out->len, cell->lead.ptr, cell->lead.len);
             out->len += cell->lead.len;
         } else if (i > 0 && !in_text) {
-            out->ptr[out->len++] = w->json ? ',' : w->delimiter;
+            out->ptr[out->len++] = writer->json ? ',' : writer->delimiter;
         }
         in_text = false;
         if (cell->write != NULL) {
-            out->len = (size_t)(cell->write(cell, v, at, out->ptr + out->len) - out->ptr);
+            out->len = (size_t)(cell->write(cell, vec, offset, out->ptr + out->len) - out->ptr);
             continue;
         }
-        ALM_TRY(put_wide(cx, w, cell, v, at, enough, out));
-        if (w->text_at > 0)
+        ALM_TRY(result_text_put_wide(cx, writer, cell, vec, offset, enough, out));
+        if (writer->text_at > 0)
             break;
     }
-    w->col = i;
-    if (i < w->n)
+    writer->col = i;
+    if (i < writer->n)
         return ALM_OK;
-    ALM_ASSERT(w->text_at == 0);
-    w->col = 0;
-    w->rows++;
-    return alm_buf_text(cx, out, w->row_end);
+    ALM_ASSERT(writer->text_at == 0);
+    writer->col = 0;
+    writer->rows++;
+    return alm_buf_text(cx, out, writer->row_end);
 }
 
-bool alm_result_in_row(const alm_result_writer *w)
+bool alm_result_in_row(const alm_result_writer *writer)
 {
-    return is_in_row(w);
+    return is_in_row(writer);
 }
 
-alm_status alm_result_rows(alm_ctx *cx, alm_result_writer *w, const alm_batch *batch, uint32_t *row,
-                           uint32_t to, size_t enough, alm_buf *out)
+alm_status alm_result_rows(alm_ctx *cx, alm_result_writer *writer, const alm_batch *batch,
+                           uint32_t *row, uint32_t to, size_t enough, alm_buf *out)
 {
     ALM_ASSERT(batch->sel == NULL && to <= batch->rows);
-    ALM_ASSERT(*row < to || !is_in_row(w));
+    ALM_ASSERT(*row < to || !is_in_row(writer));
     while (*row < to && out->len < enough) {
-        ALM_TRY(put_row(cx, w, batch, *row, enough, out));
-        if (is_in_row(w))
+        ALM_TRY(result_text_put_row(cx, writer, batch, *row, enough, out));
+        if (is_in_row(writer))
             return ALM_OK;
         *row += 1;
     }

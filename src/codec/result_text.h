@@ -37,10 +37,11 @@ ALM_NODISCARD alm_status alm_result_writer_new(alm_ctx *cx, alm_arena *arena, co
  * there in part is gone on with first, so the next call is for the same batch, from *row. JSON: with a comma before every row but the
  * first ever.
  */
-ALM_NODISCARD alm_status alm_result_rows(alm_ctx *cx, alm_result_writer *w, const alm_batch *batch,
-                                         uint32_t *row, uint32_t to, size_t enough, alm_buf *out);
+ALM_NODISCARD alm_status alm_result_rows(alm_ctx *cx, alm_result_writer *writer,
+                                         const alm_batch *batch, uint32_t *row, uint32_t to,
+                                         size_t enough, alm_buf *out);
 /* Did the last call stop within a row? */
-bool alm_result_in_row(const alm_result_writer *w);
+bool alm_result_in_row(const alm_result_writer *writer);
 /* A CSV field in quotes, quotes doubled (RFC 4180). */
 ALM_NODISCARD alm_status alm_csv_put_quoted(alm_ctx *cx, alm_buf *out, alm_str text);
 

@@ -19,12 +19,12 @@
  * 1 means no helpers. */
 typedef struct alm_workers alm_workers;
 ALM_NODISCARD alm_status alm_workers_new(alm_ctx *cx, uint32_t n_threads, alm_workers **out);
-void alm_workers_free(alm_workers *w);
-uint32_t alm_workers_count(const alm_workers *w);
+void alm_workers_free(alm_workers *workers);
+uint32_t alm_workers_count(const alm_workers *workers);
 /* Runs task(arg, i, slot) for i in [0, n) on the caller and idle helpers; returns when all are done.
  * slot < alm_workers_count identifies the thread for per-thread state. */
-void alm_workers_run(alm_workers *w, uint32_t n, void (*task)(void *arg, uint32_t i, uint32_t slot),
-                     void *arg);
+void alm_workers_run(alm_workers *workers, uint32_t n,
+                     void (*task)(void *arg, uint32_t i, uint32_t slot), void *arg);
 
 typedef struct alm_exec alm_exec;
 
@@ -50,8 +50,8 @@ ALM_NODISCARD alm_status alm_exec_open(alm_ctx *cx, const alm_plan *plan, const 
                                        alm_exec **out);
 /* Next rows in *out (borrowed until the next call); all columns dense or const, no selection.
  * *out = NULL: the end. */
-ALM_NODISCARD alm_status alm_exec_next(alm_ctx *cx, alm_exec *ex, alm_batch **out);
-void alm_exec_close(alm_exec *ex);
+ALM_NODISCARD alm_status alm_exec_next(alm_ctx *cx, alm_exec *exec, alm_batch **out);
+void alm_exec_close(alm_exec *exec);
 
 /* Evaluates an expression without input columns to one element (planner: constant folding). */
 ALM_NODISCARD alm_status alm_exec_constant(alm_ctx *cx, const alm_expr *expr, alm_vec *out);
@@ -62,7 +62,7 @@ typedef struct alm_op_stats {
     int64_t bytes;      /* read from storage, by scans */
     int64_t peak_bytes; /* most memory held at once, over all threads */
 } alm_op_stats;
-const alm_op_stats *alm_exec_stats(const alm_exec *ex, uint32_t node_id);
+const alm_op_stats *alm_exec_stats(const alm_exec *exec, uint32_t node_id);
 
 /* ------------------------------------------------------- table functions (exec/source/source.def) */
 
@@ -108,7 +108,7 @@ typedef struct alm_index_name {
 /* Record i of the catalogue; false: no name of an index, or of one that is gone. */
 bool alm_index_at(const alm_snapshot *snap, size_t i, alm_index_name *out);
 ALM_NODISCARD alm_status alm_index_name_of(alm_ctx *cx, alm_arena *arena, const alm_snapshot *snap,
-                                           const alm_table *t, uint32_t col, const char **out);
+                                           const alm_table *table, uint32_t col, const char **out);
 ALM_NODISCARD alm_status alm_index_find(alm_ctx *cx, const alm_snapshot *snap, alm_str name,
                                         alm_index_name *out, bool *found);
 /* COMMENT ON the table or view (column 0) of that number, or one of its columns; *out = NULL: none. */
@@ -116,7 +116,7 @@ ALM_NODISCARD alm_status alm_catalog_comment(alm_ctx *cx, alm_arena *arena,
                                              const alm_snapshot *snap, int32_t oid, int32_t column,
                                              const char **out);
 ALM_NODISCARD alm_status alm_catalog_index(alm_ctx *cx, alm_arena *arena, const alm_snapshot *snap,
-                                           const alm_table *t, int32_t col, const char **out);
+                                           const alm_table *table, int32_t col, const char **out);
 
 /* Number of a function of pg_proc by name, or name(types); 0: none, or several. */
 int32_t alm_catalog_function_oid(const alm_registry *reg, alm_str name, bool *several);

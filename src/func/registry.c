@@ -50,7 +50,7 @@ static const char *const GROUPS[] = {ALM_FN_TABLES(TABLE_GROUP)};
 
 /* ------------------------------------------------------------------ making */
 
-static int by_name(const void *a, const void *b)
+static int registry_by_name(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
     const int c = strcmp(x->fn->name, y->fn->name);
@@ -60,7 +60,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* The form of a cast by the name of its row, FORMS: it is no cast. */
-static cast_form form_of(const alm_fn *fn)
+static cast_form registry_form_of(const alm_fn *fn)
 {
     static const char *const names[FORMS] = {ALM_CAST_NAME, ALM_CAST_LENIENT_NAME,
                                              ALM_CAST_STRICT_NAME};
@@ -70,13 +70,14 @@ static cast_form form_of(const alm_fn *fn)
     return form;
 }
 
-static alm_status add_row(alm_ctx *cx, alm_registry *reg, const alm_fn *fn, const char *group)
+static alm_status registry_add_row(alm_ctx *cx, alm_registry *reg, const alm_fn *fn,
+                                   const char *group)
 {
-    entry *e = &reg->entries[reg->count];
-    e->fn = fn;
-    e->order = (uint32_t)reg->count;
-    e->group = group;
-    if (!alm_signature_parse(fn->signature, &e->sig))
+    entry *item = &reg->entries[reg->count];
+    item->fn = fn;
+    item->order = (uint32_t)reg->count;
+    item->group = group;
+    if (!alm_signature_parse(fn->signature, &item->sig))
         return alm_fail(cx, ALM_E_INTERNAL, -1, "function '%s' has a bad signature: %s", fn->name,
                         fn->signature);
     const bool runs = fn->kind == ALM_FN_SCALAR      ? fn->kernel != NULL
@@ -85,14 +86,14 @@ static alm_status add_row(alm_ctx *cx, alm_registry *reg, const alm_fn *fn, cons
     if (!runs || fn->doc == NULL || fn->example == NULL || fn->since == NULL)
         return alm_fail(cx, ALM_E_INTERNAL, -1, "function '%s' %s lacks its kernel or its text",
                         fn->name, fn->signature);
-    if (e->sig.result.family == ALM_FAM_BOUND && fn->bind == NULL)
+    if (item->sig.result.family == ALM_FAM_BOUND && fn->bind == NULL)
         return alm_fail(cx, ALM_E_INTERNAL, -1, "function '%s' %s needs a bind", fn->name,
                         fn->signature);
     reg->count++;
 
-    const cast_form form = form_of(fn);
+    const cast_form form = registry_form_of(fn);
     if (form < FORMS)
-        reg->casts[form][e->sig.params[0].type.id][e->sig.result.type.id] = fn;
+        reg->casts[form][item->sig.params[0].type.id][item->sig.result.type.id] = fn;
     return ALM_OK;
 }
 
@@ -100,11 +101,11 @@ static alm_status add_row(alm_ctx *cx, alm_registry *reg, const alm_fn *fn, cons
 static bool goes_by_types(const alm_registry *reg, size_t i, size_t end)
 {
     for (; i < end; i++) {
-        const entry *e = &reg->entries[i];
-        for (uint32_t k = 0; k < e->sig.n_params; k++)
-            if (e->sig.params[k].is_const)
+        const entry *item = &reg->entries[i];
+        for (uint32_t param = 0; param < item->sig.n_params; param++)
+            if (item->sig.params[param].is_const)
                 return false;
-        if (e->fn->kind != ALM_FN_SCALAR)
+        if (item->fn->kind != ALM_FN_SCALAR)
             return false;
     }
     return true;
@@ -139,14 +140,14 @@ alm_status alm_registry_new(alm_ctx *cx, alm_registry **out)
     }
     for (size_t t = 0; t < ALM_COUNT(TABLES); t++) {
         for (size_t i = 0; i < TABLES[t]->count; i++) {
-            const alm_status st = add_row(cx, reg, &TABLES[t]->rows[i], GROUPS[t]);
-            if (st != ALM_OK) {
+            const alm_status status = registry_add_row(cx, reg, &TABLES[t]->rows[i], GROUPS[t]);
+            if (status != ALM_OK) {
                 alm_registry_free(reg);
-                return st;
+                return status;
             }
         }
     }
-    qsort(reg->entries, reg->count, sizeof *reg->entries, by_name);
+    qsort(reg->entries, reg->count, sizeof *reg->entries, registry_by_name);
     for (size_t i = reg->count; i-- > 0;) {
         const bool last = i + 1 == reg->count ||
                           strcmp(reg->entries[i].fn->name, reg->entries[i + 1].fn->name) != 0;
@@ -200,7 +201,7 @@ static int name_cmp(alm_str asked, const char *name)
 }
 
 /* Rows of that name: [*lo, return). */
-static size_t find_range(const alm_registry *reg, alm_str name, size_t *lo_out)
+static size_t registry_find_range(const alm_registry *reg, alm_str name, size_t *lo_out)
 {
     size_t lo = 0, hi = reg->count;
     while (lo < hi) {
@@ -217,7 +218,7 @@ static size_t find_range(const alm_registry *reg, alm_str name, size_t *lo_out)
 
 bool alm_registry_has(const alm_registry *reg, alm_str name, alm_fn_kind kind)
 {
-    size_t i, end = find_range(reg, name, &i);
+    size_t i, end = registry_find_range(reg, name, &i);
     for (; i < end; i++)
         if (reg->entries[i].fn->kind == kind)
             return true;
@@ -242,34 +243,34 @@ static int text_beside_time(uint32_t argc, const alm_arg *args, uint32_t i, alm_
 
 /* Cost of the call with this overload, -1: it does not fit, or costs `below` or more. Type by type, the exact type is
  * better than its family, so that abs(INT) wins over abs(NUMERIC). as_is: without a cast, or not at all. */
-static int64_t overload_cost(const entry *e, uint32_t argc, const alm_arg *args, bool as_is,
+static int64_t overload_cost(const entry *item, uint32_t argc, const alm_arg *args, bool as_is,
                              int64_t below)
 {
     enum { FAMILY = 1 };
-    const alm_signature *sig = &e->sig;
+    const alm_signature *sig = &item->sig;
     if (argc < sig->min_args || argc > sig->max_args)
         return -1;
-    bool beyond = (e->fn->flags & ALM_FN_BEYOND) == 0;
+    bool beyond = (item->fn->flags & ALM_FN_BEYOND) == 0;
     int64_t total = 0;
     alm_type first = ALM_TY(NONE);
     for (uint32_t i = 0; i < argc; i++) {
-        const alm_sig_param *p = alm_signature_param(sig, i);
+        const alm_sig_param *param = alm_signature_param(sig, i);
         const alm_type type = args[i].type;
-        if (as_is && p->family == ALM_FAM_TYPE && p->type.id != type.id &&
+        if (as_is && param->family == ALM_FAM_TYPE && param->type.id != type.id &&
             type.id != ALM_T_NONE) /* a parameter becomes what it has to be for nothing */
             return -1;
-        if (p->is_const && args[i].value == NULL && !args[i].is_param)
+        if (param->is_const && args[i].value == NULL && !args[i].is_param)
             return -1;
-        const alm_type target = alm_family_target(p, type, first);
+        const alm_type target = alm_family_target(param, type, first);
         if (i == 0)
             first = target;
-        const bool has = type.id != ALM_T_NULL && alm_family_has(p, type);
+        const bool has = type.id != ALM_T_NULL && alm_family_has(param, type);
         beyond = beyond || (has && target.id != ALM_T_LONG);
-        const int cost = has || p->family == ALM_FAM_ANY ? 0 : alm_cast_cost(type, target);
+        const int cost = has || param->family == ALM_FAM_ANY ? 0 : alm_cast_cost(type, target);
         if (cost < 0 || (as_is && cost > 0))
             return -1;
         total += CAST_STEP * (int64_t)(cost + text_beside_time(argc, args, i, target)) +
-                 (p->family == ALM_FAM_TYPE ? 0 : FAMILY);
+                 (param->family == ALM_FAM_TYPE ? 0 : FAMILY);
         if (total >= below)
             return -1;
     }
@@ -289,21 +290,21 @@ static found_overload best_overload(const alm_registry *reg, size_t i, size_t en
     found_overload found = {0};
     int64_t best_cost = INT64_MAX;
     for (; i < end && best_cost > 0; i++) { /* nothing costs less than nothing */
-        const entry *e = &reg->entries[i];
-        if (e->fn->kind != kind)
+        const entry *item = &reg->entries[i];
+        if (item->fn->kind != kind)
             continue;
         found.seen++;
-        found.only = e;
-        const int64_t cost = overload_cost(e, argc, args, as_is, best_cost);
+        found.only = item;
+        const int64_t cost = overload_cost(item, argc, args, as_is, best_cost);
         if (cost >= 0) {
-            found.best = e;
+            found.best = item;
             best_cost = cost;
         }
     }
     return found;
 }
 
-static void append(char *buf, size_t size, const char *text)
+static void registry_append(char *buf, size_t size, const char *text)
 {
     const size_t used = strlen(buf), more = strlen(text);
     if (used + 1 < size) {
@@ -313,9 +314,9 @@ static void append(char *buf, size_t size, const char *text)
     }
 }
 
-static const char *shown_type(alm_type t)
+static const char *shown_type(alm_type type)
 {
-    return t.id == ALM_T_NONE ? "PARAM" : alm_type_name(t);
+    return type.id == ALM_T_NONE ? "PARAM" : alm_type_name(type);
 }
 
 static void type_list(char *buf, size_t size, const char *between, uint32_t argc,
@@ -323,12 +324,12 @@ static void type_list(char *buf, size_t size, const char *between, uint32_t argc
 {
     for (uint32_t i = 0; i < argc; i++) {
         if (i > 0)
-            append(buf, size, between);
-        append(buf, size, shown_type(args[i].type));
+            registry_append(buf, size, between);
+        registry_append(buf, size, shown_type(args[i].type));
     }
 }
 
-static bool is_operator(alm_str name)
+static bool registry_is_operator(alm_str name)
 {
     static const char *const words[] = {"like", "ilike", "and", "or", "not", "in", "between"};
     for (size_t i = 0; i < ALM_COUNT(words); i++)
@@ -338,20 +339,20 @@ static bool is_operator(alm_str name)
 }
 
 /* "; it takes (STRING, INT), (VARCHAR, INT)": the arguments of the overloads [i, end) of a kind. */
-static void takes(char *buf, size_t size, const alm_registry *reg, size_t i, size_t end,
-                  alm_fn_kind kind)
+static void registry_takes(char *buf, size_t size, const alm_registry *reg, size_t i, size_t end,
+                           alm_fn_kind kind)
 {
     enum { SHOWN = 6 };
-    uint32_t n = 0;
+    uint32_t count = 0;
     for (; i < end; i++) {
         const alm_fn *fn = reg->entries[i].fn;
         const size_t len = (size_t)(strchr(fn->signature, ')') - fn->signature) + 1;
         char one[200];
-        if (fn->kind != kind || (fn->flags & ALM_FN_INTERNAL) != 0 || n > SHOWN)
+        if (fn->kind != kind || (fn->flags & ALM_FN_INTERNAL) != 0 || count > SHOWN)
             continue;
-        (void)snprintf(one, sizeof one, "%s%.*s", n == 0 ? "; it takes " : ", ", (int)len,
+        (void)snprintf(one, sizeof one, "%s%.*s", count == 0 ? "; it takes " : ", ", (int)len,
                        fn->signature);
-        append(buf, size, n++ == SHOWN ? ", ..." : one);
+        registry_append(buf, size, count++ == SHOWN ? ", ..." : one);
     }
 }
 
@@ -359,7 +360,7 @@ static alm_status no_match(alm_ctx *cx, alm_str name, int32_t pos, uint32_t argc
                            const alm_arg *args, const char *wanted)
 {
     char list[600] = "";
-    if (is_operator(name) && argc == 2) {
+    if (registry_is_operator(name) && argc == 2) {
         char between[64];
         (void)snprintf(between, sizeof between, " %.*s ", (int)ALM_MIN(name.len, 40), name.ptr);
         type_list(list, sizeof list, between, argc, args);
@@ -374,10 +375,10 @@ static alm_status no_match(alm_ctx *cx, alm_str name, int32_t pos, uint32_t argc
 }
 
 /* One overload only: the message can say what is wrong with the call. */
-static alm_status one_mismatch(alm_ctx *cx, const entry *e, alm_str name, int32_t pos,
+static alm_status one_mismatch(alm_ctx *cx, const entry *item, alm_str name, int32_t pos,
                                uint32_t argc, const alm_arg *args, const char *wanted)
 {
-    const alm_signature *sig = &e->sig;
+    const alm_signature *sig = &item->sig;
     if (argc == 0)
         return alm_fail(cx, ALM_E_FUNCTION, pos, "function `%.*s` requires arguments: %.*s(%s)",
                         (int)name.len, name.ptr, (int)name.len, name.ptr,
@@ -389,40 +390,40 @@ static alm_status one_mismatch(alm_ctx *cx, const entry *e, alm_str name, int32_
             (int)name.len, name.ptr, sig->n_params, argc, wanted);
     alm_type first = ALM_TY(NONE);
     for (uint32_t i = 0; i < argc && argc >= sig->min_args; i++) {
-        const alm_sig_param *p = alm_signature_param(sig, i);
-        const alm_type target = alm_family_target(p, args[i].type, first);
+        const alm_sig_param *param = alm_signature_param(sig, i);
+        const alm_type target = alm_family_target(param, args[i].type, first);
         if (i == 0)
             first = target;
-        if (p->is_const && args[i].value == NULL && !args[i].is_param)
+        if (param->is_const && args[i].value == NULL && !args[i].is_param)
             return alm_fail(cx, ALM_E_FUNCTION, args[i].pos,
                             "argument %u of `%.*s` must be a constant", i + 1, (int)name.len,
                             name.ptr);
-        if (p->family == ALM_FAM_TYPE && !alm_family_has(p, args[i].type) &&
+        if (param->family == ALM_FAM_TYPE && !alm_family_has(param, args[i].type) &&
             alm_cast_cost(args[i].type, target) < 0)
             return alm_fail(
                 cx, ALM_E_FUNCTION, args[i].pos,
                 "argument type mismatch for function `%.*s` at #%u expected: %s, actual: %s",
-                (int)name.len, name.ptr, i + 1, alm_family_name(p), shown_type(args[i].type));
+                (int)name.len, name.ptr, i + 1, alm_family_name(param), shown_type(args[i].type));
     }
     return no_match(cx, name, pos, argc, args, wanted);
 }
 
 /* The argument that an overload takes for its type, but only as a constant; argc: there is none. */
-static uint32_t constant_wanted(const entry *e, uint32_t argc, const alm_arg *args)
+static uint32_t constant_wanted(const entry *item, uint32_t argc, const alm_arg *args)
 {
-    const alm_signature *sig = &e->sig;
+    const alm_signature *sig = &item->sig;
     alm_type first = ALM_TY(NONE);
     uint32_t wanted = argc;
     if (argc < sig->min_args || argc > sig->max_args)
         return argc;
     for (uint32_t i = 0; i < argc; i++) {
-        const alm_sig_param *p = alm_signature_param(sig, i);
-        const alm_type target = alm_family_target(p, args[i].type, first);
+        const alm_sig_param *param = alm_signature_param(sig, i);
+        const alm_type target = alm_family_target(param, args[i].type, first);
         if (i == 0)
             first = target;
-        if (!alm_family_has(p, args[i].type) && alm_cast_cost(args[i].type, target) < 0)
+        if (!alm_family_has(param, args[i].type) && alm_cast_cost(args[i].type, target) < 0)
             return argc;
-        if (p->is_const && args[i].value == NULL && !args[i].is_param)
+        if (param->is_const && args[i].value == NULL && !args[i].is_param)
             wanted = i;
     }
     return wanted;
@@ -470,33 +471,33 @@ static alm_status address_as_text(alm_ctx *cx, alm_arg *arg)
 }
 
 /* Argument types, bind, result type of the chosen overload. */
-static alm_status settle(alm_ctx *cx, const entry *e, int32_t pos, uint32_t argc, alm_arg *args,
-                         alm_resolved *out)
+static alm_status registry_settle(alm_ctx *cx, const entry *item, int32_t pos, uint32_t argc,
+                                  alm_arg *args, alm_resolved *out)
 {
     enum { SLOTS = ALM_COUNT(((alm_resolved *)NULL)->arg_types) };
     alm_type first = ALM_TY(NONE), time = ALM_TY(TIMESTAMP);
     for (uint32_t i = 0; i < argc; i++) {
-        const alm_sig_param *p = alm_signature_param(&e->sig, i);
-        if (p->family == ALM_FAM_ANY && args[i].type.id == ALM_T_NULL)
+        const alm_sig_param *param = alm_signature_param(&item->sig, i);
+        if (param->family == ALM_FAM_ANY && args[i].type.id == ALM_T_NULL)
             continue; /* bind or kernel knows about NULL */
-        const alm_type target = alm_family_target(p, args[i].type, first);
+        const alm_type target = alm_family_target(param, args[i].type, first);
         if (args[i].value != NULL && alm_type_is_text(target))
             ALM_TRY(address_as_text(cx, &args[i]));
         if (!alm_type_eq(args[i].type, target)) /* what a list is of, an OID: the note stays */
             args[i].type = target;
         if (i == 0)
             first = args[i].type;
-        if (p->family == ALM_FAM_TIME && args[i].type.id == ALM_T_TIMESTAMP_NS)
+        if (param->family == ALM_FAM_TIME && args[i].type.id == ALM_T_TIMESTAMP_NS)
             time = args[i].type;
     }
-    out->fn = e->fn;
+    out->fn = item->fn;
     out->argc = argc;
     out->data = NULL;
-    out->result = e->sig.result.family == ALM_FAM_SAME ? first : e->sig.result.type;
-    if (e->sig.result.family == ALM_FAM_TIME)
+    out->result = item->sig.result.family == ALM_FAM_SAME ? first : item->sig.result.type;
+    if (item->sig.result.family == ALM_FAM_TIME)
         out->result = time;
-    if (e->fn->bind != NULL)
-        ALM_TRY(e->fn->bind(cx, e->fn, pos, argc, args, &out->result, &out->data));
+    if (item->fn->bind != NULL)
+        ALM_TRY(item->fn->bind(cx, item->fn, pos, argc, args, &out->result, &out->data));
     out->n_arg_types = ALM_MIN(argc, (uint32_t)SLOTS);
     for (uint32_t i = 0; i < out->n_arg_types; i++)
         out->arg_types[i] = args[i].type;
@@ -504,7 +505,7 @@ static alm_status settle(alm_ctx *cx, const entry *e, int32_t pos, uint32_t argc
         if (!alm_type_eq(args[i].type, args[SLOTS - 1].type))
             return alm_fail(cx, ALM_E_LIMIT, pos,
                             "`%s` takes at most %d arguments of different types, got %u",
-                            e->fn->name, SLOTS, argc);
+                            item->fn->name, SLOTS, argc);
     return ALM_OK;
 }
 
@@ -525,12 +526,12 @@ alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *reg, alm_str na
                                 alm_fn_kind kind, int32_t pos, uint32_t argc, alm_arg *args,
                                 alm_resolved *out)
 {
-    size_t start, end = find_range(reg, name, &start);
+    size_t start, end = registry_find_range(reg, name, &start);
     found_overload found = {0};
     _Atomic uint16_t *kept = start < end ? kept_at(&reg->entries[start], kind, argc, args) : NULL;
     const uint16_t place = kept != NULL ? atomic_load_explicit(kept, memory_order_relaxed) : 0;
     if (place > 0)
-        return settle(cx, &reg->entries[start + place - 1], pos, argc, args, out);
+        return registry_settle(cx, &reg->entries[start + place - 1], pos, argc, args, out);
     /* a cast costs more than any number of families below CAST_STEP, and most calls need none */
     if (argc < CAST_STEP)
         found = best_overload(reg, start, end, kind, argc, args, true);
@@ -541,19 +542,19 @@ alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *reg, alm_str na
         atomic_store_explicit(kept, (uint16_t)(best - &reg->entries[start] + 1),
                               memory_order_relaxed);
     if (best != NULL)
-        return settle(cx, best, pos, argc, args, out);
+        return registry_settle(cx, best, pos, argc, args, out);
     if (found.seen == 0)
         return unknown_name(cx, reg, name, pos, argc, args);
     char wanted[400] = "";
-    takes(wanted, sizeof wanted, reg, start, end, kind);
+    registry_takes(wanted, sizeof wanted, reg, start, end, kind);
     if (found.seen == 1)
         return one_mismatch(cx, found.only, name, pos, argc, args, wanted);
     if (argc == 0)
         return alm_fail(cx, ALM_E_FUNCTION, pos, "function `%.*s` requires arguments%s",
                         (int)name.len, name.ptr, wanted);
-    for (size_t i = start; i < end && is_operator(name); i++) {
-        const entry *e = &reg->entries[i];
-        const uint32_t k = e->fn->kind == kind ? constant_wanted(e, argc, args) : argc;
+    for (size_t i = start; i < end && registry_is_operator(name); i++) {
+        const entry *item = &reg->entries[i];
+        const uint32_t k = item->fn->kind == kind ? constant_wanted(item, argc, args) : argc;
         if (k < argc)
             return alm_fail(cx, ALM_E_FUNCTION, args[k].pos,
                             "argument %u of `%.*s` must be a constant", k + 1, (int)name.len,
@@ -565,33 +566,34 @@ alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *reg, alm_str na
 /* ------------------------------------------------------------------- casts */
 
 /* Where a form has no row of its own, the explicit cast does the same. */
-static const alm_fn *cast_of(const alm_registry *reg, cast_form form, alm_type from, alm_type to)
+static const alm_fn *cast_of(const alm_registry *reg, cast_form form, alm_type from,
+                             alm_type target)
 {
-    const alm_fn *fn = reg->casts[form][from.id][to.id];
-    return fn != NULL ? fn : reg->casts[EXPLICIT][from.id][to.id];
+    const alm_fn *fn = reg->casts[form][from.id][target.id];
+    return fn != NULL ? fn : reg->casts[EXPLICIT][from.id][target.id];
 }
 
-const alm_fn *alm_cast_fn(const alm_registry *reg, alm_type from, alm_type to)
+const alm_fn *alm_cast_fn(const alm_registry *reg, alm_type from, alm_type target)
 {
-    return cast_of(reg, EXPLICIT, from, to);
+    return cast_of(reg, EXPLICIT, from, target);
 }
 
 bool alm_fn_is_cast(const alm_fn *fn)
 {
-    return form_of(fn) < FORMS;
+    return registry_form_of(fn) < FORMS;
 }
 
-const alm_fn *alm_lenient_fn(const alm_registry *reg, alm_type from, alm_type to)
+const alm_fn *alm_lenient_fn(const alm_registry *reg, alm_type from, alm_type target)
 {
-    return cast_of(reg, LENIENT, from, to);
+    return cast_of(reg, LENIENT, from, target);
 }
 
-const alm_fn *alm_implicit_fn(const alm_registry *reg, alm_type from, alm_type to)
+const alm_fn *alm_implicit_fn(const alm_registry *reg, alm_type from, alm_type target)
 {
-    return cast_of(reg, STRICT, from, to);
+    return cast_of(reg, STRICT, from, target);
 }
 
-const alm_fn *alm_assign_fn(const alm_registry *reg, alm_type from, alm_type to)
+const alm_fn *alm_assign_fn(const alm_registry *reg, alm_type from, alm_type target)
 {
-    return alm_assign_allowed(from, to) ? cast_of(reg, STRICT, from, to) : NULL;
+    return alm_assign_allowed(from, target) ? cast_of(reg, STRICT, from, target) : NULL;
 }

@@ -198,9 +198,9 @@ ALM_NODISCARD alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *r
 /* ------------------------------------------------------------------- casts (func/cast.h rules) */
 
 /* Cost of an implicit cast as a function argument: 0 same type, > 0 widening, < 0 not implicit. */
-int alm_cast_cost(alm_type from, alm_type to);
+int alm_cast_cost(alm_type from, alm_type target);
 /* The function that casts explicitly, NULL if there is none. One argument. */
-const alm_fn *alm_cast_fn(const alm_registry *reg, alm_type from, alm_type to);
+const alm_fn *alm_cast_fn(const alm_registry *reg, alm_type from, alm_type target);
 /* Is it one of the functions below or that one? */
 bool alm_fn_is_cast(const alm_fn *fn);
 /* Type in which two branches meet (CASE, COALESCE, UNION, comparison); NONE: they do not. */
@@ -215,9 +215,9 @@ alm_type alm_type_union(alm_type a, alm_type b);
  *           column take the lenient cast, so that one of them does not end a statement.
  * lenient:  reads what the implicit cast reads, and gives null for what that refuses.
  * assign:   from a value to the column it is stored in (INSERT, UPDATE). */
-const alm_fn *alm_lenient_fn(const alm_registry *reg, alm_type from, alm_type to);
-const alm_fn *alm_implicit_fn(const alm_registry *reg, alm_type from, alm_type to);
-const alm_fn *alm_assign_fn(const alm_registry *reg, alm_type from, alm_type to);
+const alm_fn *alm_lenient_fn(const alm_registry *reg, alm_type from, alm_type target);
+const alm_fn *alm_implicit_fn(const alm_registry *reg, alm_type from, alm_type target);
+const alm_fn *alm_assign_fn(const alm_registry *reg, alm_type from, alm_type target);
 /* The comparison that `not (a op b)` means: "<" gives ">=". NULL: wrap it in "not". In the two-valued
  * logic of the dialect `not (null > 5)` is false, as `null <= 5` is. */
 const char *alm_fn_negated(const char *name);

@@ -77,7 +77,7 @@ bool alm_url_is_loopback(alm_str url)
 
 /* ---------------------------------------------------------------------------- life */
 
-static void wipe(char *text)
+static void http_client_wipe(char *text)
 {
     if (text == NULL)
         return;
@@ -85,64 +85,64 @@ static void wipe(char *text)
     free(text);
 }
 
-static void call_free(call *c)
+static void call_free(call *request)
 {
-    if (c->easy != NULL)
-        curl_easy_cleanup(c->easy);
-    for (struct curl_slist *h = c->headers; h != NULL; h = h->next)
-        explicit_bzero(h->data, strlen(h->data));
-    curl_slist_free_all(c->headers);
-    wipe(c->authorization);
-    wipe(c->form);
-    free(c->url);
-    if (c->body != NULL)
-        explicit_bzero(c->body, c->n); /* may hold a token */
-    free(c->body);
-    free(c);
+    if (request->easy != NULL)
+        curl_easy_cleanup(request->easy);
+    for (struct curl_slist *slist = request->headers; slist != NULL; slist = slist->next)
+        explicit_bzero(slist->data, strlen(slist->data));
+    curl_slist_free_all(request->headers);
+    http_client_wipe(request->authorization);
+    http_client_wipe(request->form);
+    free(request->url);
+    if (request->body != NULL)
+        explicit_bzero(request->body, request->n); /* may hold a token */
+    free(request->body);
+    free(request);
 }
 
-static bool add_header(call *c, const char *line)
+static bool add_header(call *request, const char *line)
 {
-    struct curl_slist *longer = curl_slist_append(c->headers, line);
+    struct curl_slist *longer = curl_slist_append(request->headers, line);
     if (longer != NULL)
-        c->headers = longer;
+        request->headers = longer;
     return longer != NULL;
 }
 
-static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
+static size_t http_client_take_body(char *bytes, size_t size, size_t n, void *arg)
 {
-    call *c = arg;
+    call *request = arg;
     const size_t more = size * n;
-    if (more > (size_t)c->client->conf.body_max - c->n) {
-        c->too_long = true;
+    if (more > (size_t)request->client->conf.body_max - request->n) {
+        request->too_long = true;
         return 0;
     }
-    if (c->n + more > c->cap) {
-        const size_t cap = ALM_MAX(2 * c->cap, c->n + more + 4096);
-        char *bigger = realloc(c->body, cap);
+    if (request->n + more > request->cap) {
+        const size_t cap = ALM_MAX(2 * request->cap, request->n + more + 4096);
+        char *bigger = realloc(request->body, cap);
         if (bigger == NULL)
             return 0;
-        c->body = bigger;
-        c->cap = cap;
+        request->body = bigger;
+        request->cap = cap;
     }
-    memcpy(c->body + c->n, bytes, more);
-    c->n += more;
+    memcpy(request->body + request->n, bytes, more);
+    request->n += more;
     return more;
 }
 
 static size_t take_header(char *bytes, size_t size, size_t n, void *arg)
 {
-    call *c = arg;
+    call *request = arg;
     (void)bytes;
-    c->header_bytes += size * n;
-    c->too_long |= c->header_bytes > HEADER_BYTES_MAX;
-    return c->too_long ? 0 : size * n;
+    request->header_bytes += size * n;
+    request->too_long |= request->header_bytes > HEADER_BYTES_MAX;
+    return request->too_long ? 0 : size * n;
 }
 
-static bool set_tls(call *c)
+static bool set_tls(call *request)
 {
-    const alm_http_client *client = c->client;
-    CURL *e = c->easy;
+    const alm_http_client *client = request->client;
+    CURL *e = request->easy;
     bool ok = curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, client->conf.tls_verify ? 1L : 0L) == 0 &&
               curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, client->conf.tls_verify ? 2L : 0L) == 0 &&
               curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == 0;
@@ -154,101 +154,103 @@ static bool set_tls(call *c)
     return ok;
 }
 
-static bool set_request(call *c)
+static bool set_request(call *request)
 {
-    CURL *e = c->easy;
-    bool ok = curl_easy_setopt(e, CURLOPT_URL, c->url) == 0 &&
-              add_header(c, "Accept: application/json") && add_header(c, "Expect:");
-    if (ok && c->authorization != NULL)
-        ok = add_header(c, c->authorization);
-    if (ok && c->form != NULL)
-        ok = curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE, (long)c->asked.form.len) == 0 &&
-             curl_easy_setopt(e, CURLOPT_POSTFIELDS, c->form) == 0;
-    return ok && curl_easy_setopt(e, CURLOPT_HTTPHEADER, c->headers) == 0;
+    CURL *e = request->easy;
+    bool ok = curl_easy_setopt(e, CURLOPT_URL, request->url) == 0 &&
+              add_header(request, "Accept: application/json") && add_header(request, "Expect:");
+    if (ok && request->authorization != NULL)
+        ok = add_header(request, request->authorization);
+    if (ok && request->form != NULL)
+        ok = curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE, (long)request->asked.form.len) == 0 &&
+             curl_easy_setopt(e, CURLOPT_POSTFIELDS, request->form) == 0;
+    return ok && curl_easy_setopt(e, CURLOPT_HTTPHEADER, request->headers) == 0;
 }
 
-static bool set_up(call *c)
+static bool set_up(call *request)
 {
-    const alm_http_client_conf *conf = &c->client->conf;
-    CURL *e = c->easy = curl_easy_init();
+    const alm_http_client_conf *conf = &request->client->conf;
+    CURL *e = request->easy = curl_easy_init();
     if (e == NULL)
         return false;
-    return curl_easy_setopt(e, CURLOPT_PRIVATE, c) == 0 &&
+    return curl_easy_setopt(e, CURLOPT_PRIVATE, request) == 0 &&
            curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L) == 0 &&
            curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https") == 0 &&
            curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L) == 0 &&
            curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)conf->timeout_ms) == 0 &&
            curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)conf->timeout_ms) == 0 &&
-           curl_easy_setopt(e, CURLOPT_ERRORBUFFER, c->error) == 0 &&
-           curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, take_body) == 0 &&
-           curl_easy_setopt(e, CURLOPT_WRITEDATA, c) == 0 &&
+           curl_easy_setopt(e, CURLOPT_ERRORBUFFER, request->error) == 0 &&
+           curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, http_client_take_body) == 0 &&
+           curl_easy_setopt(e, CURLOPT_WRITEDATA, request) == 0 &&
            curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, take_header) == 0 &&
-           curl_easy_setopt(e, CURLOPT_HEADERDATA, c) == 0 &&
-           (!alm_url_is_loopback(alm_str_of(c->url)) ||
+           curl_easy_setopt(e, CURLOPT_HEADERDATA, request) == 0 &&
+           (!alm_url_is_loopback(alm_str_of(request->url)) ||
             curl_easy_setopt(e, CURLOPT_PROXY, "") == 0) &&
-           set_tls(c) && set_request(c);
+           set_tls(request) && set_request(request);
 }
 
 /* --------------------------------------------------------------------------- answers */
 
-static void finish(call *c, const alm_http_answer *answer)
+static void http_client_finish(call *request, const alm_http_answer *answer)
 {
-    alm_http_client *client = c->client;
+    alm_http_client *client = request->client;
     for (call **at = &client->running; *at != NULL; at = &(*at)->next)
-        if (*at == c) {
-            *at = c->next;
+        if (*at == request) {
+            *at = request->next;
             break;
         }
     (void)pthread_mutex_lock(&client->lock);
     client->n_calls--;
     (void)pthread_mutex_unlock(&client->lock);
-    c->asked.done(c->asked.arg, answer);
-    call_free(c);
+    request->asked.done(request->asked.arg, answer);
+    call_free(request);
 }
 
-static void fail(call *c, const char *why)
+static void http_client_fail(call *request, const char *why)
 {
     const alm_http_answer answer = {.error = why};
-    finish(c, &answer);
+    http_client_finish(request, &answer);
 }
 
-static void over(call *c, CURLcode code)
+static void over(call *request, CURLcode code)
 {
     long status = 0;
     char why[CURL_ERROR_SIZE + 64];
     const char *type = NULL;
-    (void)curl_multi_remove_handle(c->client->multi, c->easy);
-    if (c->too_long) {
+    (void)curl_multi_remove_handle(request->client->multi, request->easy);
+    if (request->too_long) {
         (void)snprintf(why, sizeof why, "its answer is longer than %lld bytes",
-                       (long long)c->client->conf.body_max);
-        fail(c, why);
+                       (long long)request->client->conf.body_max);
+        http_client_fail(request, why);
         return;
     }
     if (code != CURLE_OK) {
-        (void)snprintf(why, sizeof why, "%s", c->error[0] ? c->error : curl_easy_strerror(code));
-        fail(c, why);
+        (void)snprintf(why, sizeof why, "%s",
+                       request->error[0] ? request->error : curl_easy_strerror(code));
+        http_client_fail(request, why);
         return;
     }
-    (void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
-    (void)curl_easy_getinfo(c->easy, CURLINFO_CONTENT_TYPE, &type);
-    const alm_http_answer answer = {.status = (int)status,
-                                    .type = type != NULL ? alm_str_of(type) : (alm_str){0},
-                                    .body = {c->body != NULL ? c->body : "", c->n}};
-    finish(c, &answer);
+    (void)curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl_easy_getinfo(request->easy, CURLINFO_CONTENT_TYPE, &type);
+    const alm_http_answer answer = {
+        .status = (int)status,
+        .type = type != NULL ? alm_str_of(type) : (alm_str){0},
+        .body = {request->body != NULL ? request->body : "", request->n}};
+    http_client_finish(request, &answer);
 }
 
 /* ---------------------------------------------------------------------------- thread */
 
-static void begin(alm_http_client *client, call *c)
+static void http_client_begin(alm_http_client *client, call *request)
 {
-    c->next = client->running;
-    client->running = c;
-    if (!set_up(c) || curl_multi_add_handle(client->multi, c->easy) != CURLM_OK)
-        fail(c, "out of memory");
+    request->next = client->running;
+    client->running = request;
+    if (!set_up(request) || curl_multi_add_handle(client->multi, request->easy) != CURLM_OK)
+        http_client_fail(request, "out of memory");
 }
 
 /* False: the client stops. */
-static bool take_calls(alm_http_client *client)
+static bool http_client_take_calls(alm_http_client *client)
 {
     (void)pthread_mutex_lock(&client->lock);
     call *list = client->come;
@@ -257,7 +259,7 @@ static bool take_calls(alm_http_client *client)
     (void)pthread_mutex_unlock(&client->lock);
     while (list != NULL) {
         call *next = list->next;
-        begin(client, list);
+        http_client_begin(client, list);
         list = next;
     }
     return !stop;
@@ -268,19 +270,19 @@ static void take_answers(alm_http_client *client)
     int left = 0;
     for (const CURLMsg *m = curl_multi_info_read(client->multi, &left); m != NULL;
          m = curl_multi_info_read(client->multi, &left)) {
-        call *c = NULL;
+        call *request = NULL;
         const CURLcode code = m->data.result;
         if (m->msg == CURLMSG_DONE &&
-            curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&c) == CURLE_OK)
-            over(c, code);
+            curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&request) == CURLE_OK)
+            over(request, code);
     }
 }
 
-static void *run(void *arg)
+static void *http_client_run(void *arg)
 {
     alm_http_client *client = arg;
     int64_t ticked_ns = 0;
-    while (take_calls(client)) {
+    while (http_client_take_calls(client)) {
         int still = 0;
         (void)curl_multi_perform(client->multi, &still);
         take_answers(client);
@@ -292,10 +294,10 @@ static void *run(void *arg)
         (void)curl_multi_poll(client->multi, NULL, 0, TICK_MS, NULL);
     }
     while (client->running != NULL) {
-        call *c = client->running;
-        if (c->easy != NULL)
-            (void)curl_multi_remove_handle(client->multi, c->easy);
-        fail(c, "the server stops");
+        call *request = client->running;
+        if (request->easy != NULL)
+            (void)curl_multi_remove_handle(client->multi, request->easy);
+        http_client_fail(request, "the server stops");
     }
     return NULL;
 }
@@ -327,7 +329,7 @@ alm_status alm_http_client_new(alm_ctx *cx, const alm_http_client_conf *conf, al
         alm_http_client_free(client);
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     }
-    client->has_thread = pthread_create(&client->thread, NULL, run, client) == 0;
+    client->has_thread = pthread_create(&client->thread, NULL, http_client_run, client) == 0;
     if (!client->has_thread) {
         alm_http_client_free(client);
         return alm_fail(cx, ALM_E_IO, -1, "cannot create a thread for calls to other servers");
@@ -338,45 +340,45 @@ alm_status alm_http_client_new(alm_ctx *cx, const alm_http_client_conf *conf, al
 
 static call *call_new(alm_http_client *client, const alm_http_call *asked)
 {
-    call *c = calloc(1, sizeof *c);
-    if (c == NULL)
+    call *request = calloc(1, sizeof *request);
+    if (request == NULL)
         return NULL;
-    c->client = client;
+    request->client = client;
     ALM_ASSERT(asked->bearer.ptr == NULL || asked->basic == NULL);
-    c->asked = *asked;
-    c->url = strdup(asked->url);
+    request->asked = *asked;
+    request->url = strdup(asked->url);
     if (asked->form.ptr != NULL)
-        c->form = strndup(asked->form.ptr, asked->form.len);
-    if (asked->bearer.ptr != NULL && asprintf(&c->authorization, "Authorization: Bearer %.*s",
+        request->form = strndup(asked->form.ptr, asked->form.len);
+    if (asked->bearer.ptr != NULL && asprintf(&request->authorization, "Authorization: Bearer %.*s",
                                               (int)asked->bearer.len, asked->bearer.ptr) < 0)
-        c->authorization = NULL;
+        request->authorization = NULL;
     if (asked->basic != NULL &&
-        asprintf(&c->authorization, "Authorization: Basic %s", asked->basic) < 0)
-        c->authorization = NULL;
-    if (c->url != NULL && (asked->form.ptr == NULL || c->form != NULL) &&
-        ((asked->bearer.ptr == NULL && asked->basic == NULL) || c->authorization != NULL))
-        return c;
-    call_free(c);
+        asprintf(&request->authorization, "Authorization: Basic %s", asked->basic) < 0)
+        request->authorization = NULL;
+    if (request->url != NULL && (asked->form.ptr == NULL || request->form != NULL) &&
+        ((asked->bearer.ptr == NULL && asked->basic == NULL) || request->authorization != NULL))
+        return request;
+    call_free(request);
     return NULL;
 }
 
 bool alm_http_client_send(alm_http_client *client, const alm_http_call *asked)
 {
-    call *c = call_new(client, asked);
-    if (c == NULL)
+    call *request = call_new(client, asked);
+    if (request == NULL)
         return false;
     (void)pthread_mutex_lock(&client->lock);
     const bool taken = !client->stop && client->n_calls < ALM_HTTP_CLIENT_CALLS_MAX;
     if (taken) {
         client->n_calls++;
-        c->next = client->come;
-        client->come = c;
+        request->next = client->come;
+        client->come = request;
     }
     (void)pthread_mutex_unlock(&client->lock);
     if (taken)
         (void)curl_multi_wakeup(client->multi);
     else
-        call_free(c);
+        call_free(request);
     return taken;
 }
 

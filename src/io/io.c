@@ -13,31 +13,32 @@ enum { CHUNK_BYTES_MAX = 1 << 30 }; /* Linux transfers at most 2 GiB - 4 KiB per
 
 alm_status alm_io_fail(alm_ctx *cx, int negative_errno, const char *what)
 {
-    const int e = negative_errno < 0 ? -negative_errno : EIO;
+    const int code = negative_errno < 0 ? -negative_errno : EIO;
     char text[128];
-    const char *msg = strerror_r(e, text, sizeof text); /* the GNU form: text or a static string */
-    alm_status st = ALM_E_IO;
-    if (e == ENOSPC || e == EDQUOT)
-        st = ALM_E_DISK_FULL;
-    else if (e == EROFS)
-        st = ALM_E_READONLY;
-    return alm_fail(cx, st, -1, "%s: %s", what, msg);
+    const char *msg =
+        strerror_r(code, text, sizeof text); /* the GNU form: text or a static string */
+    alm_status status = ALM_E_IO;
+    if (code == ENOSPC || code == EDQUOT)
+        status = ALM_E_DISK_FULL;
+    else if (code == EROFS)
+        status = ALM_E_READONLY;
+    return alm_fail(cx, status, -1, "%s: %s", what, msg);
 }
 
 alm_status alm_io_write_all(alm_ctx *cx, const alm_io *io, int handle, const void *buf, size_t n,
                             int64_t offset, const char *what)
 {
-    const char *at = buf;
+    const char *ptr = buf;
     while (n > 0) {
         const size_t piece = ALM_MIN(n, (size_t)CHUNK_BYTES_MAX);
-        const int64_t done = io->write(io, handle, at, piece, offset);
+        const int64_t done = io->write(io, handle, ptr, piece, offset);
         if (done == -EINTR)
             continue;
         if (done < 0)
             return alm_io_fail(cx, (int)done, what);
         if (done == 0) /* no progress and no reason: do not spin */
             return alm_io_fail(cx, -EIO, what);
-        at += done;
+        ptr += done;
         n -= (size_t)done;
         offset += done;
     }
@@ -47,10 +48,10 @@ alm_status alm_io_write_all(alm_ctx *cx, const alm_io *io, int handle, const voi
 alm_status alm_io_read_all(alm_ctx *cx, const alm_io *io, int handle, void *buf, size_t n,
                            int64_t offset, const char *what)
 {
-    char *at = buf;
+    char *ptr = buf;
     while (n > 0) {
         const size_t piece = ALM_MIN(n, (size_t)CHUNK_BYTES_MAX);
-        const int64_t done = io->read(io, handle, at, piece, offset);
+        const int64_t done = io->read(io, handle, ptr, piece, offset);
         if (done == -EINTR)
             continue;
         if (done < 0)
@@ -59,7 +60,7 @@ alm_status alm_io_read_all(alm_ctx *cx, const alm_io *io, int handle, void *buf,
             return alm_fail(cx, ALM_E_CORRUPT, -1,
                             "%s: the file ends at byte %lld, %zu more expected", what,
                             (long long)offset, n);
-        at += done;
+        ptr += done;
         n -= (size_t)done;
         offset += done;
     }
@@ -67,7 +68,7 @@ alm_status alm_io_read_all(alm_ctx *cx, const alm_io *io, int handle, void *buf,
 }
 
 /* No bytes that were moved aside before are replaced; so there is a bound. */
-static int set_aside(const alm_io *io, const char *path)
+static int io_set_aside(const alm_io *io, const char *path)
 {
     enum { PATH_BYTES = 4096, ASIDE_MAX = 9 };
     char aside[PATH_BYTES];
@@ -97,29 +98,29 @@ int alm_io_create(const alm_io *io, const char *path, uint32_t flags)
     const int handle = io->open(io, path, flags | ALM_IO_CREATE);
     /* A directory, a link, a pipe or a device, a link to nowhere. */
     const bool odd = handle == -EISDIR || handle == -ELOOP || handle == -ENXIO || handle == -ENOENT;
-    if (!odd || set_aside(io, path) < 0)
+    if (!odd || io_set_aside(io, path) < 0)
         return handle;
     return io->open(io, path, flags | ALM_IO_CREATE);
 }
 
-int alm_io_rename_over(const alm_io *io, const char *from, const char *to)
+int alm_io_rename_over(const alm_io *io, const char *from, const char *dest)
 {
-    const int code = io->rename(io, from, to);
-    if (code != -EISDIR || set_aside(io, to) < 0)
+    const int code = io->rename(io, from, dest);
+    if (code != -EISDIR || io_set_aside(io, dest) < 0)
         return code;
-    return io->rename(io, from, to);
+    return io->rename(io, from, dest);
 }
 
 int alm_io_remove(const alm_io *io, const char *path)
 {
     const int code = io->unlink(io, path);
-    return code == -EISDIR ? set_aside(io, path) : code;
+    return code == -EISDIR ? io_set_aside(io, path) : code;
 }
 
 int alm_io_make_dir(const alm_io *io, const char *path)
 {
     const int code = io->mkdir(io, path);
-    if (code != -ENOTDIR || set_aside(io, path) < 0)
+    if (code != -ENOTDIR || io_set_aside(io, path) < 0)
         return code;
     return io->mkdir(io, path);
 }
@@ -132,21 +133,21 @@ alm_status alm_io_replace(alm_ctx *cx, const alm_io *io, const char *dir, const 
     (void)snprintf(path, sizeof path, "%s/%s", dir, name);
     if (snprintf(tmp, sizeof tmp, "%s/%s.tmp", dir, name) >= PATH_BYTES)
         return alm_fail(cx, ALM_E_LIMIT, -1, "path '%.64s...' is too long", dir);
-    const int h = alm_io_create(io, tmp, ALM_IO_WRITE | ALM_IO_TRUNCATE);
-    if (h < 0)
-        return alm_io_fail(cx, h, tmp);
-    alm_status st = alm_io_write_all(cx, io, h, buf, n, 0, tmp);
-    int e = st == ALM_OK ? io->sync(io, h) : 0;
-    const int closed = io->close(io, h);
-    if (e >= 0)
-        e = closed;
-    if (st == ALM_OK && e >= 0)
-        e = alm_io_rename_over(io, tmp, path);
-    if (st == ALM_OK && e >= 0)
-        e = io->sync_dir(io, dir);
-    if (st == ALM_OK && e < 0)
-        st = alm_io_fail(cx, e, path);
-    return st;
+    const int handle = alm_io_create(io, tmp, ALM_IO_WRITE | ALM_IO_TRUNCATE);
+    if (handle < 0)
+        return alm_io_fail(cx, handle, tmp);
+    alm_status status = alm_io_write_all(cx, io, handle, buf, n, 0, tmp);
+    int code = status == ALM_OK ? io->sync(io, handle) : 0;
+    const int closed = io->close(io, handle);
+    if (code >= 0)
+        code = closed;
+    if (status == ALM_OK && code >= 0)
+        code = alm_io_rename_over(io, tmp, path);
+    if (status == ALM_OK && code >= 0)
+        code = io->sync_dir(io, dir);
+    if (status == ALM_OK && code < 0)
+        status = alm_io_fail(cx, code, path);
+    return status;
 }
 
 alm_status alm_io_read_text(alm_ctx *cx, const alm_io *io, const char *path, int64_t max,
@@ -161,13 +162,13 @@ alm_status alm_io_read_text(alm_ctx *cx, const alm_io *io, const char *path, int
     const int file = io->open(io, path, ALM_IO_READ);
     if (file < 0)
         return alm_io_fail(cx, file, path);
-    alm_status st = alm_buf_reserve(cx, out, (size_t)meta.size_bytes + 1);
-    if (st == ALM_OK)
-        st = alm_io_read_all(cx, io, file, out->ptr, (size_t)meta.size_bytes, 0, path);
-    if (st == ALM_OK)
+    alm_status status = alm_buf_reserve(cx, out, (size_t)meta.size_bytes + 1);
+    if (status == ALM_OK)
+        status = alm_io_read_all(cx, io, file, out->ptr, (size_t)meta.size_bytes, 0, path);
+    if (status == ALM_OK)
         out->len = (size_t)meta.size_bytes;
     (void)io->close(io, file);
-    return st;
+    return status;
 }
 
 int alm_io_open_below(const alm_io *io, const char *folder, const char *path)
@@ -182,10 +183,10 @@ int alm_io_open_below(const alm_io *io, const char *folder, const char *path)
 
 const char *alm_io_path_below(const char *folder, const char *path)
 {
-    size_t n = strlen(folder);
-    while (n > 1 && folder[n - 1] == '/')
-        n--;
-    if (n < 2 || path[0] != '/' || strncmp(path, folder, n) != 0 || path[n] != '/')
+    size_t len = strlen(folder);
+    while (len > 1 && folder[len - 1] == '/')
+        len--;
+    if (len < 2 || path[0] != '/' || strncmp(path, folder, len) != 0 || path[len] != '/')
         return path;
-    return path + n + 1;
+    return path + len + 1;
 }

@@ -194,7 +194,7 @@ ALM_NODISCARD alm_status alm_io_read_text(alm_ctx *cx, const alm_io *io, const c
  * link, a pipe or a device at the path, which only an outside process can have made, it is renamed to NAME.damaged, or where that is taken to
  * NAME.damaged.2 to .9; otherwise the call would fail each time, and with it every checkpoint. They return what io's functions return. */
 int alm_io_create(const alm_io *io, const char *path, uint32_t flags);
-int alm_io_rename_over(const alm_io *io, const char *from, const char *to);
+int alm_io_rename_over(const alm_io *io, const char *from, const char *dest);
 int alm_io_remove(const alm_io *io, const char *path);
 int alm_io_make_dir(const alm_io *io, const char *path); /* moves aside what is no directory */
 /* The file `dir`/`name` has these bytes, all of them or what it had before: written beside it, synced,

@@ -20,40 +20,40 @@ typedef struct reading {
 } reading;
 
 /* The file below the root of the source, as text; false: there is none. */
-static bool read_file(reading *r, const char *path)
+static bool machine_read_file(reading *self, const char *path)
 {
     char full[PATH_BYTES];
     size_t done = 0;
-    if (snprintf(full, sizeof full, "%s%s", r->source->root, path) >= PATH_BYTES)
+    if (snprintf(full, sizeof full, "%s%s", self->source->root, path) >= PATH_BYTES)
         return false;
     const int fd = open(full, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    for (ssize_t n = 1; n > 0 && done < sizeof r->text - 1;
+    for (ssize_t n = 1; n > 0 && done < sizeof self->text - 1;
          done += (size_t)ALM_MAX(n, (ssize_t)0)) {
         do
-            n = read(fd, r->text + done, sizeof r->text - 1 - done);
+            n = read(fd, self->text + done, sizeof self->text - 1 - done);
         while (n < 0 && errno == EINTR);
     }
     (void)close(fd); /* read-only */
-    r->text[done] = 0;
+    self->text[done] = 0;
     return true;
 }
 
-static void limit_memory(reading *r, int64_t bytes, const char *by)
+static void limit_memory(reading *self, int64_t bytes, const char *by)
 {
-    if (bytes <= 0 || bytes >= r->out->memory_bytes)
+    if (bytes <= 0 || bytes >= self->out->memory_bytes)
         return;
-    r->out->memory_bytes = bytes;
-    r->out->memory_by = by;
+    self->out->memory_bytes = bytes;
+    self->out->memory_by = by;
 }
 
-static void limit_processors(reading *r, int64_t n, const char *by)
+static void limit_processors(reading *self, int64_t n, const char *by)
 {
-    if (n < 1 || n >= r->out->processors)
+    if (n < 1 || n >= self->out->processors)
         return;
-    r->out->processors = (uint32_t)n;
-    r->out->processors_by = by;
+    self->out->processors = (uint32_t)n;
+    self->out->processors_by = by;
 }
 
 /* -------------------------------------------------------------------------- one group */
@@ -61,53 +61,55 @@ static void limit_processors(reading *r, int64_t n, const char *by)
 typedef enum kind { V2, V1_MEMORY, V1_CPU } kind;
 
 /* A number of a file of the group; -1: there is none, or it is "max". */
-static int64_t number_in(reading *r, const char *group, const char *file)
+static int64_t number_in(reading *self, const char *group, const char *file)
 {
     char path[PATH_BYTES];
-    if (snprintf(path, sizeof path, "%s/%s", group, file) >= PATH_BYTES || !read_file(r, path) ||
-        r->text[0] < '0' || r->text[0] > '9')
+    if (snprintf(path, sizeof path, "%s/%s", group, file) >= PATH_BYTES ||
+        !machine_read_file(self, path) || self->text[0] < '0' || self->text[0] > '9')
         return -1;
     errno = 0;
-    const long long n = strtoll(r->text, NULL, 10);
+    const long long n = strtoll(self->text, NULL, 10);
     return errno != 0 ? -1 : n;
 }
 
-static void limit_by_quota(reading *r, int64_t quota, int64_t period)
+static void limit_by_quota(reading *self, int64_t quota, int64_t period)
 {
     if (quota > 0 && period > 0)
-        limit_processors(r, quota / period + (quota % period != 0), "cgroup");
+        limit_processors(self, quota / period + (quota % period != 0), "cgroup");
 }
 
-static void read_group(reading *r, kind what, const char *group)
+static void read_group(reading *self, kind what, const char *group)
 {
     if (what == V1_MEMORY) {
-        limit_memory(r, number_in(r, group, "memory.limit_in_bytes"), "cgroup");
+        limit_memory(self, number_in(self, group, "memory.limit_in_bytes"), "cgroup");
         return;
     }
     if (what == V1_CPU) {
-        const int64_t quota = number_in(r, group, "cpu.cfs_quota_us");
-        limit_by_quota(r, quota, number_in(r, group, "cpu.cfs_period_us"));
+        const int64_t quota = number_in(self, group, "cpu.cfs_quota_us");
+        limit_by_quota(self, quota, number_in(self, group, "cpu.cfs_period_us"));
         return;
     }
-    limit_memory(r, number_in(r, group, "memory.max"), "cgroup");
-    limit_memory(r, number_in(r, group, "memory.high"), "cgroup"); /* beyond it nothing gets on */
-    const int64_t quota = number_in(r, group, "cpu.max");          /* "QUOTA PERIOD" */
+    limit_memory(self, number_in(self, group, "memory.max"), "cgroup");
+    limit_memory(self, number_in(self, group, "memory.high"),
+                 "cgroup");                                  /* beyond it nothing gets on */
+    const int64_t quota = number_in(self, group, "cpu.max"); /* "QUOTA PERIOD" */
     if (quota > 0) {
-        const char *period = strchr(r->text, ' ');
-        limit_by_quota(r, quota, period == NULL ? 100000 : strtoll(period, NULL, 10));
+        const char *period = strchr(self->text, ' ');
+        limit_by_quota(self, quota, period == NULL ? 100000 : strtoll(period, NULL, 10));
     }
 }
 
 /* Version 1 tells the least limit of all groups above, also of those that are not mounted here. */
-static void read_hierarchy(reading *r, const char *group)
+static void read_hierarchy(reading *self, const char *group)
 {
     static const char word[] = "hierarchical_memory_limit ";
     char path[PATH_BYTES];
-    if (snprintf(path, sizeof path, "%s/memory.stat", group) >= PATH_BYTES || !read_file(r, path))
+    if (snprintf(path, sizeof path, "%s/memory.stat", group) >= PATH_BYTES ||
+        !machine_read_file(self, path))
         return;
-    const char *at = strstr(r->text, word);
-    if (at != NULL)
-        limit_memory(r, strtoll(at + strlen(word), NULL, 10), "cgroup");
+    const char *ptr = strstr(self->text, word);
+    if (ptr != NULL)
+        limit_memory(self, strtoll(ptr + strlen(word), NULL, 10), "cgroup");
 }
 
 /* ------------------------------------------------------------------- where the groups are */
@@ -117,36 +119,36 @@ typedef struct mount {
 } mount;
 
 /* In mountinfo blanks and the like are written \040. */
-static void unescape(char *text)
+static void machine_unescape(char *text)
 {
-    char *to = text;
-    for (const char *at = text; *at != 0; to++) {
-        const bool escaped = at[0] == '\\' && at[1] >= '0' && at[1] <= '3' && at[2] >= '0' &&
-                             at[2] <= '7' && at[3] >= '0' && at[3] <= '7';
-        *to = escaped ? (char)((at[1] - '0') * 64 + (at[2] - '0') * 8 + (at[3] - '0')) : *at;
-        at += escaped ? 4 : 1;
+    char *dest = text;
+    for (const char *ptr = text; *ptr != 0; dest++) {
+        const bool escaped = ptr[0] == '\\' && ptr[1] >= '0' && ptr[1] <= '3' && ptr[2] >= '0' &&
+                             ptr[2] <= '7' && ptr[3] >= '0' && ptr[3] <= '7';
+        *dest = escaped ? (char)((ptr[1] - '0') * 64 + (ptr[2] - '0') * 8 + (ptr[3] - '0')) : *ptr;
+        ptr += escaped ? 4 : 1;
     }
-    *to = 0;
+    *dest = 0;
 }
 
 /* Whether a list "a,b,c" has a word. */
 static bool has_word(const char *list, const char *word)
 {
     const size_t n = strlen(word);
-    for (const char *at = list; *at != 0;) {
-        const size_t len = strcspn(at, ",\n ");
-        if (len == n && memcmp(at, word, n) == 0)
+    for (const char *ptr = list; *ptr != 0;) {
+        const size_t len = strcspn(ptr, ",\n ");
+        if (len == n && memcmp(ptr, word, n) == 0)
             return true;
-        at += len;
-        if (*at != ',')
+        ptr += len;
+        if (*ptr != ',')
             return false;
-        at++;
+        ptr++;
     }
     return false;
 }
 
 /* Takes the n-th field (from 0), separated by blanks, of a line. */
-static bool field(const char *line, int n, char *out, size_t room)
+static bool machine_field(const char *line, int n, char *out, size_t room)
 {
     for (; n > 0 && *line != 0; n--) {
         line += strcspn(line, " ");
@@ -157,41 +159,42 @@ static bool field(const char *line, int n, char *out, size_t room)
         return false;
     memcpy(out, line, len);
     out[len] = 0;
-    unescape(out);
+    machine_unescape(out);
     return true;
 }
 
 /* Mount of the hierarchy: of version 2, or of a controller of version 1. The last one that is mounted there counts. */
-static bool find_mount(reading *r, const char *controller, mount *out)
+static bool find_mount(reading *self, const char *controller, mount *out)
 {
     bool found = false;
-    if (!read_file(r, "/proc/self/mountinfo"))
+    if (!machine_read_file(self, "/proc/self/mountinfo"))
         return false;
-    for (char *line = r->text, *next; line != NULL; line = next) {
+    for (char *line = self->text, *next; line != NULL; line = next) {
         char type[32], options[256];
         next = strchr(line, '\n');
         if (next != NULL)
             *next++ = 0;
         const char *behind = strstr(line, " - "); /* type, source, options of the file system */
-        if (behind == NULL || !field(behind + 3, 0, type, sizeof type))
+        if (behind == NULL || !machine_field(behind + 3, 0, type, sizeof type))
             continue;
-        const bool fits = controller == NULL ? strcmp(type, "cgroup2") == 0
-                                             : strcmp(type, "cgroup") == 0 &&
-                                                   field(behind + 3, 2, options, sizeof options) &&
-                                                   has_word(options, controller);
-        if (fits && field(line, 3, out->root, sizeof out->root) &&
-            field(line, 4, out->point, sizeof out->point))
+        const bool fits = controller == NULL
+                              ? strcmp(type, "cgroup2") == 0
+                              : strcmp(type, "cgroup") == 0 &&
+                                    machine_field(behind + 3, 2, options, sizeof options) &&
+                                    has_word(options, controller);
+        if (fits && machine_field(line, 3, out->root, sizeof out->root) &&
+            machine_field(line, 4, out->point, sizeof out->point))
             found = true;
     }
     return found;
 }
 
 /* Path of the group of this process in the hierarchy, as /proc/self/cgroup has it: "3:cpu,cpuacct:/path", "0::/path". */
-static bool find_path(reading *r, const char *controller, char *out, size_t room)
+static bool find_path(reading *self, const char *controller, char *out, size_t room)
 {
-    if (!read_file(r, "/proc/self/cgroup"))
+    if (!machine_read_file(self, "/proc/self/cgroup"))
         return false;
-    for (char *line = r->text, *next; line != NULL; line = next) {
+    for (char *line = self->text, *next; line != NULL; line = next) {
         next = strchr(line, '\n');
         if (next != NULL)
             *next++ = 0;
@@ -223,20 +226,20 @@ static const char *below_mount(const char *path, const char *root)
 }
 
 /* The group of the process and those above it, up to the mount point. */
-static void read_groups(reading *r, kind what)
+static void read_groups(reading *self, kind what)
 {
     const char *const controller = what == V2 ? NULL : what == V1_MEMORY ? "memory" : "cpu";
     mount m;
     char path[PATH_BYTES], group[PATH_BYTES];
-    if (!find_path(r, controller, path, sizeof path) || !find_mount(r, controller, &m))
+    if (!find_path(self, controller, path, sizeof path) || !find_mount(self, controller, &m))
         return;
     if (snprintf(group, sizeof group, "%s%s", m.point, below_mount(path, m.root)) >= PATH_BYTES)
         return;
     const size_t top = strlen(m.point);
     if (what == V1_MEMORY)
-        read_hierarchy(r, group);
+        read_hierarchy(self, group);
     for (;;) {
-        read_group(r, what, group);
+        read_group(self, what, group);
         char *slash = strrchr(group, '/');
         if (slash == NULL || (size_t)(slash - group) < top)
             return;
@@ -246,30 +249,30 @@ static void read_groups(reading *r, kind what)
 
 /* ----------------------------------------------------------------------------- the whole */
 
-static int64_t memory_of_machine(reading *r)
+static int64_t memory_of_machine(reading *self)
 {
-    if (!read_file(r, "/proc/meminfo"))
+    if (!machine_read_file(self, "/proc/meminfo"))
         return MEMORY_WITHOUT_PROC;
-    const char *at = strstr(r->text, "MemTotal:");
-    const int64_t kb = at == NULL ? 0 : strtoll(at + strlen("MemTotal:"), NULL, 10);
+    const char *ptr = strstr(self->text, "MemTotal:");
+    const int64_t kb = ptr == NULL ? 0 : strtoll(ptr + strlen("MemTotal:"), NULL, 10);
     return kb > 0 ? kb * 1024 : MEMORY_WITHOUT_PROC;
 }
 
 void alm_machine_get_from(const alm_machine_source *source, alm_machine *out)
 {
     /* On the stack: a process that may have little memory must learn that without asking for any. */
-    reading r = {.source = source, .out = out};
+    reading self = {.source = source, .out = out};
     *out = (alm_machine){.memory_bytes = MEMORY_WITHOUT_PROC,
                          .memory_by = "machine",
                          .processors = ALM_MAX(source->online, 1u),
                          .processors_by = "machine"};
-    out->memory_bytes = memory_of_machine(&r);
-    limit_processors(&r, source->allowed, "affinity");
-    read_groups(&r, V2);
-    read_groups(&r, V1_MEMORY);
-    read_groups(&r, V1_CPU);
-    limit_memory(&r, source->address_space_max, "RLIMIT_AS");
-    limit_memory(&r, source->data_max, "RLIMIT_DATA");
+    out->memory_bytes = memory_of_machine(&self);
+    limit_processors(&self, source->allowed, "affinity");
+    read_groups(&self, V2);
+    read_groups(&self, V1_MEMORY);
+    read_groups(&self, V1_CPU);
+    limit_memory(&self, source->address_space_max, "RLIMIT_AS");
+    limit_memory(&self, source->data_max, "RLIMIT_DATA");
     ALM_ASSERT(out->memory_bytes > 0);
     ALM_ASSERT(out->processors >= 1);
 }

@@ -75,66 +75,66 @@ static bool add_block(uint32_t n)
     return fresh != NULL;
 }
 
-static map *map_new(void)
+static map *io_map_new(void)
 {
     (void)pthread_mutex_lock(&maps.lock);
-    map *m = maps.free;
+    map *mapping = maps.free;
     const uint32_t n = atomic_load(&maps.n);
-    if (m != NULL) {
-        maps.free = m->next_free;
+    if (mapping != NULL) {
+        maps.free = mapping->next_free;
     } else if (add_block(n)) {
-        m = map_at(n);
+        mapping = map_at(n);
         atomic_store_explicit(&maps.n, n + 1, memory_order_release);
     }
     (void)pthread_mutex_unlock(&maps.lock);
-    return m;
+    return mapping;
 }
 
-static void map_free(map *m)
+static void map_free(map *mapping)
 {
-    free(m->path);
-    m->path = NULL;
-    m->shown.at = NULL;
-    m->shown.bytes = 0;
-    atomic_store(&m->shown.state, ALM_MAP_FREE);
+    free(mapping->path);
+    mapping->path = NULL;
+    mapping->shown.at = NULL;
+    mapping->shown.bytes = 0;
+    atomic_store(&mapping->shown.state, ALM_MAP_FREE);
     (void)pthread_mutex_lock(&maps.lock);
-    m->next_free = maps.free;
-    maps.free = m;
+    mapping->next_free = maps.free;
+    maps.free = mapping;
     (void)pthread_mutex_unlock(&maps.lock);
 }
 
 /* ------------------------------------------------------------------------- going, coming back */
 
-static void *map_raw(const void *at, size_t bytes, int prot, int flags, int fd)
+static void *map_raw(const void *ptr, size_t bytes, int prot, int flags, int fd)
 {
-    return (void *)syscall(SYS_mmap, at, bytes, prot, flags | MAP_FIXED, fd, (off_t)0);
+    return (void *)syscall(SYS_mmap, ptr, bytes, prot, flags | MAP_FIXED, fd, (off_t)0);
 }
 
-static bool take(map *m, uint32_t state)
+static bool maps_take(map *mapping, uint32_t state)
 {
-    return atomic_compare_exchange_strong(&m->shown.state, &state, ALM_MAP_BUSY);
+    return atomic_compare_exchange_strong(&mapping->shown.state, &state, ALM_MAP_BUSY);
 }
 
-static void give(map *m, uint32_t state)
+static void maps_give(map *mapping, uint32_t state)
 {
-    ALM_DASSERT(atomic_load(&m->shown.state) == ALM_MAP_BUSY);
-    atomic_store(&m->shown.state, state);
+    ALM_DASSERT(atomic_load(&mapping->shown.state) == ALM_MAP_BUSY);
+    atomic_store(&mapping->shown.state, state);
 }
 
-static bool let_go(map *m)
+static bool maps_let_go(map *mapping)
 {
-    if (!take(m, ALM_MAP_IN))
+    if (!maps_take(mapping, ALM_MAP_IN))
         return false;
-    const void *got = map_raw(m->shown.at, m->shown.bytes, PROT_NONE,
+    const void *got = map_raw(mapping->shown.at, mapping->shown.bytes, PROT_NONE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
     if (got == MAP_FAILED) {
-        give(m, ALM_MAP_IN);
+        maps_give(mapping, ALM_MAP_IN);
         return false;
     }
-    atomic_fetch_add(&m->outs, 1);
+    atomic_fetch_add(&mapping->outs, 1);
     atomic_fetch_sub(&maps.in, 1);
     atomic_fetch_add_explicit(&maps.let_go, 1, memory_order_relaxed);
-    give(m, ALM_MAP_OUT);
+    maps_give(mapping, ALM_MAP_OUT);
     return true;
 }
 
@@ -143,25 +143,25 @@ static bool let_one_go(void)
 {
     const uint32_t n = atomic_load_explicit(&maps.n, memory_order_acquire);
     for (uint64_t i = 0; i < 2 * (uint64_t)n; i++) {
-        map *m = map_at(atomic_fetch_add_explicit(&maps.hand, 1, memory_order_relaxed) % n);
-        if (atomic_load_explicit(&m->shown.state, memory_order_relaxed) != ALM_MAP_IN ||
-            atomic_exchange_explicit(&m->shown.used, false, memory_order_relaxed))
+        map *mapping = map_at(atomic_fetch_add_explicit(&maps.hand, 1, memory_order_relaxed) % n);
+        if (atomic_load_explicit(&mapping->shown.state, memory_order_relaxed) != ALM_MAP_IN ||
+            atomic_exchange_explicit(&mapping->shown.used, false, memory_order_relaxed))
             continue;
-        if (let_go(m))
+        if (maps_let_go(mapping))
             return true;
     }
     return false;
 }
 
 /* Room for one more. Several threads at once may be over the limit by their number. */
-static void make_room(void)
+static void maps_make_room(void)
 {
     const int64_t limit = atomic_load_explicit(&maps.limit, memory_order_relaxed);
     while (atomic_load(&maps.in) >= limit && atomic_load(&maps.caught) && let_one_go()) {
     }
 }
 
-static int open_file(int dir, const char *path)
+static int maps_open_file(int dir, const char *path)
 {
     int fd;
     do
@@ -171,18 +171,19 @@ static int open_file(int dir, const char *path)
 }
 
 /* Whoever calls has made it BUSY. */
-static int come_back(map *m)
+static int come_back(map *mapping)
 {
     struct stat meta;
     int code = 0;
-    const int fd = open_file(m->dir, m->path);
+    const int fd = maps_open_file(mapping->dir, mapping->path);
     if (fd < 0)
         return fd;
     if (fstat(fd, &meta) != 0)
         code = -errno;
-    else if (meta.st_dev != m->device || meta.st_ino != m->inode)
+    else if (meta.st_dev != mapping->device || meta.st_ino != mapping->inode)
         code = -ESTALE; /* another file has the name by now */
-    else if (map_raw(m->shown.at, m->shown.bytes, PROT_READ, MAP_SHARED, fd) == MAP_FAILED)
+    else if (map_raw(mapping->shown.at, mapping->shown.bytes, PROT_READ, MAP_SHARED, fd) ==
+             MAP_FAILED)
         code = -errno;
     (void)close(fd); /* read-only: nothing to lose */
     if (code == 0) {
@@ -194,7 +195,7 @@ static int come_back(map *m)
 
 int alm_maps_use(alm_io_map *shown)
 {
-    map *m = map_of(shown);
+    map *mapping = map_of(shown);
     for (;;) {
         const uint32_t state = atomic_load(&shown->state);
         ALM_ASSERT(state != ALM_MAP_FREE);
@@ -203,11 +204,11 @@ int alm_maps_use(alm_io_map *shown)
         if (state == ALM_MAP_IN || state == ALM_MAP_STAYS)
             return 0;
         if (state == ALM_MAP_OUT) {
-            make_room();
+            maps_make_room();
             atomic_store_explicit(&shown->used, true, memory_order_relaxed);
-            if (take(m, ALM_MAP_OUT)) {
-                const int code = come_back(m);
-                give(m, code == 0 ? ALM_MAP_IN : ALM_MAP_OUT);
+            if (maps_take(mapping, ALM_MAP_OUT)) {
+                const int code = come_back(mapping);
+                maps_give(mapping, code == 0 ? ALM_MAP_IN : ALM_MAP_OUT);
                 return code;
             }
         }
@@ -217,42 +218,42 @@ int alm_maps_use(alm_io_map *shown)
 
 int alm_maps_use_at(const void *addr, uint32_t *outs)
 {
-    map *m = alm_ranges_find(&maps.ranges, addr);
-    *outs = m != NULL ? atomic_load(&m->outs) : 0;
-    return m != NULL ? alm_maps_use(&m->shown) : -ENOENT;
+    map *mapping = alm_ranges_find(&maps.ranges, addr);
+    *outs = mapping != NULL ? atomic_load(&mapping->outs) : 0;
+    return mapping != NULL ? alm_maps_use(&mapping->shown) : -ENOENT;
 }
 
 /* ---------------------------------------------------------------------------- open and close */
 
-static int put_in(map *m, const void *at, size_t bytes, uint32_t state)
+static int maps_put_in(map *mapping, const void *ptr, size_t bytes, uint32_t state)
 {
-    m->shown.at = at;
-    m->shown.bytes = bytes;
-    atomic_store(&m->outs, 0);
-    atomic_store(&m->shown.used, true);
-    atomic_store(&m->shown.state, state);
-    return alm_ranges_add(&maps.ranges, at, bytes, m) ? 0 : -ENOMEM;
+    mapping->shown.at = ptr;
+    mapping->shown.bytes = bytes;
+    atomic_store(&mapping->outs, 0);
+    atomic_store(&mapping->shown.used, true);
+    atomic_store(&mapping->shown.state, state);
+    return alm_ranges_add(&maps.ranges, ptr, bytes, mapping) ? 0 : -ENOMEM;
 }
 
 int alm_maps_add(const void *addr, size_t bytes)
 {
-    map *m = map_new();
-    if (m == NULL)
+    map *mapping = io_map_new();
+    if (mapping == NULL)
         return -ENOMEM;
-    const int code = put_in(m, addr, bytes, ALM_MAP_STAYS);
+    const int code = maps_put_in(mapping, addr, bytes, ALM_MAP_STAYS);
     if (code < 0)
-        map_free(m);
+        map_free(mapping);
     return code;
 }
 
 /* Makes it BUSY for good and forgets its range. */
-static uint32_t take_for_good(map *m)
+static uint32_t take_for_good(map *mapping)
 {
     for (;;) {
-        const uint32_t state = atomic_load(&m->shown.state);
+        const uint32_t state = atomic_load(&mapping->shown.state);
         ALM_ASSERT(state != ALM_MAP_FREE);
-        if (state != ALM_MAP_BUSY && take(m, state)) {
-            alm_ranges_remove(&maps.ranges, m->shown.at);
+        if (state != ALM_MAP_BUSY && maps_take(mapping, state)) {
+            alm_ranges_remove(&maps.ranges, mapping->shown.at);
             return state;
         }
         (void)sched_yield();
@@ -261,66 +262,66 @@ static uint32_t take_for_good(map *m)
 
 void alm_maps_remove_within(const void *addr, size_t bytes)
 {
-    for (map *m; (m = alm_ranges_first(&maps.ranges, addr, bytes)) != NULL;) {
-        (void)take_for_good(m);
-        map_free(m);
+    for (map *mapping; (mapping = alm_ranges_first(&maps.ranges, addr, bytes)) != NULL;) {
+        (void)take_for_good(mapping);
+        map_free(mapping);
     }
 }
 
-static int map_whole(map *m, int fd)
+static int map_whole(map *mapping, int fd)
 {
     struct stat meta;
     if (fstat(fd, &meta) != 0)
         return -errno;
     if (meta.st_size == 0)
         return -ENODATA;
-    m->device = meta.st_dev;
-    m->inode = meta.st_ino;
+    mapping->device = meta.st_dev;
+    mapping->inode = meta.st_ino;
     const size_t bytes = (size_t)meta.st_size;
-    void *at = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED && errno == ENOMEM && let_one_go())
-        at = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED)
+    void *ptr = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (ptr == MAP_FAILED && errno == ENOMEM && let_one_go())
+        ptr = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (ptr == MAP_FAILED)
         return -errno;
     atomic_fetch_add(&maps.in, 1);
-    const int code = put_in(m, at, bytes, ALM_MAP_IN);
+    const int code = maps_put_in(mapping, ptr, bytes, ALM_MAP_IN);
     if (code < 0) {
         atomic_fetch_sub(&maps.in, 1);
-        (void)munmap(at, bytes);
+        (void)munmap(ptr, bytes);
     }
     return code;
 }
 
 int alm_maps_open(int dir, const char *path, alm_io_map **out)
 {
-    make_room();
-    map *m = map_new();
-    if (m == NULL)
+    maps_make_room();
+    map *mapping = io_map_new();
+    if (mapping == NULL)
         return -ENOMEM;
-    m->dir = dir;
-    m->path = strdup(path);
-    const int fd = m->path != NULL ? open_file(dir, path) : -ENOMEM;
-    const int code = fd >= 0 ? map_whole(m, fd) : fd;
+    mapping->dir = dir;
+    mapping->path = strdup(path);
+    const int fd = mapping->path != NULL ? maps_open_file(dir, path) : -ENOMEM;
+    const int code = fd >= 0 ? map_whole(mapping, fd) : fd;
     if (fd >= 0)
         (void)close(fd);
     if (code < 0) {
-        map_free(m);
+        map_free(mapping);
         return code;
     }
     atomic_fetch_add_explicit(&maps.open, 1, memory_order_relaxed);
-    *out = &m->shown;
+    *out = &mapping->shown;
     return 0;
 }
 
 void alm_maps_close(alm_io_map *shown)
 {
-    map *m = map_of(shown);
+    map *mapping = map_of(shown);
     void *plain;
     memcpy(&plain, &shown->at, sizeof plain); /* munmap takes no const */
-    if (take_for_good(m) == ALM_MAP_IN)
+    if (take_for_good(mapping) == ALM_MAP_IN)
         atomic_fetch_sub(&maps.in, 1);
     (void)munmap(plain, shown->bytes);
-    map_free(m);
+    map_free(mapping);
     atomic_fetch_sub_explicit(&maps.open, 1, memory_order_relaxed);
 }
 
@@ -351,61 +352,61 @@ int64_t alm_maps_faults(void)
 
 bool alm_maps_is_broken(const void *addr)
 {
-    const map *m = alm_maps_faults() > 0 ? alm_ranges_find(&maps.ranges, addr) : NULL;
-    return m != NULL && atomic_load(&m->shown.state) == ALM_MAP_BROKEN;
+    const map *mapping = alm_maps_faults() > 0 ? alm_ranges_find(&maps.ranges, addr) : NULL;
+    return mapping != NULL && atomic_load(&mapping->shown.state) == ALM_MAP_BROKEN;
 }
 
 /* ------------------------------------------------------------------------------- the handlers */
 
-static bool put_zeros(const void *at, size_t bytes)
+static bool put_zeros(const void *ptr, size_t bytes)
 {
-    return map_raw(at, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1) != MAP_FAILED;
+    return map_raw(ptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1) != MAP_FAILED;
 }
 
 /* Zeros in the place of the page. True: the thread may go on. */
-static bool mend_page(map *m, uintptr_t addr)
+static bool mend_page(map *mapping, uintptr_t addr)
 {
-    const uint32_t state = atomic_load(&m->shown.state);
-    if (state == ALM_MAP_BUSY || state == ALM_MAP_OUT || !take(m, state)) {
+    const uint32_t state = atomic_load(&mapping->shown.state);
+    if (state == ALM_MAP_BUSY || state == ALM_MAP_OUT || !maps_take(mapping, state)) {
         (void)sched_yield();
         return true; /* the page is touched again */
     }
-    const uintptr_t from = (uintptr_t)m->shown.at; /* so that the pointer is one of the map */
-    atomic_fetch_add(&maps.faults, 1);             /* before others can read the zeros */
+    const uintptr_t from = (uintptr_t)mapping->shown.at; /* so that the pointer is one of the map */
+    atomic_fetch_add(&maps.faults, 1);                   /* before others can read the zeros */
     const bool done =
-        put_zeros((const char *)m->shown.at + (addr - from) / PAGE * PAGE, (size_t)PAGE);
+        put_zeros((const char *)mapping->shown.at + (addr - from) / PAGE * PAGE, (size_t)PAGE);
     if (state == ALM_MAP_IN)
         atomic_fetch_sub(&maps.in, 1); /* it stays from now on */
-    give(m, ALM_MAP_BROKEN);
+    maps_give(mapping, ALM_MAP_BROKEN);
     return done;
 }
 
 /* What is short now may be there a moment later. */
-static bool is_passing(int code)
+static bool maps_is_passing(int code)
 {
     return code == -EMFILE || code == -ENFILE || code == -ENOMEM || code == -EAGAIN;
 }
 
 /* The thread that holds it BUSY brings it back, or marks it as broken. */
-static bool come_back_or_break(map *m)
+static bool come_back_or_break(map *mapping)
 {
     enum { TRIES = 10000 };
     const struct timespec pause = {.tv_nsec = 1000000};
-    int code = come_back(m);
-    for (int i = 0; i < TRIES && is_passing(code); i++) {
+    int code = come_back(mapping);
+    for (int i = 0; i < TRIES && maps_is_passing(code); i++) {
         if (code == -ENOMEM)
             (void)let_one_go();
         (void)nanosleep(&pause, NULL);
-        code = come_back(m);
+        code = come_back(mapping);
     }
     if (code == 0) {
         atomic_fetch_add_explicit(&maps.returns_by_fault, 1, memory_order_relaxed);
-        give(m, ALM_MAP_IN);
+        maps_give(mapping, ALM_MAP_IN);
         return true;
     }
     atomic_fetch_add(&maps.faults, 1);
-    const bool done = put_zeros(m->shown.at, m->shown.bytes);
-    give(m, ALM_MAP_BROKEN);
+    const bool done = put_zeros(mapping->shown.at, mapping->shown.bytes);
+    maps_give(mapping, ALM_MAP_BROKEN);
     return done;
 }
 
@@ -423,9 +424,9 @@ static bool is_hopeless(uintptr_t addr)
     return times > TIMES;
 }
 
-static bool mend_map(map *m, uintptr_t addr)
+static bool mend_map(map *mapping, uintptr_t addr)
 {
-    const uint32_t state = atomic_load(&m->shown.state);
+    const uint32_t state = atomic_load(&mapping->shown.state);
     if (state == ALM_MAP_STAYS || state == ALM_MAP_BROKEN || state == ALM_MAP_FREE)
         return false;
     if (state == ALM_MAP_IN)
@@ -434,9 +435,9 @@ static bool mend_map(map *m, uintptr_t addr)
         (void)sched_yield();
         return true;
     }
-    make_room();
-    atomic_store_explicit(&m->shown.used, true, memory_order_relaxed);
-    return take(m, ALM_MAP_OUT) ? come_back_or_break(m) : true;
+    maps_make_room();
+    atomic_store_explicit(&mapping->shown.used, true, memory_order_relaxed);
+    return maps_take(mapping, ALM_MAP_OUT) ? come_back_or_break(mapping) : true;
 }
 
 static void on_fault(int number, siginfo_t *info, void *context)
@@ -444,8 +445,9 @@ static void on_fault(int number, siginfo_t *info, void *context)
     (void)context;
     const int before = errno;
     const uintptr_t addr = (uintptr_t)info->si_addr;
-    map *m = alm_ranges_find(&maps.ranges, info->si_addr);
-    const bool done = m != NULL && (number == SIGBUS ? mend_page(m, addr) : mend_map(m, addr));
+    map *mapping = alm_ranges_find(&maps.ranges, info->si_addr);
+    const bool done =
+        mapping != NULL && (number == SIGBUS ? mend_page(mapping, addr) : mend_map(mapping, addr));
     if (!done) /* comes again, and goes to who was there before */
         (void)sigaction(number, number == SIGBUS ? &maps.bus_before : &maps.segv_before, NULL);
     errno = before;

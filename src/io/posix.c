@@ -56,22 +56,22 @@ typedef struct place { /* for the system calls that end in "at" */
 } place;
 
 /* The directory that `path` begins with, or where it is relative to; of several the longest name counts. */
-static place place_of(const char *path)
+static place posix_place_of(const char *path)
 {
     place out = {AT_FDCWD, path};
     size_t longest = 0;
     if (atomic_load_explicit(&pinned.n, memory_order_acquire) == 0)
         return out;
-    const size_t n = strlen(path);
+    const size_t len = strlen(path);
     (void)pthread_rwlock_rdlock(&pinned.lock);
     for (size_t i = 0; i < PINS_MAX; i++) {
-        const pin *p = &pinned.pins[i];
-        if (p->len <= longest || n < p->len || memcmp(path, p->dir, p->len) != 0 ||
-            (path[p->len] != '/' && path[p->len] != 0))
+        const pin *held = &pinned.pins[i];
+        if (held->len <= longest || len < held->len || memcmp(path, held->dir, held->len) != 0 ||
+            (path[held->len] != '/' && path[held->len] != 0))
             continue;
-        longest = p->len;
-        out.dir = p->handle;
-        out.path = path + p->len + strspn(path + p->len, "/");
+        longest = held->len;
+        out.dir = held->handle;
+        out.path = path + held->len + strspn(path + held->len, "/");
     }
     (void)pthread_rwlock_unlock(&pinned.lock);
     if (longest > 0 && out.path[0] == 0)
@@ -84,25 +84,25 @@ static int px_pin(const alm_io *io, const char *dir, int handle)
     (void)io;
     pin *free_pin = NULL;
     int code = 0;
-    const size_t n = strlen(dir);
-    ALM_ASSERT(n > 0);
+    const size_t len = strlen(dir);
+    ALM_ASSERT(len > 0);
     ALM_ASSERT(handle >= 0);
-    if (n >= sizeof pinned.pins[0].dir)
+    if (len >= sizeof pinned.pins[0].dir)
         return -ENAMETOOLONG;
     (void)pthread_rwlock_wrlock(&pinned.lock);
     for (size_t i = 0; i < PINS_MAX; i++) {
-        pin *p = &pinned.pins[i];
-        if (p->len == 0)
-            free_pin = free_pin == NULL ? p : free_pin;
-        else if (p->len == n && memcmp(p->dir, dir, n) == 0)
+        pin *held = &pinned.pins[i];
+        if (held->len == 0)
+            free_pin = free_pin == NULL ? held : free_pin;
+        else if (held->len == len && memcmp(held->dir, dir, len) == 0)
             code = -EBUSY;
     }
     if (code == 0 && free_pin == NULL)
         code = -ENFILE;
     if (code == 0) {
-        memcpy(free_pin->dir, dir, n + 1);
+        memcpy(free_pin->dir, dir, len + 1);
         free_pin->handle = handle;
-        free_pin->len = n;
+        free_pin->len = len;
         atomic_fetch_add(&pinned.n, 1);
     }
     (void)pthread_rwlock_unlock(&pinned.lock);
@@ -114,10 +114,10 @@ static void px_unpin(const alm_io *io, int handle)
     (void)io;
     (void)pthread_rwlock_wrlock(&pinned.lock);
     for (size_t i = 0; i < PINS_MAX; i++) {
-        pin *p = &pinned.pins[i];
-        if (p->len == 0 || p->handle != handle)
+        pin *held = &pinned.pins[i];
+        if (held->len == 0 || held->handle != handle)
             continue;
-        p->len = 0;
+        held->len = 0;
         atomic_fetch_sub(&pinned.n, 1);
     }
     (void)pthread_rwlock_unlock(&pinned.lock);
@@ -145,7 +145,7 @@ static int mode_of(uint32_t flags)
 static int px_open(const alm_io *io, const char *path, uint32_t flags)
 {
     (void)io;
-    const place at = place_of(path);
+    const place at = posix_place_of(path);
     const int mode = mode_of(flags) | O_NONBLOCK | (flags & ALM_IO_CREATE ? O_NOFOLLOW : 0);
     struct stat meta;
     int fd;
@@ -162,7 +162,7 @@ static int px_open(const alm_io *io, const char *path, uint32_t flags)
 static int px_open_dir(const alm_io *io, const char *path)
 {
     (void)io;
-    const place at = place_of(path);
+    const place at = posix_place_of(path);
     int fd;
     do
         fd = openat(at.dir, at.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -280,13 +280,13 @@ static int px_sync_all(const alm_io *io, int dir)
 static int px_allocate(const alm_io *io, int handle, int64_t offset, int64_t n)
 {
     (void)io;
-    int e;
+    int code;
     do
-        e = fallocate(handle, 0, offset, n) != 0 ? errno : 0;
-    while (e == EINTR);
-    if (e == EOPNOTSUPP) /* file systems without fallocate: posix_fallocate writes zeros */
-        e = posix_fallocate(handle, offset, n);
-    return -e;
+        code = fallocate(handle, 0, offset, n) != 0 ? errno : 0;
+    while (code == EINTR);
+    if (code == EOPNOTSUPP) /* file systems without fallocate: posix_fallocate writes zeros */
+        code = posix_fallocate(handle, offset, n);
+    return -code;
 }
 
 static int px_truncate(const alm_io *io, int handle, int64_t size)
@@ -299,37 +299,37 @@ static int px_truncate(const alm_io *io, int handle, int64_t size)
     return failed != 0 ? -errno : 0;
 }
 
-static int px_rename(const alm_io *io, const char *from, const char *to)
+static int px_rename(const alm_io *io, const char *from, const char *dest)
 {
     (void)io;
-    const place a = place_of(from), b = place_of(to);
+    const place a = posix_place_of(from), b = posix_place_of(dest);
     return renameat(a.dir, a.path, b.dir, b.path) != 0 ? -errno : 0;
 }
 
 static int px_unlink(const alm_io *io, const char *path)
 {
     (void)io;
-    const place at = place_of(path);
+    const place at = posix_place_of(path);
     return unlinkat(at.dir, at.path, 0) != 0 ? -errno : 0;
 }
 
 static int px_mkdir(const alm_io *io, const char *path)
 {
     (void)io;
-    const place at = place_of(path);
+    const place at = posix_place_of(path);
     if (mkdirat(at.dir, at.path, 0750) == 0)
         return 0;
-    const int e = errno;
+    const int code = errno;
     struct stat meta;
-    if (e == EEXIST && fstatat(at.dir, at.path, &meta, 0) == 0 && S_ISDIR(meta.st_mode))
+    if (code == EEXIST && fstatat(at.dir, at.path, &meta, 0) == 0 && S_ISDIR(meta.st_mode))
         return 0;
-    return e == EEXIST ? -ENOTDIR : -e;
+    return code == EEXIST ? -ENOTDIR : -code;
 }
 
 static int px_rmdir(const alm_io *io, const char *path)
 {
     (void)io;
-    const place at = place_of(path);
+    const place at = posix_place_of(path);
     return unlinkat(at.dir, at.path, AT_REMOVEDIR) != 0 ? -errno : 0;
 }
 
@@ -346,7 +346,7 @@ static void fill_stat(const struct stat *meta, alm_io_stat *out)
 static int px_stat(const alm_io *io, const char *path, alm_io_stat *out)
 {
     (void)io;
-    const place at = place_of(path);
+    const place at = posix_place_of(path);
     struct stat meta;
     if (fstatat(at.dir, at.path, &meta, 0) != 0)
         return -errno;
@@ -358,15 +358,15 @@ static int px_space(const alm_io *io, const char *path, int64_t *all, int64_t *f
 {
     (void)io;
     struct statvfs volume;
-    const place at = place_of(path);
+    const place at = posix_place_of(path);
     const int dir = alm_opened(openat(at.dir, at.path, O_PATH | O_CLOEXEC));
     if (dir < 0)
         return dir;
-    const int e = fstatvfs(dir, &volume) == 0 ? 0 : -errno;
+    const int code = fstatvfs(dir, &volume) == 0 ? 0 : -errno;
     (void)close(dir);
     *all = (int64_t)(volume.f_blocks * volume.f_frsize);
     *free = (int64_t)(volume.f_bavail * volume.f_frsize);
-    return e;
+    return code;
 }
 
 static int without_dots(const struct dirent *entry)
@@ -374,19 +374,20 @@ static int without_dots(const struct dirent *entry)
     return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
+static int posix_by_name(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int list_at(int dir, const char *path, int (*each)(void *arg, const char *name), void *arg)
+static int posix_list_at(int dir, const char *path, int (*each)(void *arg, const char *name),
+                         void *arg)
 {
     struct dirent **entries = NULL;
-    const int n = scandirat(dir, path, &entries, without_dots, by_name);
-    if (n < 0)
+    const int n_entries = scandirat(dir, path, &entries, without_dots, posix_by_name);
+    if (n_entries < 0)
         return -errno;
     int stop = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n_entries; i++) {
         if (stop == 0)
             stop = each(arg, entries[i]->d_name);
         free(entries[i]);
@@ -399,8 +400,8 @@ static int px_list(const alm_io *io, const char *path, int (*each)(void *arg, co
                    void *arg)
 {
     (void)io;
-    const place at = place_of(path);
-    return list_at(at.dir, at.path, each, arg);
+    const place at = posix_place_of(path);
+    return posix_list_at(at.dir, at.path, each, arg);
 }
 
 /* ------------------------------------------------------- below a folder that others may change */
@@ -442,10 +443,10 @@ static int walk_below(int dir, const char *path, int mode)
     if (path[0] == '/')
         return -EXDEV;
     for (const char *name = path;;) {
-        const size_t n = strcspn(name, "/");
-        const char *const rest = name + n + strspn(name + n, "/");
+        const size_t len = strcspn(name, "/");
+        const char *const rest = name + len + strspn(name + len, "/");
         const bool is_last = *rest == 0;
-        const int fd = step_below(at, (alm_str){name, n}, is_last ? mode : O_PATH | O_DIRECTORY);
+        const int fd = step_below(at, (alm_str){name, len}, is_last ? mode : O_PATH | O_DIRECTORY);
         if (at != dir)
             (void)close(at);
         if (fd < 0 || is_last)
@@ -520,7 +521,7 @@ static int px_list_in(const alm_io *io, int dir, int (*each)(void *arg, const ch
                       void *arg)
 {
     (void)io;
-    return list_at(dir, ".", each, arg);
+    return posix_list_at(dir, ".", each, arg);
 }
 
 static int px_mkdir_in(const alm_io *io, int dir, const char *name)
@@ -531,12 +532,12 @@ static int px_mkdir_in(const alm_io *io, int dir, const char *name)
 }
 
 static int px_rename_in(const alm_io *io, int from_dir, const char *from, int to_dir,
-                        const char *to)
+                        const char *dest)
 {
     (void)io;
     ALM_ASSERT(strchr(from, '/') == NULL);
-    ALM_ASSERT(strchr(to, '/') == NULL);
-    return renameat(from_dir, from, to_dir, to) != 0 ? -errno : 0;
+    ALM_ASSERT(strchr(dest, '/') == NULL);
+    return renameat(from_dir, from, to_dir, dest) != 0 ? -errno : 0;
 }
 
 static int px_unlink_in(const alm_io *io, int dir, const char *name)
@@ -572,7 +573,7 @@ static int px_map(const alm_io *io, int handle, size_t n, const void **out)
 static int px_map_file(const alm_io *io, const char *path, alm_io_map **out)
 {
     (void)io;
-    const place at = place_of(path);
+    const place at = posix_place_of(path);
     return alm_maps_open(at.dir, at.path, out);
 }
 
@@ -723,7 +724,7 @@ static int px_process_runs(const alm_io *io, const alm_io_process *process)
     return alm_process_runs(process);
 }
 
-static int64_t clock_ns(clockid_t id)
+static int64_t posix_clock_ns(clockid_t id)
 {
     struct timespec now;
     (void)clock_gettime(id, &now); /* cannot fail for these clocks */
@@ -733,13 +734,13 @@ static int64_t clock_ns(clockid_t id)
 static int64_t px_wall_ns(const alm_io *io)
 {
     (void)io;
-    return clock_ns(CLOCK_REALTIME);
+    return posix_clock_ns(CLOCK_REALTIME);
 }
 
 static int64_t px_mono_ns(const alm_io *io)
 {
     (void)io;
-    return clock_ns(CLOCK_MONOTONIC);
+    return posix_clock_ns(CLOCK_MONOTONIC);
 }
 
 static void px_machine(const alm_io *io, alm_machine *out)
@@ -748,23 +749,23 @@ static void px_machine(const alm_io *io, alm_machine *out)
     alm_machine_get(out);
 }
 
-static void px_pause(const alm_io *io, int64_t ns)
+static void px_pause(const alm_io *io, int64_t nanos)
 {
     (void)io;
-    const struct timespec pause = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    const struct timespec pause = {.tv_sec = nanos / 1000000000, .tv_nsec = nanos % 1000000000};
     (void)nanosleep(&pause, NULL);
 }
 
 static int px_random(const alm_io *io, void *buf, size_t n)
 {
     (void)io;
-    char *at = buf;
+    char *ptr = buf;
     while (n > 0) {
-        const ssize_t got = getrandom(at, n, 0);
+        const ssize_t got = getrandom(ptr, n, 0);
         if (got < 0 && errno != EINTR)
             return -errno;
         if (got > 0) {
-            at += got;
+            ptr += got;
             n -= (size_t)got;
         }
     }

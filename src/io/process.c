@@ -23,17 +23,17 @@ static int64_t time_ns(clockid_t clock)
 
 static int64_t count_open_files(void)
 {
-    int64_t n = 0;
+    int64_t count = 0;
     DIR *dir = opendir("/proc/self/fd");
     if (dir == NULL)
         return 0;
     for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir))
-        n += e->d_name[0] != '.';
+        count += e->d_name[0] != '.';
     (void)closedir(dir);
-    return n - 1; /* that of the list itself */
+    return count - 1; /* that of the list itself */
 }
 
-static void read_text(const char *path, char *text, size_t room)
+static void process_read_text(const char *path, char *text, size_t room)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const ssize_t n = fd >= 0 ? read(fd, text, room - 1) : -1;
@@ -45,7 +45,7 @@ static void read_text(const char *path, char *text, size_t room)
 int64_t alm_process_maps_max(void)
 {
     char text[64];
-    read_text("/proc/sys/vm/max_map_count", text, sizeof(text));
+    process_read_text("/proc/sys/vm/max_map_count", text, sizeof(text));
     return strtoll(text, NULL, 10);
 }
 
@@ -56,16 +56,16 @@ enum { STATE = 3, THREADS = 20, STARTED = 22, VIRTUAL = 23, RESIDENT = 24, FIELD
 static bool read_fields(const char *path, int64_t fields[FIELDS])
 {
     char text[1024];
-    read_text(path, text, sizeof(text));
-    const char *at = strrchr(text, ')');
+    process_read_text(path, text, sizeof(text));
+    const char *ptr = strrchr(text, ')');
     memset(fields, 0, FIELDS * sizeof *fields);
-    if (at == NULL)
+    if (ptr == NULL)
         return false;
-    at++;
-    for (int field = STATE; *at != 0 && field < FIELDS; field++) {
-        at += strspn(at, " ");
-        fields[field] = field == STATE ? *at : strtoll(at, NULL, 10);
-        at += strcspn(at, " ");
+    ptr++;
+    for (int field = STATE; *ptr != 0 && field < FIELDS; field++) {
+        ptr += strspn(ptr, " ");
+        fields[field] = field == STATE ? *ptr : strtoll(ptr, NULL, 10);
+        ptr += strcspn(ptr, " ");
     }
     return true;
 }
@@ -88,7 +88,7 @@ static void read_stat(alm_process_use *out)
 static void read_boot(char boot[40])
 {
     char text[64];
-    read_text("/proc/sys/kernel/random/boot_id", text, sizeof(text));
+    process_read_text("/proc/sys/kernel/random/boot_id", text, sizeof(text));
     text[strcspn(text, "\n")] = 0;
     (void)snprintf(boot, 40, "%.39s", text);
 }

@@ -29,14 +29,14 @@ typedef struct alm_ranges {
 #define ALM_RANGES_INIT {.lock = PTHREAD_MUTEX_INITIALIZER}
 
 /* False: there is no memory for one more. */
-ALM_NODISCARD bool alm_ranges_add(alm_ranges *r, const void *at, size_t bytes, void *owner);
+ALM_NODISCARD bool alm_ranges_add(alm_ranges *ranges, const void *ptr, size_t bytes, void *owner);
 /* The range that begins there, which must be known. */
-void alm_ranges_remove(alm_ranges *r, const void *at);
+void alm_ranges_remove(alm_ranges *ranges, const void *ptr);
 /* The owner of the address, NULL: nobody. */
-void *alm_ranges_find(alm_ranges *r, const void *at);
+void *alm_ranges_find(alm_ranges *ranges, const void *ptr);
 /* The owner of the first range that begins in [at, at + bytes), NULL: there is none. */
-void *alm_ranges_first(alm_ranges *r, const void *at, size_t bytes);
+void *alm_ranges_first(alm_ranges *ranges, const void *ptr, size_t bytes);
 /* Frees everything; for tests. */
-void alm_ranges_deinit(alm_ranges *r);
+void alm_ranges_deinit(alm_ranges *ranges);
 
 #endif

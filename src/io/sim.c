@@ -47,7 +47,7 @@ static int sim_process_runs(const alm_io *io, const alm_io_process *process)
     return (int)sim_leave(sim, process->pid > sim->ended && process->started == process->pid);
 }
 
-static int64_t clock_ns(clockid_t id)
+static int64_t sim_clock_ns(clockid_t id)
 {
     struct timespec now;
     (void)clock_gettime(id, &now);
@@ -57,13 +57,13 @@ static int64_t clock_ns(clockid_t id)
 static int64_t sim_wall_ns(const alm_io *io)
 {
     (void)io;
-    return clock_ns(CLOCK_REALTIME);
+    return sim_clock_ns(CLOCK_REALTIME);
 }
 
 static int64_t sim_mono_ns(const alm_io *io)
 {
     (void)io;
-    return clock_ns(CLOCK_MONOTONIC);
+    return sim_clock_ns(CLOCK_MONOTONIC);
 }
 
 static void sim_machine(const alm_io *io, alm_machine *out)
@@ -77,9 +77,9 @@ static void sim_machine(const alm_io *io, alm_machine *out)
     (void)sim_leave(io->self, 0);
 }
 
-static void sim_pause(const alm_io *io, int64_t ns)
+static void sim_pause(const alm_io *io, int64_t nanos)
 {
-    (void)io, (void)ns;
+    (void)io, (void)nanos;
 }
 
 static int sim_random(const alm_io *io, void *buf, size_t n)
@@ -233,13 +233,13 @@ void alm_sim_restart(alm_sim *sim)
     sim_space_free(sim, &sim->live);
     sim->used = 0;
     for (size_t i = 0; i < sim->durable.n; i++) {
-        const sim_entry *e = &sim->durable.entries[i];
-        sim_log_settle(sim, e->node);
-        sim_bytes_resize(&e->node->live, 0);
-        sim_bytes_put(&e->node->live, 0, e->node->durable.ptr, e->node->durable.len);
-        e->node->locked = false;
-        sim->used += e->node->live.len;
-        sim_space_put(sim, &sim->live, e->path, e->node);
+        const sim_entry *entry = &sim->durable.entries[i];
+        sim_log_settle(sim, entry->node);
+        sim_bytes_resize(&entry->node->live, 0);
+        sim_bytes_put(&entry->node->live, 0, entry->node->durable.ptr, entry->node->durable.len);
+        entry->node->locked = false;
+        sim->used += entry->node->live.len;
+        sim_space_put(sim, &sim->live, entry->path, entry->node);
     }
     sim->dead = false;
     sim->cut_nth = 0;
@@ -261,9 +261,9 @@ void alm_sim_without_sync_all(alm_sim *sim, bool without)
     (void)sim_leave(sim, 0);
 }
 
-void alm_sim_sync_delay(alm_sim *sim, int64_t us)
+void alm_sim_sync_delay(alm_sim *sim, int64_t micros)
 {
-    sim->sync_delay_us = us;
+    sim->sync_delay_us = micros;
 }
 
 void alm_sim_capacity(alm_sim *sim, int64_t bytes)
@@ -282,23 +282,24 @@ int64_t alm_sim_used(alm_sim *sim)
 bool alm_sim_lose(alm_sim *sim, const char *path)
 {
     (void)sim_enter_locked(&sim->io);
-    const sim_entry *e = sim_space_find(&sim->live, path);
-    const int64_t lost = e == NULL ? 0 : sim_lose_maps(sim, e->node, 0, e->node->live.len);
+    const sim_entry *entry = sim_space_find(&sim->live, path);
+    const int64_t lost =
+        entry == NULL ? 0 : sim_lose_maps(sim, entry->node, 0, entry->node->live.len);
     return sim_leave(sim, lost) > 0;
 }
 
 bool alm_sim_flip(alm_sim *sim, const char *path, int64_t offset, unsigned bit)
 {
     (void)sim_enter_locked(&sim->io);
-    sim_entry *e = sim_space_find(&sim->live, path);
-    const bool there = e != NULL && offset >= 0 && offset < e->node->live.len;
+    sim_entry *entry = sim_space_find(&sim->live, path);
+    const bool there = entry != NULL && offset >= 0 && offset < entry->node->live.len;
     if (there) {
         const char mask = (char)(1 << (bit & 7));
-        e->node->live.ptr[offset] ^= mask;
-        if (offset < e->node->durable.len)
-            e->node->durable.ptr[offset] ^= mask;
+        entry->node->live.ptr[offset] ^= mask;
+        if (offset < entry->node->durable.len)
+            entry->node->durable.ptr[offset] ^= mask;
         for (size_t i = 0; i < sim->n_maps; i++)
-            if (sim->maps[i].node == e->node->number && (uint64_t)offset < sim->maps[i].n)
+            if (sim->maps[i].node == entry->node->number && (uint64_t)offset < sim->maps[i].n)
                 sim->maps[i].bytes[offset] ^= mask;
     }
     return sim_leave(sim, there) != 0;
@@ -317,9 +318,9 @@ void alm_sim_next_process(alm_sim *sim, bool others_end)
     if (others_end) {
         sim->ended = sim->process;
         for (int i = 0; i < SIM_HANDLES_MAX; i++) {
-            sim_handle *h = &sim->handles[i];
-            if (h->holds_lock)
-                h->node->locked = h->holds_lock = false;
+            sim_handle *handle = &sim->handles[i];
+            if (handle->holds_lock)
+                handle->node->locked = handle->holds_lock = false;
         }
     }
     sim->process++;

@@ -90,7 +90,7 @@ void alm_sim_ignore_sync(alm_sim *sim, bool ignore);
 /* A file system without sync_all. */
 void alm_sim_without_sync_all(alm_sim *sim, bool without);
 /* Each sync takes that long. */
-void alm_sim_sync_delay(alm_sim *sim, int64_t us);
+void alm_sim_sync_delay(alm_sim *sim, int64_t micros);
 /* Bytes of all files together; more gives -ENOSPC. 0: no limit. */
 void alm_sim_capacity(alm_sim *sim, int64_t bytes);
 int64_t alm_sim_used(alm_sim *sim);

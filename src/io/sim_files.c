@@ -5,9 +5,9 @@
 
 static int64_t open_locked(alm_sim *sim, const char *path, uint32_t flags)
 {
-    const int e = sim_enter(sim, ALM_SIM_OPEN);
-    if (e != 0)
-        return -EIO * (e == -1) - (e == -1 ? 0 : e);
+    const int code = sim_enter(sim, ALM_SIM_OPEN);
+    if (code != 0)
+        return -EIO * (code == -1) - (code == -1 ? 0 : code);
     sim_entry *entry = sim_space_find(&sim->live, path);
     if (entry == NULL) {
         if (!(flags & ALM_IO_CREATE) || !sim_parent_exists(sim, &sim->live, path))
@@ -63,34 +63,35 @@ static int sim_close(const alm_io *io, int handle)
 static int64_t sim_bytes_of(const alm_io *io, int handle)
 {
     alm_sim *sim = sim_enter_locked(io);
-    const int e = sim_enter(sim, ALM_SIM_STAT);
-    if (e != 0)
-        return sim_leave(sim, e > 0 ? -e : -EIO);
+    const int code = sim_enter(sim, ALM_SIM_STAT);
+    if (code != 0)
+        return sim_leave(sim, code > 0 ? -code : -EIO);
     return sim_leave(sim, sim_handle_at(sim, handle)->node->live.len);
 }
 
 static int64_t sim_read(const alm_io *io, int handle, void *buf, size_t n, int64_t offset)
 {
     alm_sim *sim = sim_enter_locked(io);
-    const int e = sim_enter(sim, ALM_SIM_READ);
-    if (e != 0)
-        return sim_leave(sim, -e);
-    const sim_bytes *b = &sim_handle_at(sim, handle)->node->live;
-    const int64_t left = offset >= b->len ? 0 : b->len - offset;
+    const int code = sim_enter(sim, ALM_SIM_READ);
+    if (code != 0)
+        return sim_leave(sim, -code);
+    const sim_bytes *bytes = &sim_handle_at(sim, handle)->node->live;
+    const int64_t left = offset >= bytes->len ? 0 : bytes->len - offset;
     const int64_t got = ALM_MIN(left, (int64_t)n);
     if (got > 0 && !sim_is_readable(&sim_handle_at(sim, handle)->node->bad, offset, got))
         return sim_leave(sim, -EIO);
     if (got > 0)
-        memcpy(buf, b->ptr + offset, (size_t)got);
+        memcpy(buf, bytes->ptr + offset, (size_t)got);
     return sim_leave(sim, got);
 }
 
-static int64_t write_locked(alm_sim *sim, int handle, const void *buf, size_t n, int64_t offset)
+static int64_t sim_files_write_locked(alm_sim *sim, int handle, const void *buf, size_t n,
+                                      int64_t offset)
 {
-    const int e = sim_enter(sim, ALM_SIM_WRITE);
-    if (e > 0)
-        return -e;
-    if (e == -1 && n > 1)
+    const int code = sim_enter(sim, ALM_SIM_WRITE);
+    if (code > 0)
+        return -code;
+    if (code == -1 && n > 1)
         n /= 2;
     const sim_handle *h = sim_handle_at(sim, handle);
     if (!h->writable)
@@ -113,13 +114,13 @@ static int64_t write_locked(alm_sim *sim, int handle, const void *buf, size_t n,
 static int64_t sim_write_(const alm_io *io, int handle, const void *buf, size_t n, int64_t offset)
 {
     alm_sim *sim = sim_enter_locked(io);
-    return sim_leave(sim, write_locked(sim, handle, buf, n, offset));
+    return sim_leave(sim, sim_files_write_locked(sim, handle, buf, n, offset));
 }
 
-/* A sync that has entered with `e`, 0 or what a fault said: does it make anything durable? *code: what the call returns. */
-static bool sync_counts(alm_sim *sim, int e, int *code)
+/* A sync that has entered with `error`, 0 or what a fault said: does it make anything durable? *code: what the call returns. */
+static bool sync_counts(alm_sim *sim, int error, int *code)
 {
-    *code = e > 0 ? -e : e < 0 || sim_cut_now(sim) ? -EIO : 0;
+    *code = error > 0 ? -error : error < 0 || sim_cut_now(sim) ? -EIO : 0;
     if (*code != 0)
         return false;
     sim->syncs++;
@@ -129,19 +130,20 @@ static bool sync_counts(alm_sim *sim, int e, int *code)
 static int sim_sync(const alm_io *io, int handle)
 {
     const alm_sim *slow = io->self;
-    const int64_t us = slow->sync_delay_us;
-    if (us > 0) {
-        const struct timespec nap = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+    const int64_t micros = slow->sync_delay_us;
+    if (micros > 0) {
+        const struct timespec nap = {.tv_sec = micros / 1000000,
+                                     .tv_nsec = micros % 1000000 * 1000};
         (void)nanosleep(&nap, NULL); /* not under the lock: other calls go on */
     }
     alm_sim *sim = sim_enter_locked(io);
-    const int e = sim_enter(sim, ALM_SIM_SYNC);
+    const int code = sim_enter(sim, ALM_SIM_SYNC);
     if (sim->dead)
         return (int)sim_leave(sim, -EIO);
     sim_node *node = sim_handle_at(sim, handle)->node;
-    if (e != 0) {
+    if (code != 0) {
         sim_log_settle(sim, node); /* the kernel drops what it could not write and calls it clean */
-        return (int)sim_leave(sim, e > 0 ? -e : -EIO);
+        return (int)sim_leave(sim, code > 0 ? -code : -EIO);
     }
     if (sim_cut_now(sim))
         return (int)sim_leave(sim, -EIO);
@@ -158,9 +160,9 @@ static int sim_sync(const alm_io *io, int handle)
 static int sim_size(const alm_io *io, int handle, int64_t size, alm_sim_op op)
 {
     alm_sim *sim = sim_enter_locked(io);
-    const int e = sim_enter(sim, op);
-    if (e != 0)
-        return (int)sim_leave(sim, e > 0 ? -e : -EIO);
+    const int code = sim_enter(sim, op);
+    if (code != 0)
+        return (int)sim_leave(sim, code > 0 ? -code : -EIO);
     sim_node *node = sim_handle_at(sim, handle)->node;
     if (op == ALM_SIM_ALLOCATE && size <= node->live.len)
         return (int)sim_leave(sim, 0);
@@ -194,12 +196,12 @@ static int sim_sync_dir(const alm_io *io, const char *path)
         path = ""; /* what parent_of says */
     size_t kept = 0;
     for (size_t i = 0; i < sim->n_pending; i++) {
-        sim_pending *p = &sim->pending[i];
-        if (sim_in_dir(p->from, path) || sim_in_dir(p->to, path)) {
-            sim_pending_apply(sim, p);
-            sim_node_release(sim, p->node);
+        sim_pending *pending = &sim->pending[i];
+        if (sim_in_dir(pending->from, path) || sim_in_dir(pending->to, path)) {
+            sim_pending_apply(sim, pending);
+            sim_node_release(sim, pending->node);
         } else {
-            sim->pending[kept++] = *p;
+            sim->pending[kept++] = *pending;
         }
     }
     sim->n_pending = kept;
@@ -225,12 +227,12 @@ static void lose_some(alm_sim *sim)
 static int sim_sync_all(const alm_io *io, int dir)
 {
     alm_sim *sim = sim_enter_locked(io);
-    const int e = sim_enter(sim, ALM_SIM_SYNC_ALL);
+    const int error = sim_enter(sim, ALM_SIM_SYNC_ALL);
     ALM_ASSERT(sim->dead || sim_handle_at(sim, dir)->node->is_dir);
     int code = 0;
-    if (e != 0 && !sim->dead)
+    if (error != 0 && !sim->dead)
         lose_some(sim);
-    if (!sync_counts(sim, e, &code))
+    if (!sync_counts(sim, error, &code))
         return (int)sim_leave(sim, code);
     for (size_t i = 0; i < sim->live.n; i++)
         sim_make_durable(sim->live.entries[i].node);

@@ -129,19 +129,19 @@ static inline void *sim_need(void *ptr)
 /* ---------------------------------------------------------------- sim_model.c */
 
 uint64_t sim_draw(alm_sim *sim); /* the next random number of the seed */
-void sim_bytes_resize(sim_bytes *b, int64_t len);
-void sim_bytes_put(sim_bytes *b, int64_t offset, const char *data, int64_t n);
+void sim_bytes_resize(sim_bytes *bytes, int64_t len);
+void sim_bytes_put(sim_bytes *bytes, int64_t offset, const char *data, int64_t n);
 void sim_log_add(sim_node *node, int64_t offset, const char *data, int64_t n);
 sim_node *sim_node_new(alm_sim *sim, bool is_dir);
 void sim_node_release(alm_sim *sim, sim_node *node);
-sim_entry *sim_space_find(sim_space *s, const char *path);
-void sim_space_remove(alm_sim *sim, sim_space *s, const char *path);
-void sim_space_put(alm_sim *sim, sim_space *s, const char *path, sim_node *node);
+sim_entry *sim_space_find(sim_space *space, const char *path);
+void sim_space_remove(alm_sim *sim, sim_space *space, const char *path);
+void sim_space_put(alm_sim *sim, sim_space *space, const char *path, sim_node *node);
 bool sim_in_dir(const char *path, const char *dir);
 /* The top of the simulated disk is there without mkdir: "" and relative names without a slash. */
-bool sim_parent_exists(alm_sim *sim, sim_space *s, const char *path);
-void sim_pending_add(alm_sim *sim, const char *from, const char *to, sim_node *node);
-void sim_pending_apply(alm_sim *sim, sim_pending *p);
+bool sim_parent_exists(alm_sim *sim, sim_space *space, const char *path);
+void sim_pending_add(alm_sim *sim, const char *from, const char *dest, sim_node *node);
+void sim_pending_apply(alm_sim *sim, sim_pending *pending);
 void sim_pending_clear(alm_sim *sim);
 /* Counts a call; the errno it must fail with (0: none, -1: short write). */
 int sim_enter(alm_sim *sim, alm_sim_op op);
@@ -156,7 +156,7 @@ int64_t sim_room(alm_sim *sim, int64_t more);
 /* Each function of alm_io takes the lock first, and gives it back with its result. */
 alm_sim *sim_enter_locked(const alm_io *io);
 int64_t sim_leave(alm_sim *sim, int64_t result);
-void sim_space_free(alm_sim *sim, sim_space *s);
+void sim_space_free(alm_sim *sim, sim_space *space);
 
 /* ---------------------------------------------------------------- sim_medium.c */
 

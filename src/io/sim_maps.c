@@ -16,16 +16,16 @@ static void sim_maps_add(alm_sim *sim, char *bytes, size_t n, const sim_node *no
 static int sim_map(const alm_io *io, int handle, size_t n, const void **out)
 {
     alm_sim *sim = sim_enter_locked(io);
-    const int e = sim_enter(sim, ALM_SIM_MAP);
-    if (e != 0)
-        return (int)sim_leave(sim, e > 0 ? -e : -EIO);
+    const int code = sim_enter(sim, ALM_SIM_MAP);
+    if (code != 0)
+        return (int)sim_leave(sim, code > 0 ? -code : -EIO);
     const sim_node *node = sim_handle_at(sim, handle)->node;
-    const sim_bytes *b = &node->live;
+    const sim_bytes *bytes = &node->live;
     const size_t cap = (n + 4095) / 4096 * 4096;
     char *copy = sim_need(aligned_alloc(4096, ALM_MAX(cap, (size_t)4096)));
     memset(copy, 0, ALM_MAX(cap, (size_t)4096));
-    if (b->len > 0)
-        memcpy(copy, b->ptr, ALM_MIN(n, (size_t)b->len));
+    if (bytes->len > 0)
+        memcpy(copy, bytes->ptr, ALM_MIN(n, (size_t)bytes->len));
     for (size_t i = 0; i < node->bad.n; i++)
         if (node->bad.at[i] < (int64_t)n)
             memset(copy + node->bad.at[i], 0,
@@ -68,23 +68,23 @@ static sim_mapped *mapped_at(alm_sim *sim, const void *addr)
 /* Nothing limits the maps of memory, so none is ever let go. */
 static int sim_map_file(const alm_io *io, const char *path, alm_io_map **out)
 {
-    const void *at = NULL;
+    const void *ptr = NULL;
     alm_io_stat meta = {0};
     const int handle = io->open(io, path, ALM_IO_READ);
     if (handle < 0)
         return handle;
     int code = io->stat(io, path, &meta);
     if (code >= 0)
-        code = meta.size_bytes > 0 ? io->map(io, handle, (size_t)meta.size_bytes, &at) : -ENODATA;
+        code = meta.size_bytes > 0 ? io->map(io, handle, (size_t)meta.size_bytes, &ptr) : -ENODATA;
     (void)io->close(io, handle);
     if (code < 0)
         return code;
     alm_io_map *map = sim_need(calloc(1, sizeof *map));
-    map->at = at;
+    map->at = ptr;
     map->bytes = (size_t)meta.size_bytes;
     map->state = ALM_MAP_IN;
     alm_sim *sim = sim_enter_locked(io);
-    sim_mapped *mapped = mapped_at(sim, at);
+    sim_mapped *mapped = mapped_at(sim, ptr);
     ALM_ASSERT(mapped != NULL);
     mapped->map = map;
     *out = map;
@@ -128,8 +128,8 @@ static int sim_back(const alm_io *io, void *addr, size_t n, int handle, int64_t 
 {
     (void)addr, (void)n, (void)handle, (void)offset;
     alm_sim *sim = sim_enter_locked(io);
-    const int e = sim_enter(sim, ALM_SIM_MAP);
-    return (int)sim_leave(sim, e > 0 ? -e : e < 0 ? -EIO : 0);
+    const int code = sim_enter(sim, ALM_SIM_MAP);
+    return (int)sim_leave(sim, code > 0 ? -code : code < 0 ? -EIO : 0);
 }
 
 static int sim_forget(const alm_io *io, void *addr, size_t n)

@@ -9,7 +9,7 @@
  */
 #include "io/sim_impl.h"
 
-static char *copy_of(const void *bytes, int64_t n)
+static char *sim_medium_copy_of(const void *bytes, int64_t n)
 {
     char *copy = sim_need(malloc((size_t)ALM_MAX(n, INT64_C(1))));
     if (n > 0)
@@ -27,13 +27,13 @@ bool sim_is_readable(const sim_sectors *bad, int64_t offset, int64_t n)
     return true;
 }
 
-static void sectors_add(sim_sectors *bad, int64_t at)
+static void sectors_add(sim_sectors *bad, int64_t offset)
 {
     if (bad->n == bad->cap) {
         bad->cap = ALM_MAX((size_t)4, bad->cap * 2);
         bad->at = sim_need(realloc(bad->at, bad->cap * sizeof *bad->at));
     }
-    bad->at[bad->n++] = at;
+    bad->at[bad->n++] = offset;
 }
 
 static void make_readable(sim_node *node, int64_t offset, int64_t n)
@@ -52,10 +52,11 @@ void sim_written(alm_sim *sim, sim_node *node, int64_t offset, int64_t n)
 {
     make_readable(node, offset, n);
     for (size_t i = 0; i < sim->n_damages; i++) {
-        sim_damage *d = &sim->damages[i];
-        const int64_t from = ALM_MAX(d->offset, offset), to = ALM_MIN(d->offset + d->n, offset + n);
-        if (d->node == node->number && from < to)
-            memcpy(d->right + (from - d->offset), d->wrong + (from - d->offset),
+        sim_damage *damage = &sim->damages[i];
+        const int64_t from = ALM_MAX(damage->offset, offset),
+                      to = ALM_MIN(damage->offset + damage->n, offset + n);
+        if (damage->node == node->number && from < to)
+            memcpy(damage->right + (from - damage->offset), damage->wrong + (from - damage->offset),
                    (size_t)(to - from));
     }
 }
@@ -83,7 +84,8 @@ static int64_t show_in_maps(alm_sim *sim, const sim_node *node, int64_t offset, 
 }
 
 /* Overwrites bytes of the file at rest: in its unsynced and durable contents and in all maps of it. Returns how many maps changed. */
-static int64_t change(alm_sim *sim, sim_node *node, int64_t offset, const char *bytes, int64_t n)
+static int64_t sim_medium_change(alm_sim *sim, sim_node *node, int64_t offset, const char *bytes,
+                                 int64_t n)
 {
     const int64_t durable = ALM_MIN(n, node->durable.len - offset);
     sim_bytes_put(&node->live, offset, bytes, n);
@@ -94,7 +96,7 @@ static int64_t change(alm_sim *sim, sim_node *node, int64_t offset, const char *
     return show_in_maps(sim, node, offset, bytes, n);
 }
 
-static const sim_entry *entry_of(alm_sim *sim, uint64_t number)
+static const sim_entry *sim_medium_entry_of(alm_sim *sim, uint64_t number)
 {
     for (size_t i = 0; i < sim->live.n; i++)
         if (sim->live.entries[i].node->number == number)
@@ -109,13 +111,14 @@ static sim_damage *damage_add(alm_sim *sim, const sim_node *node, int64_t offset
         sim->cap_damages = ALM_MAX((size_t)4, sim->cap_damages * 2);
         sim->damages = sim_need(realloc(sim->damages, sim->cap_damages * sizeof *sim->damages));
     }
-    sim_damage *d = &sim->damages[sim->n_damages++];
-    *d = (sim_damage){.kind = sim->medium.kind, .node = node->number, .offset = offset, .n = n};
-    const sim_entry *e = entry_of(sim, node->number);
-    (void)snprintf(d->was, sizeof d->was, "%s", e != NULL ? e->path : "");
-    d->right = copy_of(right, n);
-    d->wrong = copy_of(wrong, n);
-    return d;
+    sim_damage *damage = &sim->damages[sim->n_damages++];
+    *damage =
+        (sim_damage){.kind = sim->medium.kind, .node = node->number, .offset = offset, .n = n};
+    const sim_entry *entry = sim_medium_entry_of(sim, node->number);
+    (void)snprintf(damage->was, sizeof damage->was, "%s", entry != NULL ? entry->path : "");
+    damage->right = sim_medium_copy_of(right, n);
+    damage->wrong = sim_medium_copy_of(wrong, n);
+    return damage;
 }
 
 void sim_damages_free(alm_sim *sim)
@@ -131,28 +134,28 @@ void sim_damages_free(alm_sim *sim)
 
 /* ---------------------------------------------------------------------- files */
 
-static bool is_below(const char *path, const char *below)
+static bool sim_medium_is_below(const char *path, const char *below)
 {
-    const size_t n = strlen(below);
-    return n == 0 || (strncmp(path, below, n) == 0 && (path[n] == 0 || path[n] == '/'));
+    const size_t len = strlen(below);
+    return len == 0 || (strncmp(path, below, len) == 0 && (path[len] == 0 || path[len] == '/'));
 }
 
-static bool is_eligible(const sim_entry *e, const char *below, const char *dir,
+static bool is_eligible(const sim_entry *entry, const char *below, const char *dir,
                         const sim_node *besides)
 {
-    return !e->node->is_dir && e->node->live.len > 0 && e->node != besides &&
-           is_below(e->path, below) && (dir == NULL || sim_in_dir(e->path, dir));
+    return !entry->node->is_dir && entry->node->live.len > 0 && entry->node != besides &&
+           sim_medium_is_below(entry->path, below) && (dir == NULL || sim_in_dir(entry->path, dir));
 }
 
 /* Any file that has bytes, by the seed; in the directory `dir` itself, if it is not NULL. */
 static sim_node *any_file(alm_sim *sim, const char *below, const char *dir, const sim_node *besides)
 {
-    size_t n = 0;
+    size_t count = 0;
     for (size_t i = 0; i < sim->live.n; i++)
-        n += is_eligible(&sim->live.entries[i], below, dir, besides);
-    if (n == 0)
+        count += is_eligible(&sim->live.entries[i], below, dir, besides);
+    if (count == 0)
         return NULL;
-    size_t left = (size_t)(sim_draw(sim) % n);
+    size_t left = (size_t)(sim_draw(sim) % count);
     for (size_t i = 0; i < sim->live.n; i++)
         if (is_eligible(&sim->live.entries[i], below, dir, besides) && left-- == 0)
             return sim->live.entries[i].node;
@@ -171,8 +174,8 @@ static void rot_bits(alm_sim *sim, sim_node *node)
         const uint64_t bit = sim_draw(sim) % (uint64_t)(n * 8);
         wrong[bit / 8] ^= (char)(1 << bit % 8);
     }
-    sim_damage *d = damage_add(sim, node, offset, node->live.ptr + offset, wrong, n);
-    d->maps = change(sim, node, offset, wrong, n);
+    sim_damage *damage = damage_add(sim, node, offset, node->live.ptr + offset, wrong, n);
+    damage->maps = sim_medium_change(sim, node, offset, wrong, n);
 }
 
 /* One to four sectors: zeros, or they cannot be read any more. */
@@ -184,15 +187,15 @@ static void rot_sectors(alm_sim *sim, sim_node *node, bool unreadable)
     const int64_t offset = first * SIM_SECTOR;
     const int64_t n = ALM_MIN(many * SIM_SECTOR, node->live.len - offset);
     char zeros[4 * SIM_SECTOR] = {0};
-    sim_damage *d = damage_add(sim, node, offset, node->live.ptr + offset,
-                               unreadable ? node->live.ptr + offset : zeros, n);
+    sim_damage *damage = damage_add(sim, node, offset, node->live.ptr + offset,
+                                    unreadable ? node->live.ptr + offset : zeros, n);
     if (!unreadable) {
-        d->maps = change(sim, node, offset, zeros, n);
+        damage->maps = sim_medium_change(sim, node, offset, zeros, n);
         return;
     }
     for (int64_t at = offset; at < offset + n; at += SIM_SECTOR)
         sectors_add(&node->bad, at);
-    d->maps = sim_lose_maps(sim, node, offset, n);
+    damage->maps = sim_lose_maps(sim, node, offset, n);
 }
 
 static bool rot_now(alm_sim *sim)
@@ -209,10 +212,10 @@ static bool rot_now(alm_sim *sim)
 
 void sim_rot(alm_sim *sim)
 {
-    sim_medium *m = &sim->medium;
-    if (m->nth == 0 || m->kind > ALM_SIM_ROT_UNREADABLE || sim->dead || --m->nth > 0)
+    sim_medium *medium = &sim->medium;
+    if (medium->nth == 0 || medium->kind > ALM_SIM_ROT_UNREADABLE || sim->dead || --medium->nth > 0)
         return;
-    m->nth = rot_now(sim) ? 0 : 1; /* without a file at the next call */
+    medium->nth = rot_now(sim) ? 0 : 1; /* without a file at the next call */
 }
 
 /* ---------------------------------------------------------------------- writes */
@@ -222,20 +225,20 @@ static void land(alm_sim *sim, sim_node *node, const char *bytes, int64_t n)
     const int64_t sectors = (node->live.len + SIM_SECTOR - 1) / SIM_SECTOR;
     const int64_t offset = (int64_t)(sim_draw(sim) % (uint64_t)sectors) * SIM_SECTOR;
     const int64_t fits = ALM_MIN(n, node->live.len - offset);
-    sim_damage *d = damage_add(sim, node, offset, node->live.ptr + offset, bytes, fits);
-    d->landed = true;
-    d->maps = change(sim, node, offset, bytes, fits);
+    sim_damage *damage = damage_add(sim, node, offset, node->live.ptr + offset, bytes, fits);
+    damage->landed = true;
+    damage->maps = sim_medium_change(sim, node, offset, bytes, fits);
 }
 
 char *sim_misdirect(alm_sim *sim, sim_node *node, const void *bytes, int64_t n, int64_t offset)
 {
-    sim_medium *m = &sim->medium;
-    const sim_entry *e = entry_of(sim, node->number);
-    if (m->nth == 0 || m->kind < ALM_SIM_WRITE_LOST || n == 0 || e == NULL ||
-        !is_below(e->path, m->below) || --m->nth > 0)
+    sim_medium *medium = &sim->medium;
+    const sim_entry *entry = sim_medium_entry_of(sim, node->number);
+    if (medium->nth == 0 || medium->kind < ALM_SIM_WRITE_LOST || n == 0 || entry == NULL ||
+        !sim_medium_is_below(entry->path, medium->below) || --medium->nth > 0)
         return NULL;
     char dir[SIM_PATH_BYTES];
-    (void)snprintf(dir, sizeof dir, "%s", e->path);
+    (void)snprintf(dir, sizeof dir, "%s", entry->path);
     char *slash = strrchr(dir, '/');
     *(slash != NULL ? slash : dir) = 0;
     /* The right place keeps what it had; behind the end of the file that is zeros. */
@@ -245,9 +248,9 @@ char *sim_misdirect(alm_sim *sim, sim_node *node, const void *bytes, int64_t n, 
     if (had > 0)
         memcpy(old.ptr, node->live.ptr + offset, (size_t)had);
     (void)damage_add(sim, node, offset, bytes, old.ptr, n);
-    sim_node *other = m->kind == ALM_SIM_WRITE_MISPLACED     ? (node->live.len > 0 ? node : NULL)
-                      : m->kind == ALM_SIM_WRITE_MISDIRECTED ? any_file(sim, "", dir, node)
-                                                             : NULL;
+    sim_node *other = medium->kind == ALM_SIM_WRITE_MISPLACED ? (node->live.len > 0 ? node : NULL)
+                      : medium->kind == ALM_SIM_WRITE_MISDIRECTED ? any_file(sim, "", dir, node)
+                                                                  : NULL;
     if (other != NULL) {
         land(sim, other, bytes, n);
         if (other == node && had > 0) /* it may have landed there in part */
@@ -280,12 +283,13 @@ size_t alm_sim_damage_count(alm_sim *sim)
     return (size_t)sim_leave(sim, (int64_t)sim->n_damages);
 }
 
-static bool is_wrong(const sim_damage *d, const sim_node *node)
+static bool is_wrong(const sim_damage *damage, const sim_node *node)
 {
-    if (d->kind == ALM_SIM_ROT_UNREADABLE)
-        return !sim_is_readable(&node->bad, d->offset, d->n);
-    for (int64_t i = 0; i < d->n && d->offset + i < node->live.len; i++)
-        if (d->right[i] != d->wrong[i] && node->live.ptr[d->offset + i] == d->wrong[i])
+    if (damage->kind == ALM_SIM_ROT_UNREADABLE)
+        return !sim_is_readable(&node->bad, damage->offset, damage->n);
+    for (int64_t i = 0; i < damage->n && damage->offset + i < node->live.len; i++)
+        if (damage->right[i] != damage->wrong[i] &&
+            node->live.ptr[damage->offset + i] == damage->wrong[i])
             return true;
     return false;
 }
@@ -294,16 +298,16 @@ void alm_sim_damage_at(alm_sim *sim, size_t i, alm_sim_damage *out)
 {
     (void)sim_enter_locked(&sim->io);
     ALM_ASSERT(i < sim->n_damages);
-    const sim_damage *d = &sim->damages[i];
-    const sim_entry *e = entry_of(sim, d->node);
-    *out = (alm_sim_damage){.kind = d->kind,
-                            .landed = d->landed,
-                            .mapped = d->maps > 0,
-                            .offset = d->offset,
-                            .bytes = d->n,
-                            .is_wrong = e != NULL && is_wrong(d, e->node)};
-    (void)snprintf(out->path, sizeof out->path, "%s", e != NULL ? e->path : "");
-    (void)snprintf(out->was, sizeof out->was, "%s", d->was);
+    const sim_damage *damage = &sim->damages[i];
+    const sim_entry *entry = sim_medium_entry_of(sim, damage->node);
+    *out = (alm_sim_damage){.kind = damage->kind,
+                            .landed = damage->landed,
+                            .mapped = damage->maps > 0,
+                            .offset = damage->offset,
+                            .bytes = damage->n,
+                            .is_wrong = entry != NULL && is_wrong(damage, entry->node)};
+    (void)snprintf(out->path, sizeof out->path, "%s", entry != NULL ? entry->path : "");
+    (void)snprintf(out->was, sizeof out->was, "%s", damage->was);
     (void)sim_leave(sim, 0);
 }
 
@@ -312,14 +316,18 @@ int64_t alm_sim_mend(alm_sim *sim, const char *below)
     int64_t mended = 0;
     (void)sim_enter_locked(&sim->io);
     for (size_t i = sim->n_damages; i-- > 0;) { /* the last first: places may meet */
-        const sim_damage *d = &sim->damages[i];
-        const sim_entry *e = entry_of(sim, d->node);
-        if (e == NULL || !is_below(e->path, below) || !is_wrong(d, e->node))
+        const sim_damage *damage = &sim->damages[i];
+        const sim_entry *entry = sim_medium_entry_of(sim, damage->node);
+        if (entry == NULL || !sim_medium_is_below(entry->path, below) ||
+            !is_wrong(damage, entry->node))
             continue;
-        for (int64_t at = 0; at < d->n && d->offset + at < e->node->live.len; at++)
-            if (d->right[at] != d->wrong[at] && e->node->live.ptr[d->offset + at] == d->wrong[at])
-                (void)change(sim, e->node, d->offset + at, d->right + at, 1);
-        make_readable(e->node, d->offset, d->n);
+        for (int64_t offset = 0;
+             offset < damage->n && damage->offset + offset < entry->node->live.len; offset++)
+            if (damage->right[offset] != damage->wrong[offset] &&
+                entry->node->live.ptr[damage->offset + offset] == damage->wrong[offset])
+                (void)sim_medium_change(sim, entry->node, damage->offset + offset,
+                                        damage->right + offset, 1);
+        make_readable(entry->node, damage->offset, damage->n);
         mended++;
     }
     return sim_leave(sim, mended);

@@ -12,24 +12,24 @@ uint64_t sim_draw(alm_sim *sim) /* splitmix64 */
     return z ^ (z >> 31);
 }
 
-void sim_bytes_resize(sim_bytes *b, int64_t len)
+void sim_bytes_resize(sim_bytes *bytes, int64_t len)
 {
-    if (len > b->cap) {
-        const int64_t cap = ALM_MAX(len, b->cap * 2);
-        b->ptr = sim_need(realloc(b->ptr, (size_t)cap));
-        b->cap = cap;
+    if (len > bytes->cap) {
+        const int64_t cap = ALM_MAX(len, bytes->cap * 2);
+        bytes->ptr = sim_need(realloc(bytes->ptr, (size_t)cap));
+        bytes->cap = cap;
     }
-    if (len > b->len)
-        memset(b->ptr + b->len, 0, (size_t)(len - b->len));
-    b->len = len;
+    if (len > bytes->len)
+        memset(bytes->ptr + bytes->len, 0, (size_t)(len - bytes->len));
+    bytes->len = len;
 }
 
-void sim_bytes_put(sim_bytes *b, int64_t offset, const char *data, int64_t n)
+void sim_bytes_put(sim_bytes *bytes, int64_t offset, const char *data, int64_t n)
 {
-    if (offset + n > b->len)
-        sim_bytes_resize(b, offset + n);
+    if (offset + n > bytes->len)
+        sim_bytes_resize(bytes, offset + n);
     if (n > 0)
-        memcpy(b->ptr + offset, data, (size_t)n);
+        memcpy(bytes->ptr + offset, data, (size_t)n);
 }
 
 static void sim_log_clear(sim_node *node)
@@ -45,11 +45,11 @@ void sim_log_add(sim_node *node, int64_t offset, const char *data, int64_t n)
         node->cap_log = ALM_MAX((size_t)8, node->cap_log * 2);
         node->log = sim_need(realloc(node->log, node->cap_log * sizeof *node->log));
     }
-    sim_write *w = &node->log[node->n_log++];
-    *w = (sim_write){.offset = offset, .n = n};
+    sim_write *write = &node->log[node->n_log++];
+    *write = (sim_write){.offset = offset, .n = n};
     if (n > 0) {
-        w->data = sim_need(malloc((size_t)n));
-        memcpy(w->data, data, (size_t)n);
+        write->data = sim_need(malloc((size_t)n));
+        memcpy(write->data, data, (size_t)n);
     }
 }
 
@@ -75,34 +75,34 @@ void sim_node_release(alm_sim *sim, sim_node *node)
     free(node);
 }
 
-sim_entry *sim_space_find(sim_space *s, const char *path)
+sim_entry *sim_space_find(sim_space *space, const char *path)
 {
-    for (size_t i = 0; i < s->n; i++)
-        if (strcmp(s->entries[i].path, path) == 0)
-            return &s->entries[i];
+    for (size_t i = 0; i < space->n; i++)
+        if (strcmp(space->entries[i].path, path) == 0)
+            return &space->entries[i];
     return NULL;
 }
 
-void sim_space_remove(alm_sim *sim, sim_space *s, const char *path)
+void sim_space_remove(alm_sim *sim, sim_space *space, const char *path)
 {
-    sim_entry *e = sim_space_find(s, path);
-    if (e == NULL)
+    sim_entry *entry = sim_space_find(space, path);
+    if (entry == NULL)
         return;
-    sim_node_release(sim, e->node);
-    *e = s->entries[--s->n];
+    sim_node_release(sim, entry->node);
+    *entry = space->entries[--space->n];
 }
 
-void sim_space_put(alm_sim *sim, sim_space *s, const char *path, sim_node *node)
+void sim_space_put(alm_sim *sim, sim_space *space, const char *path, sim_node *node)
 {
     node->refs++;
-    sim_space_remove(sim, s, path);
-    if (s->n == s->cap) {
-        s->cap = ALM_MAX((size_t)16, s->cap * 2);
-        s->entries = sim_need(realloc(s->entries, s->cap * sizeof *s->entries));
+    sim_space_remove(sim, space, path);
+    if (space->n == space->cap) {
+        space->cap = ALM_MAX((size_t)16, space->cap * 2);
+        space->entries = sim_need(realloc(space->entries, space->cap * sizeof *space->entries));
     }
-    sim_entry *e = &s->entries[s->n++];
-    (void)snprintf(e->path, sizeof e->path, "%s", path);
-    e->node = node;
+    sim_entry *entry = &space->entries[space->n++];
+    (void)snprintf(entry->path, sizeof entry->path, "%s", path);
+    entry->node = node;
 }
 
 static void sim_parent_of(const char *path, char *dir)
@@ -120,35 +120,35 @@ bool sim_in_dir(const char *path, const char *dir)
     return path[0] != 0 && strcmp(parent, dir) == 0;
 }
 
-bool sim_parent_exists(alm_sim *sim, sim_space *s, const char *path)
+bool sim_parent_exists(alm_sim *sim, sim_space *space, const char *path)
 {
     char dir[SIM_PATH_BYTES];
     sim_parent_of(path, dir);
     (void)sim;
-    const sim_entry *e = dir[0] == 0 ? NULL : sim_space_find(s, dir);
-    return dir[0] == 0 || (e != NULL && e->node->is_dir);
+    const sim_entry *entry = dir[0] == 0 ? NULL : sim_space_find(space, dir);
+    return dir[0] == 0 || (entry != NULL && entry->node->is_dir);
 }
 
-void sim_pending_add(alm_sim *sim, const char *from, const char *to, sim_node *node)
+void sim_pending_add(alm_sim *sim, const char *from, const char *dest, sim_node *node)
 {
     if (sim->n_pending == sim->cap_pending) {
         sim->cap_pending = ALM_MAX((size_t)16, sim->cap_pending * 2);
         sim->pending = sim_need(realloc(sim->pending, sim->cap_pending * sizeof *sim->pending));
     }
-    sim_pending *p = &sim->pending[sim->n_pending++];
-    (void)snprintf(p->from, sizeof p->from, "%s", from);
-    (void)snprintf(p->to, sizeof p->to, "%s", to);
-    p->node = node;
+    sim_pending *pending = &sim->pending[sim->n_pending++];
+    (void)snprintf(pending->from, sizeof pending->from, "%s", from);
+    (void)snprintf(pending->to, sizeof pending->to, "%s", dest);
+    pending->node = node;
     if (node != NULL)
         node->refs++;
 }
 
-void sim_pending_apply(alm_sim *sim, sim_pending *p)
+void sim_pending_apply(alm_sim *sim, sim_pending *pending)
 {
-    if (p->from[0] != 0)
-        sim_space_remove(sim, &sim->durable, p->from);
-    if (p->to[0] != 0)
-        sim_space_put(sim, &sim->durable, p->to, p->node);
+    if (pending->from[0] != 0)
+        sim_space_remove(sim, &sim->durable, pending->from);
+    if (pending->to[0] != 0)
+        sim_space_put(sim, &sim->durable, pending->to, pending->node);
 }
 
 void sim_pending_clear(alm_sim *sim)
@@ -196,17 +196,19 @@ void sim_log_settle(alm_sim *sim, sim_node *node)
 {
     const uint64_t mode = sim_draw(sim) % 4; /* none, all, else each by itself */
     for (size_t i = 0; i < node->n_log; i++) {
-        const sim_write *w = &node->log[i];
-        if (w->n < 0) {
+        const sim_write *write = &node->log[i];
+        if (write->n < 0) {
             if (mode == 1 || (mode > 1 && sim_draw(sim) % 2))
-                sim_bytes_resize(&node->durable, w->offset);
+                sim_bytes_resize(&node->durable, write->offset);
             continue;
         }
-        for (int64_t at = w->offset; at < w->offset + w->n;) {
-            const int64_t next = ALM_MIN((at / SIM_SECTOR + 1) * SIM_SECTOR, w->offset + w->n);
+        for (int64_t offset = write->offset; offset < write->offset + write->n;) {
+            const int64_t next =
+                ALM_MIN((offset / SIM_SECTOR + 1) * SIM_SECTOR, write->offset + write->n);
             if (mode == 1 || (mode > 1 && sim_draw(sim) % 2))
-                sim_bytes_put(&node->durable, at, w->data + (at - w->offset), next - at);
-            at = next;
+                sim_bytes_put(&node->durable, offset, write->data + (offset - write->offset),
+                              next - offset);
+            offset = next;
         }
     }
     sim_log_clear(node);
@@ -215,11 +217,11 @@ void sim_log_settle(alm_sim *sim, sim_node *node)
 void sim_make_durable(sim_node *node)
 {
     for (size_t i = 0; i < node->n_log; i++) {
-        const sim_write *w = &node->log[i];
-        if (w->n < 0)
-            sim_bytes_resize(&node->durable, w->offset);
+        const sim_write *write = &node->log[i];
+        if (write->n < 0)
+            sim_bytes_resize(&node->durable, write->offset);
         else
-            sim_bytes_put(&node->durable, w->offset, w->data, w->n);
+            sim_bytes_put(&node->durable, write->offset, write->data, write->n);
     }
     sim_log_clear(node);
 }
@@ -257,10 +259,10 @@ int64_t sim_leave(alm_sim *sim, int64_t result)
     return result;
 }
 
-void sim_space_free(alm_sim *sim, sim_space *s)
+void sim_space_free(alm_sim *sim, sim_space *space)
 {
-    for (size_t i = 0; i < s->n; i++)
-        sim_node_release(sim, s->entries[i].node);
-    free(s->entries);
-    *s = (sim_space){0};
+    for (size_t i = 0; i < space->n; i++)
+        sim_node_release(sim, space->entries[i].node);
+    free(space->entries);
+    *space = (sim_space){0};
 }

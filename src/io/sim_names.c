@@ -1,24 +1,24 @@
 /* sim_names.c - the simulated disk: names and directories, also below a folder. */
 #include "io/sim_impl.h"
 
-static int sim_rename(const alm_io *io, const char *from, const char *to)
+static int sim_rename(const alm_io *io, const char *from, const char *dest)
 {
     alm_sim *sim = sim_enter_locked(io);
-    const int e = sim_enter(sim, ALM_SIM_RENAME);
-    if (e != 0)
-        return (int)sim_leave(sim, e > 0 ? -e : -EIO);
+    const int code = sim_enter(sim, ALM_SIM_RENAME);
+    if (code != 0)
+        return (int)sim_leave(sim, code > 0 ? -code : -EIO);
     const sim_entry *entry = sim_space_find(&sim->live, from);
-    if (entry == NULL || !sim_parent_exists(sim, &sim->live, to))
+    if (entry == NULL || !sim_parent_exists(sim, &sim->live, dest))
         return (int)sim_leave(sim, -ENOENT);
-    const sim_entry *there = sim_space_find(&sim->live, to);
+    const sim_entry *there = sim_space_find(&sim->live, dest);
     if (there != NULL && there->node->is_dir && !entry->node->is_dir)
         return (int)sim_leave(sim, -EISDIR);
     const bool cut = sim_cut_now(sim);
     sim_node *node = entry->node;
     node->refs++;
-    sim_pending_add(sim, from, to, node);
+    sim_pending_add(sim, from, dest, node);
     sim_space_remove(sim, &sim->live, from);
-    sim_space_put(sim, &sim->live, to, node);
+    sim_space_put(sim, &sim->live, dest, node);
     sim_node_release(sim, node);
     return (int)sim_leave(sim, cut ? -EIO : 0);
 }
@@ -26,9 +26,9 @@ static int sim_rename(const alm_io *io, const char *from, const char *to)
 static int remove_entry(const alm_io *io, const char *path, alm_sim_op op)
 {
     alm_sim *sim = sim_enter_locked(io);
-    const int e = sim_enter(sim, op);
-    if (e != 0)
-        return (int)sim_leave(sim, e > 0 ? -e : -EIO);
+    const int code = sim_enter(sim, op);
+    if (code != 0)
+        return (int)sim_leave(sim, code > 0 ? -code : -EIO);
     const sim_entry *entry = sim_space_find(&sim->live, path);
     if (entry == NULL)
         return (int)sim_leave(sim, -ENOENT);
@@ -56,9 +56,9 @@ static int sim_rmdir(const alm_io *io, const char *path)
 static int sim_mkdir(const alm_io *io, const char *path)
 {
     alm_sim *sim = sim_enter_locked(io);
-    const int e = sim_enter(sim, ALM_SIM_MKDIR);
-    if (e != 0)
-        return (int)sim_leave(sim, e > 0 ? -e : -EIO);
+    const int code = sim_enter(sim, ALM_SIM_MKDIR);
+    if (code != 0)
+        return (int)sim_leave(sim, code > 0 ? -code : -EIO);
     const sim_entry *entry = sim_space_find(&sim->live, path);
     if (entry != NULL)
         return (int)sim_leave(sim, entry->node->is_dir ? 0 : -ENOTDIR);
@@ -75,9 +75,9 @@ static int sim_mkdir(const alm_io *io, const char *path)
 static int sim_stat(const alm_io *io, const char *path, alm_io_stat *out)
 {
     alm_sim *sim = sim_enter_locked(io);
-    const int e = sim_enter(sim, ALM_SIM_STAT);
-    if (e != 0)
-        return (int)sim_leave(sim, e > 0 ? -e : -EIO);
+    const int code = sim_enter(sim, ALM_SIM_STAT);
+    if (code != 0)
+        return (int)sim_leave(sim, code > 0 ? -code : -EIO);
     const sim_entry *entry = sim_space_find(&sim->live, path);
     if (entry == NULL)
         return (int)sim_leave(sim, -ENOENT);
@@ -89,7 +89,7 @@ static int sim_stat(const alm_io *io, const char *path, alm_io_stat *out)
     return (int)sim_leave(sim, 0);
 }
 
-static int by_text(const void *a, const void *b)
+static int sim_names_by_text(const void *a, const void *b)
 {
     const char *const *left = a;
     const char *const *right = b;
@@ -108,21 +108,21 @@ static int sim_list(const alm_io *io, const char *path, int (*each)(void *arg, c
                     void *arg)
 {
     alm_sim *sim = sim_enter_locked(io);
-    const int e = sim_enter(sim, ALM_SIM_LIST);
-    if (e != 0)
-        return (int)sim_leave(sim, e > 0 ? -e : -EIO);
+    const int code = sim_enter(sim, ALM_SIM_LIST);
+    if (code != 0)
+        return (int)sim_leave(sim, code > 0 ? -code : -EIO);
     const sim_entry *dir = sim_space_find(&sim->live, path);
     if (dir == NULL || !dir->node->is_dir)
         return (int)sim_leave(sim, -ENOENT);
     char **names = sim_need(malloc((sim->live.n + 1) * sizeof *names));
-    size_t n = 0;
+    size_t count = 0;
     for (size_t i = 0; i < sim->live.n; i++)
         if (sim_in_dir(sim->live.entries[i].path, path))
-            names[n++] = sim_need(strdup(sim->live.entries[i].path + strlen(path) + 1));
+            names[count++] = sim_need(strdup(sim->live.entries[i].path + strlen(path) + 1));
     (void)sim_leave(sim, 0); /* `each` may call back into the disk */
-    qsort((void *)names, n, sizeof *names, by_text);
+    qsort((void *)names, count, sizeof *names, sim_names_by_text);
     int stop = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (stop == 0)
             stop = each(arg, names[i]);
         free(names[i]);
@@ -135,9 +135,9 @@ static int sim_list(const alm_io *io, const char *path, int (*each)(void *arg, c
 
 static int64_t open_dir_locked(alm_sim *sim, const char *path)
 {
-    const int e = sim_enter(sim, ALM_SIM_OPEN);
-    if (e != 0)
-        return e > 0 ? -e : -EIO;
+    const int code = sim_enter(sim, ALM_SIM_OPEN);
+    if (code != 0)
+        return code > 0 ? -code : -EIO;
     sim_entry *entry = sim_space_find(&sim->live, path);
     if (entry == NULL)
         return -ENOENT;
@@ -169,13 +169,13 @@ static int path_in(const alm_io *io, int dir, const char *name, char path[SIM_PA
     return (int)sim_leave(sim, n < SIM_PATH_BYTES ? 0 : -ENAMETOOLONG);
 }
 
-static bool leads_out(const char *path)
+static bool sim_names_leads_out(const char *path)
 {
-    for (const char *at = path; *at != 0;) {
-        const size_t n = strcspn(at, "/");
-        if (n == 0 || (n == 2 && memcmp(at, "..", 2) == 0))
+    for (const char *ptr = path; *ptr != 0;) {
+        const size_t len = strcspn(ptr, "/");
+        if (len == 0 || (len == 2 && memcmp(ptr, "..", 2) == 0))
             return true;
-        at += n + (at[n] == '/');
+        ptr += len + (ptr[len] == '/');
     }
     return false;
 }
@@ -184,7 +184,7 @@ static int sim_open_dir_below(const alm_io *io, int dir, const char *path, uint3
 {
     char full[SIM_PATH_BYTES];
     (void)flags;
-    if (leads_out(path))
+    if (sim_names_leads_out(path))
         return -EXDEV;
     const int code = path_in(io, dir, path, full);
     return code < 0 ? code : sim_open_dir(io, full);
@@ -195,7 +195,7 @@ static int sim_open_below(const alm_io *io, int dir, const char *path, uint32_t 
     char full[SIM_PATH_BYTES];
     if (path[0] == 0)
         return -ENOENT;
-    if (leads_out(path))
+    if (sim_names_leads_out(path))
         return -EXDEV;
     const int code = path_in(io, dir, path, full);
     const int handle = code < 0 ? code : io->open(io, full, flags);
@@ -228,12 +228,12 @@ static int sim_mkdir_in(const alm_io *io, int dir, const char *name)
 }
 
 static int sim_rename_in(const alm_io *io, int from_dir, const char *from, int to_dir,
-                         const char *to)
+                         const char *dest)
 {
     char full_from[SIM_PATH_BYTES], full_to[SIM_PATH_BYTES];
     int code = path_in(io, from_dir, from, full_from);
     if (code == 0)
-        code = path_in(io, to_dir, to, full_to);
+        code = path_in(io, to_dir, dest, full_to);
     return code < 0 ? code : io->rename(io, full_from, full_to);
 }
 

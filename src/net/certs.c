@@ -33,7 +33,7 @@ static bool flag(const alm_conf *conf, alm_conf_id id)
     return *((const char *)conf + alm_conf_row_at(id)->offset) != 0;
 }
 
-static const char *text(const alm_conf *conf, alm_conf_id id)
+static const char *certs_text(const alm_conf *conf, alm_conf_id id)
 {
     const char *value;
     memcpy(&value, (const char *)conf + alm_conf_row_at(id)->offset, sizeof(value));
@@ -50,36 +50,36 @@ bool alm_certs_enabled(const alm_conf *conf, int listener)
                                                           : conf->tls_enabled;
 }
 
-static alm_status read_file(alm_ctx *cx, const char *root, const char *name, char path[PATH_BYTES],
-                            alm_buf *out)
+static alm_status certs_read_file(alm_ctx *cx, const char *root, const char *name,
+                                  char path[PATH_BYTES], alm_buf *out)
 {
     (void)snprintf(path, PATH_BYTES, "%s%s%s", name[0] == '/' ? "" : root,
                    name[0] == '/' ? "" : "/", name);
     return alm_io_read_text(cx, alm_io_posix(), path, FILE_BYTES_MAX, out);
 }
 
-static alm_status make(alm_ctx *cx, const char *root, const char *cert_name, const char *key_name,
-                       const char *alpn, alm_tls **out)
+static alm_status certs_make(alm_ctx *cx, const char *root, const char *cert_name,
+                             const char *key_name, const char *alpn, alm_tls **out)
 {
     char cert_path[PATH_BYTES], key_path[PATH_BYTES];
     alm_buf cert, key;
     alm_buf_init(&cert, NULL);
     alm_buf_init(&key, NULL);
-    alm_status st = read_file(cx, root, cert_name, cert_path, &cert);
-    if (st == ALM_OK)
-        st = read_file(cx, root, key_name, key_path, &key);
-    if (st == ALM_OK)
-        st = alm_tls_new(cx, (alm_str){cert.ptr, cert.len}, cert_path, (alm_str){key.ptr, key.len},
-                         key_path, alpn, out);
+    alm_status status = certs_read_file(cx, root, cert_name, cert_path, &cert);
+    if (status == ALM_OK)
+        status = certs_read_file(cx, root, key_name, key_path, &key);
+    if (status == ALM_OK)
+        status = alm_tls_new(cx, (alm_str){cert.ptr, cert.len}, cert_path,
+                             (alm_str){key.ptr, key.len}, key_path, alpn, out);
     alm_buf_deinit(&cert);
     alm_buf_deinit(&key);
-    return st;
+    return status;
 }
 
-static alm_status read_row(alm_ctx *cx, const char *root, const alm_conf *conf, const cert_row *row,
-                           alm_tls **out)
+static alm_status certs_read_row(alm_ctx *cx, const char *root, const alm_conf *conf,
+                                 const cert_row *row, alm_tls **out)
 {
-    const char *cert = text(conf, row->cert), *key = text(conf, row->key);
+    const char *cert = certs_text(conf, row->cert), *key = certs_text(conf, row->key);
     if (cert[0] == 0 && key[0] == 0) {
         cert = conf->tls_cert_path;
         key = conf->tls_private_key_path;
@@ -88,21 +88,22 @@ static alm_status read_row(alm_ctx *cx, const char *root, const alm_conf *conf, 
         return alm_fail(cx, ALM_E_ARG, -1,
                         "%s.enabled=true needs %s.cert.path and %s.private.key.path", row->prefix,
                         row->prefix, row->prefix);
-    return make(cx, root, cert, key, row->alpn, out);
+    return certs_make(cx, root, cert, key, row->alpn, out);
 }
 
 alm_status alm_certs_read(alm_ctx *cx, const char *root, const alm_conf *conf, alm_certs *out)
 {
     alm_certs certs = {0};
-    alm_status st = ALM_OK;
-    for (int i = 0; st == ALM_OK && i < ALM_NET_PROTOCOLS; i++)
+    alm_status status = ALM_OK;
+    for (int i = 0; status == ALM_OK && i < ALM_NET_PROTOCOLS; i++)
         if (alm_certs_enabled(conf, i))
-            st = read_row(cx, root, conf, &ROWS[i], &certs.of[i]);
-    if (st == ALM_OK && conf->pg_tls_required && conf->pg_enabled && certs.of[ALM_NET_PG] == NULL)
-        st = alm_fail(cx, ALM_E_ARG, -1, "pg.tls.required=true needs pg.tls.enabled=true");
-    if (st != ALM_OK) {
+            status = certs_read_row(cx, root, conf, &ROWS[i], &certs.of[i]);
+    if (status == ALM_OK && conf->pg_tls_required && conf->pg_enabled &&
+        certs.of[ALM_NET_PG] == NULL)
+        status = alm_fail(cx, ALM_E_ARG, -1, "pg.tls.required=true needs pg.tls.enabled=true");
+    if (status != ALM_OK) {
         alm_certs_release(&certs);
-        return st;
+        return status;
     }
     *out = certs;
     return ALM_OK;

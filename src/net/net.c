@@ -124,11 +124,12 @@ static alm_status read_line_keys(alm_ctx *cx, alm_net *net, const struct alm_con
                    name[0] == '/' ? "" : alm_db_root(alm_loop_db(net->loop)),
                    name[0] == '/' ? "" : "/", name);
     alm_buf_init(&text, NULL);
-    alm_status st = alm_io_read_text(cx, alm_io_posix(), path, KEYS_BYTES_MAX, &text);
-    if (st == ALM_OK)
-        st = alm_line_keys_read(cx, (alm_str){text.ptr, text.len}, path, &net->shared.line_keys);
+    alm_status status = alm_io_read_text(cx, alm_io_posix(), path, KEYS_BYTES_MAX, &text);
+    if (status == ALM_OK)
+        status =
+            alm_line_keys_read(cx, (alm_str){text.ptr, text.len}, path, &net->shared.line_keys);
     alm_buf_deinit(&text);
-    return st;
+    return status;
 }
 
 /* A folder that is not there at the start is none. */
@@ -149,7 +150,7 @@ static void find_public_dir(alm_net *net, const struct alm_conf *conf)
     }
 }
 
-static alm_status check_all(alm_ctx *cx, const struct alm_conf *conf)
+static alm_status net_check_all(alm_ctx *cx, const struct alm_conf *conf)
 {
     ALM_TRY(alm_lines_check_conf(cx, conf));
     if (conf->http_enabled) {
@@ -170,7 +171,7 @@ static void take_certs(alm_net *net, alm_certs *certs)
     }
 }
 
-static alm_tls_slot *slot_of(alm_net *net, const struct alm_conf *conf, int listener)
+static alm_tls_slot *net_slot_of(alm_net *net, const struct alm_conf *conf, int listener)
 {
     return alm_certs_enabled(conf, listener) ? &net->tls[listener] : NULL;
 }
@@ -178,7 +179,7 @@ static alm_tls_slot *slot_of(alm_net *net, const struct alm_conf *conf, int list
 static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *conf)
 {
     alm_certs certs = {0};
-    ALM_TRY(check_all(cx, conf));
+    ALM_TRY(net_check_all(cx, conf));
     ALM_TRY(alm_certs_read(cx, alm_db_root(alm_loop_db(net->loop)), conf, &certs));
     take_certs(net, &certs);
     if (conf->http_enabled) {
@@ -212,7 +213,7 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
                                       .logins = conf->acl_enabled || conf->http_user[0] != 0,
                                       .idle_ms = &conf->http_net_connection_timeout,
                                       .input_mem = alm_db_request_memory(alm_loop_db(net->loop)),
-                                      .tls = slot_of(net, conf, ALM_NET_HTTP),
+                                      .tls = net_slot_of(net, conf, ALM_NET_HTTP),
                                       .tls_ms = &conf->http_request_head_timeout,
                                       .rcvbuf = &conf->http_net_connection_rcvbuf,
                                       .sndbuf = &conf->http_net_connection_sndbuf,
@@ -222,23 +223,23 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
     if (conf->pg_enabled) {
         net->pg_input =
             (alm_mem){.limit_bytes = conf->pg_input_memory_max, .name = "pg.input.memory.max"};
-        alm_pg_use_tls(net->pg, slot_of(net, conf, ALM_NET_PG));
-        const alm_listen_conf pg = {.address = conf->pg_net_bind_to,
-                                    .protocol = &alm_pg_protocol,
-                                    .arg = net->pg,
-                                    .connection_max = &conf->pg_net_connection_limit,
-                                    .limit_name = "pg.net.connection.limit",
-                                    .address_max = &conf->pg_net_connection_address_limit,
-                                    .address_name = "pg.net.connection.address.limit",
-                                    .reserve_percent = &conf->net_connection_reserve,
-                                    .silent_ms = &conf->net_connection_silent_timeout,
-                                    .logins = true,
-                                    .input_mem = &net->pg_input,
-                                    .idle_ms = &conf->pg_net_connection_timeout,
-                                    .rcvbuf = &conf->pg_net_connection_rcvbuf,
-                                    .sndbuf = &conf->pg_net_connection_sndbuf,
-                                    .traffic = &net->shared.traffic[ALM_NET_PG]};
-        ALM_TRY(alm_loop_listen(cx, net->loop, &pg, &net->pg_listener));
+        alm_pg_use_tls(net->pg, net_slot_of(net, conf, ALM_NET_PG));
+        const alm_listen_conf listen_conf = {.address = conf->pg_net_bind_to,
+                                             .protocol = &alm_pg_protocol,
+                                             .arg = net->pg,
+                                             .connection_max = &conf->pg_net_connection_limit,
+                                             .limit_name = "pg.net.connection.limit",
+                                             .address_max = &conf->pg_net_connection_address_limit,
+                                             .address_name = "pg.net.connection.address.limit",
+                                             .reserve_percent = &conf->net_connection_reserve,
+                                             .silent_ms = &conf->net_connection_silent_timeout,
+                                             .logins = true,
+                                             .input_mem = &net->pg_input,
+                                             .idle_ms = &conf->pg_net_connection_timeout,
+                                             .rcvbuf = &conf->pg_net_connection_rcvbuf,
+                                             .sndbuf = &conf->pg_net_connection_sndbuf,
+                                             .traffic = &net->shared.traffic[ALM_NET_PG]};
+        ALM_TRY(alm_loop_listen(cx, net->loop, &listen_conf, &net->pg_listener));
     }
     if (conf->line_tcp_enabled) {
         ALM_TRY(read_line_keys(cx, net, conf));
@@ -256,7 +257,7 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
                                       .logins = keys,
                                       .login_ms = keys ? &conf->line_tcp_login_timeout : NULL,
                                       .idle_ms = &conf->line_tcp_net_connection_timeout,
-                                      .tls = slot_of(net, conf, ALM_NET_LINE),
+                                      .tls = net_slot_of(net, conf, ALM_NET_LINE),
                                       .tls_ms = &conf->http_request_head_timeout,
                                       .rcvbuf = &conf->line_tcp_net_connection_rcvbuf,
                                       .traffic = &net->shared.traffic[ALM_NET_LINE]};
@@ -273,7 +274,7 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
                                         .reserve_percent = &conf->net_connection_reserve,
                                         .silent_ms = &conf->net_connection_silent_timeout,
                                         .idle_ms = &conf->http_net_connection_timeout,
-                                        .tls = slot_of(net, conf, ALM_NET_HEALTH),
+                                        .tls = net_slot_of(net, conf, ALM_NET_HEALTH),
                                         .tls_ms = &conf->http_request_head_timeout,
                                         .traffic = &net->shared.traffic[ALM_NET_HEALTH]};
         ALM_TRY(alm_loop_listen(cx, net->loop, &health, &net->health));
@@ -307,19 +308,19 @@ alm_status alm_net_start(alm_ctx *cx, alm_db *db, alm_net **out)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     for (int i = 0; i < ALM_NET_PROTOCOLS; i++)
         alm_tls_slot_init(&net->tls[i]);
-    alm_status st = alm_login_begin(cx, db);
-    if (st == ALM_OK)
-        st = alm_loop_new(cx, db, (uint32_t)conf->net_loop_count,
-                          (uint32_t)conf->query_concurrent_max, &net->loop);
-    if (st == ALM_OK)
-        st = alm_pg_new(cx, db, &net->pg);
-    if (st == ALM_OK)
-        st = listen_all(cx, net, conf);
-    if (st == ALM_OK)
-        st = alm_loop_start(cx, net->loop);
-    if (st != ALM_OK) {
+    alm_status status = alm_login_begin(cx, db);
+    if (status == ALM_OK)
+        status = alm_loop_new(cx, db, (uint32_t)conf->net_loop_count,
+                              (uint32_t)conf->query_concurrent_max, &net->loop);
+    if (status == ALM_OK)
+        status = alm_pg_new(cx, db, &net->pg);
+    if (status == ALM_OK)
+        status = listen_all(cx, net, conf);
+    if (status == ALM_OK)
+        status = alm_loop_start(cx, net->loop);
+    if (status != ALM_OK) {
         free_net(net);
-        return st;
+        return status;
     }
     warn_of_clear(conf);
     *out = net;
@@ -342,13 +343,13 @@ alm_status alm_net_reload(alm_ctx *cx, alm_net *net, const struct alm_conf *next
 {
     alm_certs certs = {0};
     alm_pg_accounts accounts;
-    ALM_TRY(check_all(cx, next));
+    ALM_TRY(net_check_all(cx, next));
     ALM_TRY(alm_pg_accounts_make(cx, net->pg, next, &accounts));
     ALM_TRY(alm_certs_read(cx, alm_db_root(alm_loop_db(net->loop)), next, &certs));
-    const alm_status st = take(cx, arg);
-    if (st != ALM_OK) {
+    const alm_status status = take(cx, arg);
+    if (status != ALM_OK) {
         alm_certs_release(&certs);
-        return st;
+        return status;
     }
     for (int i = 0; i < ALM_NET_PROTOCOLS; i++)
         *changed |= certs.of[i] != NULL;

@@ -10,7 +10,7 @@
 
 enum { CONF_BYTES_MAX = 1 << 20, SECRET_BYTES_MAX = 4096, PATH_BYTES = 4096 };
 
-static alm_status make_dir(alm_ctx *cx, const alm_io *io, const char *path)
+static alm_status conf_file_make_dir(alm_ctx *cx, const alm_io *io, const char *path)
 {
     const int code = io->mkdir(io, path);
     if (code < 0)
@@ -22,19 +22,19 @@ static alm_status write_default(alm_ctx *cx, const alm_io *io, const char *path)
 {
     alm_buf text;
     alm_buf_init(&text, NULL);
-    alm_status st = alm_conf_write_default(cx, &text);
-    if (st == ALM_OK) {
+    alm_status status = alm_conf_write_default(cx, &text);
+    if (status == ALM_OK) {
         const int file = io->open(io, path, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_EXCLUSIVE);
-        st = file < 0 ? alm_io_fail(cx, file, path)
-                      : alm_io_write_all(cx, io, file, text.ptr, text.len, 0, path);
+        status = file < 0 ? alm_io_fail(cx, file, path)
+                          : alm_io_write_all(cx, io, file, text.ptr, text.len, 0, path);
         if (file >= 0)
             (void)io->close(io, file);
     }
     alm_buf_deinit(&text);
-    return st;
+    return status;
 }
 
-static void warn(void *arg, const char *message)
+static void conf_file_warn(void *arg, const char *message)
 {
     (void)arg;
     alm_log_warn("conf", "%s", message);
@@ -49,10 +49,10 @@ static alm_status read_conf(alm_ctx *cx, const alm_io *io, const char *path, alm
 {
     alm_buf text;
     alm_buf_init(&text, NULL);
-    alm_status st = alm_io_read_text(cx, io, path, CONF_BYTES_MAX, &text);
-    if (st == ALM_OK)
-        st = alm_conf_init(cx, conf);
-    if (st == ALM_OK) {
+    alm_status status = alm_io_read_text(cx, io, path, CONF_BYTES_MAX, &text);
+    if (status == ALM_OK)
+        status = alm_conf_init(cx, conf);
+    if (status == ALM_OK) {
         alm_io *arg = NULL;
         memcpy(&arg, &io, sizeof arg); /* as const */
         const alm_conf_input input = {.text = {text.ptr, text.len},
@@ -60,13 +60,13 @@ static alm_status read_conf(alm_ctx *cx, const alm_io *io, const char *path, alm
                                       .env = alm_conf_getenv,
                                       .secret = read_secret,
                                       .secret_arg = arg,
-                                      .warn = warn};
-        st = alm_conf_read(cx, conf, &input);
-        if (st != ALM_OK)
+                                      .warn = conf_file_warn};
+        status = alm_conf_read(cx, conf, &input);
+        if (status != ALM_OK)
             alm_conf_deinit(conf);
     }
     alm_buf_deinit(&text);
-    return st;
+    return status;
 }
 
 alm_status alm_server_conf_again(alm_ctx *cx, const char *root, alm_conf *out)
@@ -85,7 +85,7 @@ alm_status alm_server_conf(alm_ctx *cx, const char *root, alm_conf *out)
         return alm_fail(cx, ALM_E_ARG, -1, "the path of the data directory is too long");
     for (size_t i = 0; i < ALM_COUNT(folders); i++) {
         (void)snprintf(path, sizeof(path), "%s%s", root, folders[i]);
-        ALM_TRY(make_dir(cx, io, path));
+        ALM_TRY(conf_file_make_dir(cx, io, path));
     }
     (void)snprintf(path, sizeof(path), "%s/conf/server.conf", root);
     alm_io_stat meta;

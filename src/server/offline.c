@@ -18,9 +18,9 @@ static void print_finding(void *arg, const char *line)
 static int salvage_root(alm_ctx *cx, const alm_options *options)
 {
     alm_salvage_result done;
-    const alm_status st = alm_storage_salvage(cx, alm_io_posix(), options->root, options->salvage,
-                                              print_finding, NULL, &done);
-    if (st != ALM_OK) {
+    const alm_status status = alm_storage_salvage(cx, alm_io_posix(), options->root,
+                                                  options->salvage, print_finding, NULL, &done);
+    if (status != ALM_OK) {
         (void)fprintf(stderr, "almanac check: %s\n", cx->err.msg);
         return 2;
     }
@@ -36,9 +36,9 @@ static int salvage_root(alm_ctx *cx, const alm_options *options)
 static int rebuild_symbols(alm_ctx *cx, const alm_options *options)
 {
     alm_rebuild_result done;
-    const alm_status st =
+    const alm_status status =
         alm_storage_rebuild_symbols(cx, alm_io_posix(), options->root, print_finding, NULL, &done);
-    if (st != ALM_OK) {
+    if (status != ALM_OK) {
         (void)fprintf(stderr, "almanac check: %s\n", cx->err.msg);
         return 2;
     }
@@ -63,18 +63,18 @@ int alm_check_root(const alm_options *options)
         return code;
     }
     const char *dir = options->root;
-    const alm_status st =
+    const alm_status status =
         alm_archive_is(io, dir) ? alm_archive_check(&cx, io, dir, print_finding, NULL, &findings)
         : alm_backup_is(io, dir)
             ? alm_backup_check(&cx, io, dir, options->repair, print_finding, NULL, &findings)
         : options->repair ? alm_storage_repair(&cx, io, dir, print_finding, NULL, &findings)
                           : alm_storage_check(&cx, io, dir, print_finding, NULL, &findings);
-    if (st != ALM_OK)
+    if (status != ALM_OK)
         (void)fprintf(stderr, "almanac check: %s\n", cx.err.msg);
     else
         (void)printf("%lld findings\n", (long long)findings);
     alm_arena_deinit(&arena);
-    return st != ALM_OK ? 2 : findings > 0 ? 1 : 0;
+    return status != ALM_OK ? 2 : findings > 0 ? 1 : 0;
 }
 
 static void print_restored(const alm_restore_spec *spec, const alm_restore_result *done)
@@ -103,11 +103,11 @@ int alm_restore_root(const alm_options *options)
     alm_arena_init(&arena, NULL);
     alm_ctx cx = {.arena = &arena};
     alm_log_set_level(ALM_LOG_WARN); /* what is done is printed */
-    const alm_status st = alm_backup_restore(&cx, alm_io_posix(), &spec, &done);
-    if (st != ALM_OK)
+    const alm_status status = alm_backup_restore(&cx, alm_io_posix(), &spec, &done);
+    if (status != ALM_OK)
         (void)fprintf(stderr, "almanac restore: %s\n", cx.err.msg);
     else
         print_restored(&spec, &done);
     alm_arena_deinit(&arena);
-    return st == ALM_OK ? 0 : st == ALM_E_ARG || st == ALM_E_EXISTS ? 2 : 1;
+    return status == ALM_OK ? 0 : status == ALM_E_ARG || status == ALM_E_EXISTS ? 2 : 1;
 }

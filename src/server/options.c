@@ -42,8 +42,8 @@ const char *alm_help_text(void)
 }
 
 /* The argument behind argv[*i]. */
-static alm_status value_of(alm_ctx *cx, int argc, char **argv, int *i, const char *what,
-                           const char **out)
+static alm_status server_options_value_of(alm_ctx *cx, int argc, char **argv, int *i,
+                                          const char *what, const char **out)
 {
     if (*i + 1 >= argc)
         return alm_fail(cx, ALM_E_ARG, -1, "%s needs %s", argv[*i], what);
@@ -51,7 +51,7 @@ static alm_status value_of(alm_ctx *cx, int argc, char **argv, int *i, const cha
     return ALM_OK;
 }
 
-static alm_status number_of(alm_ctx *cx, const char *text, uint32_t *out)
+static alm_status server_options_number_of(alm_ctx *cx, const char *text, uint32_t *out)
 {
     char *end = NULL;
     const unsigned long n = strtoul(text, &end, 10);
@@ -79,15 +79,15 @@ static alm_status moment_of(alm_ctx *cx, const char *text, alm_options *out)
 }
 
 /* One argument; those that are not options have their meaning by the verb. */
-static alm_status take(alm_ctx *cx, int argc, char **argv, int *i, alm_options *out)
+static alm_status server_options_take(alm_ctx *cx, int argc, char **argv, int *i, alm_options *out)
 {
     const char *arg = argv[*i], *number = "";
     const bool restore = out->verb == ALM_VERB_RESTORE;
     if (strcmp(arg, "-d") == 0)
-        return value_of(cx, argc, argv, i, "a directory", &out->root);
+        return server_options_value_of(cx, argc, argv, i, "a directory", &out->root);
     if (restore && strcmp(arg, "--generation") == 0) {
-        ALM_TRY(value_of(cx, argc, argv, i, "a number", &number));
-        return number_of(cx, number, &out->generation);
+        ALM_TRY(server_options_value_of(cx, argc, argv, i, "a number", &number));
+        return server_options_number_of(cx, number, &out->generation);
     }
     if (out->verb == ALM_VERB_CHECK && strcmp(arg, "--repair") == 0) {
         out->repair = true;
@@ -98,19 +98,19 @@ static alm_status take(alm_ctx *cx, int argc, char **argv, int *i, alm_options *
         return ALM_OK;
     }
     if (out->verb == ALM_VERB_CHECK && strcmp(arg, "--salvage") == 0)
-        return value_of(cx, argc, argv, i, "a directory", &out->salvage);
+        return server_options_value_of(cx, argc, argv, i, "a directory", &out->salvage);
     if (restore && strcmp(arg, "--log") == 0)
-        return value_of(cx, argc, argv, i, "a directory", &out->log);
+        return server_options_value_of(cx, argc, argv, i, "a directory", &out->log);
     if (restore && strcmp(arg, "--allow-earlier") == 0) {
         out->allow_earlier = true;
         return ALM_OK;
     }
     if (restore && strcmp(arg, "--until") == 0) {
-        ALM_TRY(value_of(cx, argc, argv, i, "an LSN or a time", &number));
+        ALM_TRY(server_options_value_of(cx, argc, argv, i, "an LSN or a time", &number));
         return moment_of(cx, number, out);
     }
     if (restore && (strcmp(arg, "to") == 0 || strcmp(arg, "TO") == 0))
-        return value_of(cx, argc, argv, i, "a directory", &out->root);
+        return server_options_value_of(cx, argc, argv, i, "a directory", &out->root);
     if (restore && out->from == NULL && arg[0] != '-') {
         out->from = arg;
         return ALM_OK;
@@ -141,7 +141,7 @@ alm_status alm_options_parse(alm_ctx *cx, int argc, char **argv, alm_options *ou
             out->verb = is_help ? ALM_VERB_HELP : ALM_VERB_VERSION;
             return ALM_OK;
         }
-        ALM_TRY(take(cx, argc, argv, &i, out));
+        ALM_TRY(server_options_take(cx, argc, argv, &i, out));
     }
     if ((out->salvage != NULL) + out->repair + out->rebuild_symbols > 1)
         return alm_fail(cx, ALM_E_ARG, -1,

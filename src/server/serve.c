@@ -23,29 +23,29 @@ static alm_status write_addresses(alm_ctx *cx, const char *root, const alm_net *
     char path[4096], temporary[4096];
     alm_buf text;
     alm_buf_init(&text, NULL);
-    alm_status st = ALM_OK;
-    for (size_t i = 0; st == ALM_OK && i < ALM_COUNT(listeners); i++) {
+    alm_status status = ALM_OK;
+    for (size_t i = 0; status == ALM_OK && i < ALM_COUNT(listeners); i++) {
         const char *address = alm_net_address(net, listeners[i]);
         if (address != NULL)
-            st = alm_buf_printf(cx, &text, "%s=%s\n", listeners[i], address);
+            status = alm_buf_printf(cx, &text, "%s=%s\n", listeners[i], address);
     }
     (void)snprintf(path, sizeof(path), "%s/conf/address", root);
     (void)snprintf(temporary, sizeof(temporary), "%s/conf/address.new", root);
-    if (st == ALM_OK) {
+    if (status == ALM_OK) {
         const int file = alm_io_create(io, temporary, ALM_IO_WRITE | ALM_IO_TRUNCATE);
-        st = file < 0 ? alm_io_fail(cx, file, temporary)
-                      : alm_io_write_all(cx, io, file, text.ptr, text.len, 0, temporary);
+        status = file < 0 ? alm_io_fail(cx, file, temporary)
+                          : alm_io_write_all(cx, io, file, text.ptr, text.len, 0, temporary);
         if (file >= 0)
             (void)io->close(io, file);
     }
-    if (st == ALM_OK) {
+    if (status == ALM_OK) {
         alm_io_stat meta;
         const int code = alm_io_rename_over(io, temporary, path);
-        st = code < 0 ? alm_io_fail(cx, code, path) : ALM_OK;
+        status = code < 0 ? alm_io_fail(cx, code, path) : ALM_OK;
         *identity = io->stat(io, path, &meta) < 0 ? 0 : meta.identity;
     }
     alm_buf_deinit(&text);
-    return st;
+    return status;
 }
 
 static void log_start(const alm_net *net, int64_t start_ns)
@@ -89,58 +89,59 @@ static void set_log_level(const alm_conf *conf)
 
 static void note_change(void *arg, const alm_conf_row *row, bool applied)
 {
-    const served *s = arg;
-    *s->changed |= applied;
+    const served *self = arg;
+    *self->changed |= applied;
     if (applied)
         alm_log_info("conf", "%s has changed", row->key);
     else
         alm_log_warn("conf", "%s has changed in the file: that needs a restart", row->key);
 }
 
-static alm_status take_over(alm_ctx *cx, void *arg)
+static alm_status serve_take_over(alm_ctx *cx, void *arg)
 {
-    const served *s = arg;
-    ALM_TRY(alm_conf_reload(cx, s->conf, s->fresh, note_change, arg));
-    alm_db_conf_changed(s->db);
-    set_log_level(s->conf);
+    const served *self = arg;
+    ALM_TRY(alm_conf_reload(cx, self->conf, self->fresh, note_change, arg));
+    alm_db_conf_changed(self->db);
+    set_log_level(self->conf);
     return ALM_OK;
 }
 
 /* On the thread of whoever asks, one at a time. */
-static alm_status reload(alm_ctx *cx, void *arg, alm_reload what, bool *changed)
+static alm_status serve_reload(alm_ctx *cx, void *arg, alm_reload what, bool *changed)
 {
-    served s = *(served *)arg;
+    served self = *(served *)arg;
     alm_conf fresh, merged;
     *changed = false;
     if (what == ALM_RELOAD_CERTIFICATES)
-        return alm_net_certificates(cx, s.net, changed);
-    ALM_TRY(alm_server_conf_again(cx, s.root, &fresh));
-    alm_conf_merge(s.conf, &fresh, &merged);
-    s.fresh = &fresh;
-    s.changed = changed;
-    const alm_status st = alm_net_reload(cx, s.net, &merged, take_over, &s, changed);
+        return alm_net_certificates(cx, self.net, changed);
+    ALM_TRY(alm_server_conf_again(cx, self.root, &fresh));
+    alm_conf_merge(self.conf, &fresh, &merged);
+    self.fresh = &fresh;
+    self.changed = changed;
+    const alm_status status =
+        alm_net_reload(cx, self.net, &merged, serve_take_over, &self, changed);
     alm_conf_deinit(&fresh);
-    return st;
+    return status;
 }
 
-static void reload_by_signal(served *s)
+static void reload_by_signal(served *self)
 {
-    alm_ctx cx = {.conf = s->conf};
+    alm_ctx cx = {.conf = self->conf};
     bool changed = false;
-    if (alm_db_reload(&cx, s->db, ALM_RELOAD_ALL, &changed) != ALM_OK)
+    if (alm_db_reload(&cx, self->db, ALM_RELOAD_ALL, &changed) != ALM_OK)
         alm_log_error("conf", "SIGHUP changes nothing: %s", cx.err.msg);
     else
         alm_log_info("conf", "read again on SIGHUP%s", changed ? "" : ", nothing has changed");
 }
 
-static void wait_for_end(served *s, const sigset_t *signals)
+static void wait_for_end(served *self, const sigset_t *signals)
 {
     int got = 0;
     for (;;) {
         (void)sigwait(signals, &got);
         if (got != SIGHUP)
             break;
-        reload_by_signal(s);
+        reload_by_signal(self);
     }
     alm_log_info("server", "stopping on %s", got == SIGINT ? "SIGINT" : "SIGTERM");
 }
@@ -153,22 +154,22 @@ static alm_status serve_until(alm_ctx *cx, const char *root, alm_conf *conf,
     alm_net *net = NULL;
     uint64_t addresses = 0;
     ALM_TRY(alm_db_new(cx, alm_io_posix(), root, conf, &db));
-    alm_status st = alm_net_start(cx, db, &net);
-    if (st == ALM_OK)
-        st = write_addresses(cx, root, net, &addresses);
-    if (st == ALM_OK) {
-        served s = {.root = root, .conf = conf, .db = db, .net = net};
+    alm_status status = alm_net_start(cx, db, &net);
+    if (status == ALM_OK)
+        status = write_addresses(cx, root, net, &addresses);
+    if (status == ALM_OK) {
+        served self = {.root = root, .conf = conf, .db = db, .net = net};
         log_start(net, start_ns);
-        alm_db_reload_by(db, reload, &s);
-        wait_for_end(&s, signals);
+        alm_db_reload_by(db, serve_reload, &self);
+        wait_for_end(&self, signals);
         alm_db_reload_by(db, NULL, NULL);
         remove_addresses(root, addresses);
     }
     alm_net_stop(net, GRACE_MS);
     alm_db_free(db, GRACE_MS);
-    if (st == ALM_OK)
+    if (status == ALM_OK)
         alm_log_info("server", "stopped");
-    return st;
+    return status;
 }
 
 /* As many as the system lets this process have; the limit that shells start with is meant for others. */
@@ -196,14 +197,14 @@ int alm_serve(const char *root)
     alm_conf conf;
     alm_arena_init(&arena, NULL);
     alm_ctx cx = {.arena = &arena};
-    alm_status st = alm_server_conf(&cx, root, &conf);
-    if (st == ALM_OK) {
+    alm_status status = alm_server_conf(&cx, root, &conf);
+    if (status == ALM_OK) {
         set_log_level(&conf);
-        st = serve_until(&cx, root, &conf, &signals);
+        status = serve_until(&cx, root, &conf, &signals);
         alm_conf_deinit(&conf);
     }
-    if (st != ALM_OK)
+    if (status != ALM_OK)
         alm_log_error("server", "%s", cx.err.msg);
     alm_arena_deinit(&arena);
-    return st == ALM_OK ? 0 : 1;
+    return status == ALM_OK ? 0 : 1;
 }

@@ -15,10 +15,10 @@ static const char *const keywords[] = {
 
 static alm_status settings_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
 {
-    const size_t n = alm_session_setting_count();
+    const size_t n_settings = alm_session_setting_count();
     const char **out = NULL;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, 3 * n, &out));
-    for (size_t i = 0; i < n; i++) {
+    ALM_TRY(ALM_NEWN(cx, cx->arena, 3 * n_settings, &out));
+    for (size_t i = 0; i < n_settings; i++) {
         alm_session_setting_row row;
         alm_session_setting_at(cx->session, i, &row);
         out[3 * i] = row.name;
@@ -26,7 +26,7 @@ static alm_status settings_texts(alm_ctx *cx, const char *const **cells, size_t 
         out[3 * i + 2] = row.doc;
     }
     *cells = out;
-    *rows = n;
+    *rows = n_settings;
     return ALM_OK;
 }
 
@@ -45,11 +45,11 @@ static alm_status checkpoint_texts(alm_ctx *cx, const char *const **cells, size_
 
 static alm_status backup_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
 {
-    alm_backup_status s;
+    alm_backup_status status;
     const char **out = NULL;
-    alm_storage_backup_status(cx->session->db->storage, &s);
-    const int64_t values[] = {s.in_progress, s.bytes_done, s.bytes_total, (int64_t)s.archived_lsn,
-                              s.archive_failing};
+    alm_storage_backup_status(cx->session->db->storage, &status);
+    const int64_t values[] = {status.in_progress, status.bytes_done, status.bytes_total,
+                              (int64_t)status.archived_lsn, status.archive_failing};
     ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_COUNT(values), &out));
     for (size_t i = 0; i < ALM_COUNT(values); i++)
         ALM_TRY(alm_arena_printf(cx, cx->arena, &out[i], "%lld", (long long)values[i]));

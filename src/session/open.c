@@ -53,7 +53,7 @@ static void storage_conf(const alm_db *db, alm_storage_conf *out)
 }
 
 /* Zone files of the system. They are no part of the data: read from the real disk always. */
-static bool load_zone(alm_ctx *cx, void *arg, const char *name, alm_buf *out)
+static bool session_open_load_zone(alm_ctx *cx, void *arg, const char *name, alm_buf *out)
 {
     (void)arg;
     const alm_io *io = alm_io_posix();
@@ -87,7 +87,7 @@ static alm_status open_parts(alm_ctx *cx, alm_db *db)
     if (threads == 0)
         threads = alm_db_processors(db);
     ALM_TRY(alm_registry_new(cx, &db->registry));
-    ALM_TRY(alm_zones_new(cx, load_zone, NULL, &db->zones));
+    ALM_TRY(alm_zones_new(cx, session_open_load_zone, NULL, &db->zones));
     cx->zones = db->zones;
     ALM_TRY(alm_workers_new(cx, threads, &db->workers));
     return alm_storage_open(cx, db->io, db->root, &conf, &db->storage);
@@ -126,10 +126,10 @@ alm_status alm_db_new(alm_ctx *cx, const alm_io *io, const char *root, const str
     db->mem.return_kept = alm_machine_return_kept;
     db->mem.setting = "query.memory.total.max";
     alm_plan_cache_init(&db->plans, conf != NULL ? conf->query_plan_cache_max : 0);
-    const alm_status st = open_parts(cx, db);
-    if (st != ALM_OK) {
+    const alm_status status = open_parts(cx, db);
+    if (status != ALM_OK) {
         alm_db_free(db, 0);
-        return st;
+        return status;
     }
     alm_status started = alm_copy_jobs_new(cx, db, &db->copy_jobs);
     if (started == ALM_OK)
@@ -148,12 +148,12 @@ static int32_t sessions_left(alm_db *db, bool cancel)
 {
     (void)pthread_mutex_lock(&db->lock);
     int32_t running = 0;
-    for (alm_session *s = db->sessions; s != NULL; s = s->next) {
-        if (atomic_load(&s->statement) == 0)
+    for (alm_session *session = db->sessions; session != NULL; session = session->next) {
+        if (atomic_load(&session->statement) == 0)
             continue;
         running++;
         if (cancel)
-            atomic_store(&s->cancel, true);
+            atomic_store(&session->cancel, true);
     }
     (void)pthread_mutex_unlock(&db->lock);
     return running;

@@ -12,18 +12,18 @@ typedef struct alm_findings {
 } alm_findings;
 
 /* A line that does not count. */
-static inline void alm_findings_note(const alm_findings *f, const char *line)
+static inline void alm_findings_note(const alm_findings *findings, const char *line)
 {
-    if (f->report != NULL)
-        f->report(f->arg, line);
+    if (findings->report != NULL)
+        findings->report(findings->arg, line);
 }
 
 /* One finding; `arg` is an alm_findings. */
 static inline void alm_findings_add(void *arg, const char *line)
 {
-    alm_findings *f = arg;
-    f->n++;
-    alm_findings_note(f, line);
+    alm_findings *findings = arg;
+    findings->n++;
+    alm_findings_note(findings, line);
 }
 
 #endif

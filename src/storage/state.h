@@ -87,7 +87,7 @@ struct alm_snapshot {
 
 alm_catver *alm_catver_retain(alm_catver *cat);
 void alm_catver_release(alm_catver *cat);
-alm_catver *alm_catver_current(alm_storage *st); /* retained */
+alm_catver *alm_catver_current(alm_storage *storage); /* retained */
 alm_version *alm_catver_at(const alm_catver *cat, size_t pos);
 /* Position of a table, -1: not there. */
 int64_t alm_catver_by_id(const alm_catver *cat, uint64_t table_id);
@@ -104,27 +104,27 @@ typedef struct alm_build {
     bool gaps;    /* the log has some: codes of lost symbols get placeholders (dict/lost.c) */
 } alm_build;
 ALM_NODISCARD alm_status alm_catver_empty(alm_ctx *cx, alm_catver **out);
-ALM_NODISCARD alm_status alm_build_begin(alm_ctx *cx, alm_storage *st, alm_build *b);
+ALM_NODISCARD alm_status alm_build_begin(alm_ctx *cx, alm_storage *storage, alm_build *build);
 /* On top of any version, for one that is never published. */
-ALM_NODISCARD alm_status alm_build_on(alm_ctx *cx, alm_storage *st, const alm_catver *from,
-                                      alm_build *b);
+ALM_NODISCARD alm_status alm_build_on(alm_ctx *cx, alm_storage *storage, const alm_catver *from,
+                                      alm_build *build);
 /* A snapshot of that version; takes over the reference. */
-ALM_NODISCARD alm_status alm_snapshot_new(alm_ctx *cx, alm_storage *st, alm_catver *cat,
+ALM_NODISCARD alm_status alm_snapshot_new(alm_ctx *cx, alm_storage *storage, alm_catver *cat,
                                           alm_snapshot **out);
-void alm_build_abandon(alm_build *b);
-void alm_build_publish(alm_build *b);
+void alm_build_abandon(alm_build *build);
+void alm_build_publish(alm_build *build);
 /* The current version of a table in the build (borrowed), NULL: not there. */
-alm_version *alm_build_find(const alm_build *b, uint64_t table_id);
+alm_version *alm_build_find(const alm_build *build, uint64_t table_id);
 /* Makes sure that alm_build_put of this table cannot fail. Changes nothing that can be seen. */
-ALM_NODISCARD alm_status alm_build_own(alm_ctx *cx, alm_build *b, uint64_t table_id);
+ALM_NODISCARD alm_status alm_build_own(alm_ctx *cx, alm_build *build, uint64_t table_id);
 /* Replaces the version of its table; takes over the reference. */
-void alm_build_put(alm_build *b, alm_version *v);
-/* Each takes over the reference to `v`, or fails without an effect. Names are not checked. */
-ALM_NODISCARD alm_status alm_build_add(alm_ctx *cx, alm_build *b, alm_version *v);
-ALM_NODISCARD alm_status alm_build_rename(alm_ctx *cx, alm_build *b, alm_version *v);
-ALM_NODISCARD alm_status alm_build_remove(alm_ctx *cx, alm_build *b, uint64_t table_id);
+void alm_build_put(alm_build *build, alm_version *version);
+/* Each takes over the reference to `version`, or fails without an effect. Names are not checked. */
+ALM_NODISCARD alm_status alm_build_add(alm_ctx *cx, alm_build *build, alm_version *version);
+ALM_NODISCARD alm_status alm_build_rename(alm_ctx *cx, alm_build *build, alm_version *version);
+ALM_NODISCARD alm_status alm_build_remove(alm_ctx *cx, alm_build *build, uint64_t table_id);
 /* Removes all tables, or fails without an effect. */
-ALM_NODISCARD alm_status alm_build_clear(alm_ctx *cx, alm_build *b);
+ALM_NODISCARD alm_status alm_build_clear(alm_ctx *cx, alm_build *build);
 
 /* ------------------------------------------------------------------ storage */
 
@@ -280,35 +280,36 @@ struct alm_storage {
 };
 
 /* The state was recovered from the previous catalogue, or beside damage in the log: the next checkpoint ends that. */
-static inline bool alm_generation_is_stale(const alm_storage *st)
+static inline bool alm_generation_is_stale(const alm_storage *storage)
 {
-    return atomic_load(&st->generation.alone) || atomic_load(&st->generation.passed);
+    return atomic_load(&storage->generation.alone) || atomic_load(&storage->generation.passed);
 }
 
-static inline bool alm_archive_is_on(const alm_storage *st)
+static inline bool alm_archive_is_on(const alm_storage *storage)
 {
-    return st->conf.archive_dir != NULL && st->conf.archive_dir[0] != 0;
+    return storage->conf.archive_dir != NULL && storage->conf.archive_dir[0] != 0;
 }
 
 /* ------------------------------------------------------------ making versions */
 
-/* A copy of `v` that shares all its parts and chunks, with room for more lanes; refs = 1. The caller
+/* A copy of `version` that shares all its parts and chunks, with room for more lanes; refs = 1. The caller
  * changes it, calls alm_version_settle, and puts it into a build. */
-ALM_NODISCARD alm_status alm_version_copy(alm_ctx *cx, const alm_version *v, uint32_t more_lanes,
-                                          alm_version **out);
+ALM_NODISCARD alm_status alm_version_copy(alm_ctx *cx, const alm_version *version,
+                                          uint32_t more_lanes, alm_version **out);
 /* A version of the same table without parts and lanes. */
-ALM_NODISCARD alm_status alm_version_bare(alm_ctx *cx, const alm_version *v, alm_version **out);
+ALM_NODISCARD alm_status alm_version_bare(alm_ctx *cx, const alm_version *version,
+                                          alm_version **out);
 /* Recomputes the public face: rows, times, bytes. */
-void alm_version_settle(alm_version *v);
+void alm_version_settle(alm_version *version);
 /* Releases the chunks of lanes and zeroes them. */
-void alm_lanes_clear(alm_lane *lanes, uint32_t n);
+void alm_lanes_clear(alm_lane *lanes, uint32_t n_lanes);
 
-ALM_NODISCARD alm_status alm_tab_new(alm_ctx *cx, alm_storage *st, uint64_t id, alm_tab **out);
+ALM_NODISCARD alm_status alm_tab_new(alm_ctx *cx, alm_storage *storage, uint64_t id, alm_tab **out);
 ALM_NODISCARD alm_status alm_tab_text(alm_ctx *cx, alm_tab *tab, alm_str text, const char **out);
 
 /* Schema from column descriptions; `symbols` are the dictionaries of the columns (NULL: make new
  * ones); counts gives codes in use + 1 per column (NULL: 1). Names are borrowed from the table. */
-ALM_NODISCARD alm_status alm_schema_new(alm_ctx *cx, alm_storage *st, alm_tab *tab,
+ALM_NODISCARD alm_status alm_schema_new(alm_ctx *cx, alm_storage *storage, alm_tab *tab,
                                         const alm_column *cols, uint32_t n_cols,
                                         struct alm_symbols *const *symbols, const uint32_t *counts,
                                         alm_schema **out);
@@ -317,19 +318,20 @@ void alm_schema_release(alm_schema *schema);
 
 alm_part_set *alm_part_set_retain(alm_part_set *set);
 void alm_part_set_release(alm_part_set *set);
-/* parts[n] in any order; takes references of its own. `by_time`: the table has a timestamp. */
-ALM_NODISCARD alm_status alm_part_set_new(alm_ctx *cx, alm_part_ref *const *parts, uint32_t n,
+/* parts[n_parts] in any order; takes references of its own. `by_time`: the table has a timestamp. */
+ALM_NODISCARD alm_status alm_part_set_new(alm_ctx *cx, alm_part_ref *const *parts, uint32_t n_parts,
                                           bool by_time, alm_part_set **out);
 
 /* Used by recovery: a file with a known id. */
-ALM_NODISCARD alm_status alm_file_known(alm_ctx *cx, alm_storage *st,
+ALM_NODISCARD alm_status alm_file_known(alm_ctx *cx, alm_storage *storage,
                                         const struct alm_part_claim *claim, alm_file **out);
-bool alm_file_is_registered(alm_storage *st, uint64_t id);
+bool alm_file_is_registered(alm_storage *storage, uint64_t id);
 /* With a reference of its own; NULL: there is none with this number any more. */
-alm_file *alm_file_find(alm_storage *st, uint64_t id);
+alm_file *alm_file_find(alm_storage *storage, uint64_t id);
 /* Removes the directory of a table that was dropped, if nothing is in it: when the last version of the table goes, and when its
  * dictionaries are removed, which may be later. Ids of tables are never used again. */
-void alm_storage_table_dir_drop(alm_storage *st, uint64_t table_id);
-void alm_storage_table_dir(const alm_storage *st, uint64_t table_id, char *dir, size_t dir_size);
+void alm_storage_table_dir_drop(alm_storage *storage, uint64_t table_id);
+void alm_storage_table_dir(const alm_storage *storage, uint64_t table_id, char *dir,
+                           size_t dir_size);
 
 #endif

@@ -58,16 +58,16 @@ typedef struct alm_storage_conf {
 
 void alm_storage_conf_default(alm_storage_conf *conf);
 /* The settings of an open storage. */
-const alm_storage_conf *alm_storage_conf_of(const alm_storage *st);
+const alm_storage_conf *alm_storage_conf_of(const alm_storage *storage);
 
 /* Opens or creates `root`/db; recovers; starts the background thread (flush, compaction,
  * checkpoint). ALM_E_BUSY when another process holds the directory. */
 ALM_NODISCARD alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
                                           const alm_storage_conf *conf, alm_storage **out);
 /* Stops the background thread, writes a checkpoint, closes. Snapshots must be released before. */
-void alm_storage_close(alm_storage *st);
+void alm_storage_close(alm_storage *storage);
 /* Writes heads to parts and a checkpoint now. */
-ALM_NODISCARD alm_status alm_storage_checkpoint(alm_ctx *cx, alm_storage *st);
+ALM_NODISCARD alm_status alm_storage_checkpoint(alm_ctx *cx, alm_storage *storage);
 
 /*
  * CHECKPOINT CREATE: a checkpoint that is held. From its return to the release, the directory can be
@@ -75,10 +75,10 @@ ALM_NODISCARD alm_status alm_storage_checkpoint(alm_ctx *cx, alm_storage *st);
  * acknowledged before. ALM_E_ARG when one is held already. Release: without one, nothing happens;
  * ALM_E_LIMIT after one that was released for its age.
  */
-ALM_NODISCARD alm_status alm_storage_hold(alm_ctx *cx, alm_storage *st);
-ALM_NODISCARD alm_status alm_storage_hold_release(alm_ctx *cx, alm_storage *st);
+ALM_NODISCARD alm_status alm_storage_hold(alm_ctx *cx, alm_storage *storage);
+ALM_NODISCARD alm_status alm_storage_hold_release(alm_ctx *cx, alm_storage *storage);
 /* Is one held, and since when? */
-bool alm_storage_hold_status(alm_storage *st, int64_t *since_us);
+bool alm_storage_hold_status(alm_storage *storage, int64_t *since_us);
 
 /*
  * BACKUP: the tables as they are now (n_tables 0: all) into the directory `dir`, which is made if its
@@ -99,7 +99,7 @@ typedef struct alm_backup_result {
     uint64_t lsn;
     int64_t files, files_copied, bytes, bytes_copied;
 } alm_backup_result;
-ALM_NODISCARD alm_status alm_storage_backup(alm_ctx *cx, alm_storage *st,
+ALM_NODISCARD alm_status alm_storage_backup(alm_ctx *cx, alm_storage *storage,
                                             const alm_backup_spec *spec, alm_backup_result *out);
 /* The backup that runs, or ran last; and the archive of the log. */
 typedef struct alm_backup_status {
@@ -108,7 +108,7 @@ typedef struct alm_backup_status {
     bool archive, archive_failing;
     uint64_t archived_lsn; /* all of the log up to there is in the archive */
 } alm_backup_status;
-void alm_storage_backup_status(const alm_storage *st, alm_backup_status *out);
+void alm_storage_backup_status(const alm_storage *storage, alm_backup_status *out);
 /* Is it an archive of the log? Verifies one: records, gaps between segments, the parts that records name. */
 bool alm_archive_is(const alm_io *io, const char *dir);
 ALM_NODISCARD alm_status alm_archive_check(alm_ctx *cx, const alm_io *io, const char *dir,
@@ -192,7 +192,7 @@ typedef struct alm_storage_stats {
     bool read_only;                              /* after a failed sync */
     int64_t damaged_files, damage_found;         /* known now; since the start */
 } alm_storage_stats;
-void alm_storage_stats_get(alm_storage *st, alm_storage_stats *out);
+void alm_storage_stats_get(alm_storage *storage, alm_storage_stats *out);
 
 /* Since the start. Rows committed are those that were stored anew; rows written count each time that a row
  * went to a file of a part: by loads, flushes, merges, updates. */
@@ -202,7 +202,7 @@ typedef struct alm_storage_counters {
     alm_counter rollbacks, flushes;
     alm_times log_syncs, checkpoints, merges;
 } alm_storage_counters;
-const alm_storage_counters *alm_storage_counters_of(const alm_storage *st);
+const alm_storage_counters *alm_storage_counters_of(const alm_storage *storage);
 
 /* --------------------------------------------------------------------- damage */
 
@@ -213,10 +213,10 @@ typedef struct alm_damaged {
     const char *what;
 } alm_damaged;
 /* From arena, by table. */
-ALM_NODISCARD alm_status alm_storage_damage(alm_ctx *cx, alm_arena *arena, alm_storage *st,
+ALM_NODISCARD alm_status alm_storage_damage(alm_ctx *cx, alm_arena *arena, alm_storage *storage,
                                             alm_damaged **out, size_t *n);
 
-bool alm_storage_is_damaged(const alm_storage *st);
+bool alm_storage_is_damaged(const alm_storage *storage);
 
 /* SCRUB TABLE: all files of the table are read and compared with their checksums. Damage is no error of the call: it is
  * counted, told and remembered (alm_storage_damage). */
@@ -225,7 +225,7 @@ typedef struct alm_scrub_result {
     int64_t files, bytes, damaged, findings; /* damaged files; a file may have several findings */
     char first[ALM_SCRUB_TEXT];              /* finding */
 } alm_scrub_result;
-ALM_NODISCARD alm_status alm_storage_scrub(alm_ctx *cx, alm_storage *st, uint64_t table_id,
+ALM_NODISCARD alm_status alm_storage_scrub(alm_ctx *cx, alm_storage *storage, uint64_t table_id,
                                            alm_scrub_result *out);
 /* The pass over all tables that runs, or ran last. */
 typedef struct alm_scrub_status {
@@ -234,7 +234,7 @@ typedef struct alm_scrub_status {
     int64_t bytes, passes; /* since the start; bytes of SCRUB TABLE, too */
     int64_t last_us;       /* when the last whole pass began, 0: not known */
 } alm_scrub_status;
-void alm_storage_scrub_status(alm_storage *st, alm_scrub_status *out);
+void alm_storage_scrub_status(alm_storage *storage, alm_scrub_status *out);
 
 /* ------------------------------------------------------------------ rewriting */
 
@@ -247,13 +247,14 @@ void alm_storage_scrub_status(alm_storage *st, alm_scrub_status *out);
  * A change whose context stands between them, and during which the bytes of any file could not be read, is refused: it may
  * have read zeros.
  */
-uint64_t alm_rewrite_begin(alm_ctx *cx, alm_storage *st);
+uint64_t alm_rewrite_begin(alm_ctx *cx, alm_storage *storage);
 void alm_rewrite_end(alm_ctx *cx, uint64_t before);
 
 /* ------------------------------------------------------------------ snapshots */
 
 /* All tables at the newest visible LSN. Cheap: a counted reference to an immutable version. */
-ALM_NODISCARD alm_status alm_snapshot_acquire(alm_ctx *cx, alm_storage *st, alm_snapshot **out);
+ALM_NODISCARD alm_status alm_snapshot_acquire(alm_ctx *cx, alm_storage *storage,
+                                              alm_snapshot **out);
 alm_snapshot *alm_snapshot_retain(alm_snapshot *snap);
 void alm_snapshot_release(alm_snapshot *snap);
 uint64_t alm_snapshot_lsn(const alm_snapshot *snap);
@@ -352,7 +353,7 @@ extern const alm_scan_ops alm_storage_scans;
 /* --------------------------------------------------------------- transactions */
 
 typedef struct alm_txn alm_txn;
-ALM_NODISCARD alm_status alm_txn_begin(alm_ctx *cx, alm_storage *st, alm_txn **out);
+ALM_NODISCARD alm_status alm_txn_begin(alm_ctx *cx, alm_storage *storage, alm_txn **out);
 /* Copies the rows. Columns by table column number in order, all of them; SYMBOL as views (or codes
  * of any dictionary); rows in any time order. Null in the designated timestamp: ALM_E_VALUE. */
 ALM_NODISCARD alm_status alm_txn_append(alm_ctx *cx, alm_txn *txn, const alm_table *table,
@@ -370,8 +371,8 @@ ALM_NODISCARD alm_status alm_txn_commit_start(alm_ctx *cx, alm_txn *txn, void (*
 ALM_NODISCARD alm_status alm_txn_commit_end(alm_ctx *cx, alm_txn_commit_run *run);
 /* Commits that nobody waits for need somebody to lead them: lead(arg) is called by any thread and has
  * another one run alm_storage_lead soon. Set once, before the first of them; without it there are none. */
-void alm_storage_lead_by(alm_storage *st, void (*lead)(void *arg), void *arg);
-void alm_storage_lead(alm_storage *st);
+void alm_storage_lead_by(alm_storage *storage, void (*lead)(void *arg), void *arg);
+void alm_storage_lead(alm_storage *storage);
 void alm_txn_rollback(alm_txn *txn);
 /* The newest snapshot with what the transaction has written so far. ALM_E_CONFLICT when it changed rows
  * that others have changed meanwhile. */
@@ -388,7 +389,7 @@ void alm_txn_mark_free(alm_txn_mark *mark);
 /* Bulk load: rows go to part files of their partitions as they come, sorted per part, and become
  * visible with one log record at the end. Memory bounded by part_rows_max rows. */
 typedef struct alm_bulk alm_bulk;
-ALM_NODISCARD alm_status alm_bulk_begin(alm_ctx *cx, alm_storage *st, const alm_table *table,
+ALM_NODISCARD alm_status alm_bulk_begin(alm_ctx *cx, alm_storage *storage, const alm_table *table,
                                         alm_bulk **out);
 ALM_NODISCARD alm_status alm_bulk_append(alm_ctx *cx, alm_bulk *bulk, const alm_batch *rows);
 ALM_NODISCARD alm_status alm_bulk_commit(alm_ctx *cx, alm_bulk *bulk, int64_t *rows);
@@ -408,24 +409,26 @@ void alm_bulk_rollback(alm_bulk *bulk);
  * with ALM_E_CONFLICT when somebody else has changed the same rows before.
  */
 typedef struct alm_update alm_update;
-ALM_NODISCARD alm_status alm_update_begin(alm_ctx *cx, alm_storage *st, alm_txn *txn, alm_str table,
-                                          const uint32_t *cols, uint32_t n_cols, alm_update **out);
-alm_snapshot *alm_update_snapshot(alm_update *up); /* borrowed: scan with this one */
-ALM_NODISCARD alm_status alm_update_rows(alm_ctx *cx, alm_update *up, size_t span,
-                                         const int64_t *rows, uint32_t n, const alm_vec *values);
-ALM_NODISCARD alm_status alm_update_commit(alm_ctx *cx, alm_update *up, int64_t *rows);
-void alm_update_rollback(alm_update *up);
+ALM_NODISCARD alm_status alm_update_begin(alm_ctx *cx, alm_storage *storage, alm_txn *txn,
+                                          alm_str table, const uint32_t *cols, uint32_t n_cols,
+                                          alm_update **out);
+alm_snapshot *alm_update_snapshot(alm_update *update); /* borrowed: scan with this one */
+ALM_NODISCARD alm_status alm_update_rows(alm_ctx *cx, alm_update *update, size_t span,
+                                         const int64_t *rows, uint32_t n_rows,
+                                         const alm_vec *values);
+ALM_NODISCARD alm_status alm_update_commit(alm_ctx *cx, alm_update *update, int64_t *rows);
+void alm_update_rollback(alm_update *update);
 /* Delete: the rows given to alm_update_rows (values NULL) go. Parts that lose some are written anew,
  * parts that lose all are dropped. */
-ALM_NODISCARD alm_status alm_delete_begin(alm_ctx *cx, alm_storage *st, alm_txn *txn, alm_str table,
-                                          alm_update **out);
+ALM_NODISCARD alm_status alm_delete_begin(alm_ctx *cx, alm_storage *storage, alm_txn *txn,
+                                          alm_str table, alm_update **out);
 /*
  * The type of a column changes: all rows are given to alm_update_rows, in scan order, with their
  * values in the type of `col`; the column gets a new id and keeps its place. `was` as for
  * alm_table_alter; ALM_E_STALE also at the commit.
  */
-ALM_NODISCARD alm_status alm_retype_begin(alm_ctx *cx, alm_storage *st, const alm_table *was,
-                                          uint32_t at, const alm_column *col, alm_update **out);
+ALM_NODISCARD alm_status alm_retype_begin(alm_ctx *cx, alm_storage *storage, const alm_table *was,
+                                          uint32_t place, const alm_column *col, alm_update **out);
 
 /* --------------------------------------------------------------------- records */
 
@@ -440,10 +443,10 @@ typedef struct alm_records_change {
     const alm_record *rows;
     uint32_t n;
 } alm_records_change;
-ALM_NODISCARD alm_status alm_records_put(alm_ctx *cx, alm_storage *st,
+ALM_NODISCARD alm_status alm_records_put(alm_ctx *cx, alm_storage *storage,
                                          const alm_records_change *change);
 /* alm_snapshot_records_lsn of a snapshot that would be taken now, for the cost of a load: has there been a change? */
-uint64_t alm_storage_records_lsn(const alm_storage *st);
+uint64_t alm_storage_records_lsn(const alm_storage *storage);
 
 /* ------------------------------------------------------------------- catalogue */
 
@@ -464,8 +467,8 @@ typedef struct alm_table_spec {
 
 /* Each is one durable log record: all or nothing. `load`, if not NULL, receives a bulk load into the
  * new table whose commit creates table and rows together (CREATE TABLE AS SELECT). */
-ALM_NODISCARD alm_status alm_table_create(alm_ctx *cx, alm_storage *st, const alm_table_spec *spec,
-                                          alm_bulk **load);
+ALM_NODISCARD alm_status alm_table_create(alm_ctx *cx, alm_storage *storage,
+                                          const alm_table_spec *spec, alm_bulk **load);
 /* Tables and columns that are made together: each is a change of its own, with its own outcome, and all cost one sync. */
 typedef struct alm_table_edit {
     const alm_table_spec *create; /* without `load`; NULL: a column is added */
@@ -473,24 +476,24 @@ typedef struct alm_table_edit {
     const alm_column *col;
     alm_error err; /* what became of it; code ALM_OK: it is durable */
 } alm_table_edit;
-ALM_NODISCARD alm_status alm_tables_edit(alm_ctx *cx, alm_storage *st, alm_table_edit *edits,
+ALM_NODISCARD alm_status alm_tables_edit(alm_ctx *cx, alm_storage *storage, alm_table_edit *edits,
                                          uint32_t n);
-ALM_NODISCARD alm_status alm_table_drop(alm_ctx *cx, alm_storage *st, alm_str name,
+ALM_NODISCARD alm_status alm_table_drop(alm_ctx *cx, alm_storage *storage, alm_str name,
                                         const alm_records_change *records);
 /* All of them or none: one log record. No name may come twice. */
-ALM_NODISCARD alm_status alm_tables_drop(alm_ctx *cx, alm_storage *st, const alm_str *names,
+ALM_NODISCARD alm_status alm_tables_drop(alm_ctx *cx, alm_storage *storage, const alm_str *names,
                                          uint32_t n, const alm_records_change *records);
-ALM_NODISCARD alm_status alm_tables_drop_all(alm_ctx *cx, alm_storage *st);
-ALM_NODISCARD alm_status alm_table_rename(alm_ctx *cx, alm_storage *st, alm_str name, alm_str to,
-                                          const alm_records_change *records);
+ALM_NODISCARD alm_status alm_tables_drop_all(alm_ctx *cx, alm_storage *storage);
+ALM_NODISCARD alm_status alm_table_rename(alm_ctx *cx, alm_storage *storage, alm_str name,
+                                          alm_str to, const alm_records_change *records);
 /* Asked before a client's commit, load or export takes space (cx->session; storage's own work may always). ALM_E_DISK_FULL: the reserve
  * for a full disk is spent, and there is no space for it, which is looked at each second. */
-ALM_NODISCARD alm_status alm_storage_takes_space(alm_ctx *cx, alm_storage *st);
+ALM_NODISCARD alm_status alm_storage_takes_space(alm_ctx *cx, alm_storage *storage);
 /* Dictionaries of SYMBOL columns become empty, too, unless keep_symbols; those of a table with detached partitions are kept. */
-ALM_NODISCARD alm_status alm_table_truncate(alm_ctx *cx, alm_storage *st, alm_str name);
-ALM_NODISCARD alm_status alm_tables_truncate(alm_ctx *cx, alm_storage *st, const alm_str *names,
-                                             uint32_t n, bool keep_symbols);
-ALM_NODISCARD alm_status alm_table_add_column(alm_ctx *cx, alm_storage *st, alm_str name,
+ALM_NODISCARD alm_status alm_table_truncate(alm_ctx *cx, alm_storage *storage, alm_str name);
+ALM_NODISCARD alm_status alm_tables_truncate(alm_ctx *cx, alm_storage *storage,
+                                             const alm_str *names, uint32_t n, bool keep_symbols);
+ALM_NODISCARD alm_status alm_table_add_column(alm_ctx *cx, alm_storage *storage, alm_str name,
                                               const alm_column *col);
 
 /*
@@ -498,19 +501,19 @@ ALM_NODISCARD alm_status alm_table_add_column(alm_ctx *cx, alm_storage *st, alm_
  * new one; columns that are not named go. Types, name and partitioning stay. ALM_E_STALE: columns or
  * options are not those of `was` any more (look again); `was` belongs to a snapshot that is held.
  */
-ALM_NODISCARD alm_status alm_table_alter(alm_ctx *cx, alm_storage *st, const alm_table *was,
+ALM_NODISCARD alm_status alm_table_alter(alm_ctx *cx, alm_storage *storage, const alm_table *was,
                                          const alm_table_spec *spec);
 
 /* Partitions with these starts (alm_partition_info.bucket) go with all their rows, one record; those
  * that are not there are left out. `table` belongs to a snapshot that is held. */
-ALM_NODISCARD alm_status alm_table_drop_partitions(alm_ctx *cx, alm_storage *st,
+ALM_NODISCARD alm_status alm_table_drop_partitions(alm_ctx *cx, alm_storage *storage,
                                                    const alm_table *table, const int64_t *starts,
                                                    uint32_t n);
 /* Partitions that end before the newest row less the TTL of the table go, one record. Commits of rows
  * and ALTER do that by themselves. ALM_E_BUSY: another statement holds the table. Materialized views over the table keep what they made of them. */
-ALM_NODISCARD alm_status alm_table_expire(alm_ctx *cx, alm_storage *st, uint64_t table_id);
+ALM_NODISCARD alm_status alm_table_expire(alm_ctx *cx, alm_storage *storage, uint64_t table_id);
 /* COMMENT ON the table, or (col_id > 0) one of its columns; "": no comment. One record. */
-ALM_NODISCARD alm_status alm_table_set_comment(alm_ctx *cx, alm_storage *st, uint64_t table_id,
+ALM_NODISCARD alm_status alm_table_set_comment(alm_ctx *cx, alm_storage *storage, uint64_t table_id,
                                                uint32_t col_id, alm_str text);
 /* Detached partitions stay on disk and are not read until they are attached again; each is one record.
  * DETACH, ATTACH: ALM_E_ARG for a start that has no such partition, or (ATTACH) has rows by now.
@@ -520,16 +523,17 @@ typedef enum alm_partition_move {
     ALM_PARTITION_ATTACH,
     ALM_PARTITION_FORGET
 } alm_partition_move;
-ALM_NODISCARD alm_status alm_table_move_partitions(alm_ctx *cx, alm_storage *st,
+ALM_NODISCARD alm_status alm_table_move_partitions(alm_ctx *cx, alm_storage *storage,
                                                    const alm_table *table, alm_partition_move move,
                                                    const int64_t *starts, uint32_t n);
 /* Merges the parts of the table where they overlap or are many and small. */
 /* All rows of these partitions into Parquet files, or into native ones; a record for each partition, which is as it was or
  * as it should be after a crash. Rows that come meanwhile stand beside, and join at the next merge. */
-ALM_NODISCARD alm_status alm_table_convert_partitions(alm_ctx *cx, alm_storage *st,
+ALM_NODISCARD alm_status alm_table_convert_partitions(alm_ctx *cx, alm_storage *storage,
                                                       const alm_table *table, bool parquet,
                                                       const int64_t *starts, uint32_t n);
-ALM_NODISCARD alm_status alm_table_squash(alm_ctx *cx, alm_storage *st, const alm_table *table);
+ALM_NODISCARD alm_status alm_table_squash(alm_ctx *cx, alm_storage *storage,
+                                          const alm_table *table);
 
 /* Partitions of a table, for SHOW PARTITIONS and TTL; oldest first, detached ones at the end. */
 typedef struct alm_partition_info {
@@ -555,7 +559,7 @@ ALM_NODISCARD alm_status alm_table_partitions(alm_ctx *cx, alm_arena *arena, alm
 /* Which fields of a view change: what it is declared as, how far it is refreshed, its validity, which
  * table it follows. */
 enum { ALM_VIEW_OPTIONS = 1, ALM_VIEW_STATE = 2, ALM_VIEW_STATUS = 4, ALM_VIEW_BASE = 8 };
-ALM_NODISCARD alm_status alm_view_change(alm_ctx *cx, alm_storage *st, uint64_t view_id,
+ALM_NODISCARD alm_status alm_view_change(alm_ctx *cx, alm_storage *storage, uint64_t view_id,
                                          unsigned what, const alm_view_def *to);
 
 /* Times of the table that commits behind `lsn` touched (inserted, changed, removed rows there): sorted,
@@ -573,20 +577,22 @@ uint64_t alm_table_lsn(const alm_table *table);
  * one log record. Holds the maintenance lock of the view: one refresh at a time; readers go on.
  */
 typedef struct alm_refresh alm_refresh;
-ALM_NODISCARD alm_status alm_refresh_begin(alm_ctx *cx, alm_storage *st, uint64_t view_id,
+ALM_NODISCARD alm_status alm_refresh_begin(alm_ctx *cx, alm_storage *storage, uint64_t view_id,
                                            alm_refresh **out);
-const alm_table *alm_refresh_table(const alm_refresh *r); /* the view as it is; until the end */
-ALM_NODISCARD alm_status alm_refresh_append(alm_ctx *cx, alm_refresh *r, const alm_batch *rows);
+const alm_table *
+alm_refresh_table(const alm_refresh *refresh); /* the view as it is; until the end */
+ALM_NODISCARD alm_status alm_refresh_append(alm_ctx *cx, alm_refresh *refresh,
+                                            const alm_batch *rows);
 /* Ranges sorted and disjoint; all: every row. what, state: as for alm_view_change. */
-ALM_NODISCARD alm_status alm_refresh_commit(alm_ctx *cx, alm_refresh *r,
+ALM_NODISCARD alm_status alm_refresh_commit(alm_ctx *cx, alm_refresh *refresh,
                                             const alm_scan_range *ranges, uint32_t n, bool all,
                                             unsigned what, const alm_view_def *state,
                                             int64_t *rows);
-void alm_refresh_rollback(alm_refresh *r);
+void alm_refresh_rollback(alm_refresh *refresh);
 
 /* Counts commits that touched tables with materialized views, and calls of alm_touch_wake. Waits until
- * the count is another than `seen`, or for `ms`; gives the count. */
-uint64_t alm_touch_wait(alm_storage *st, uint64_t seen, int64_t ms);
-void alm_touch_wake(alm_storage *st);
+ * the count is another than `seen`, or for `millis`; gives the count. */
+uint64_t alm_touch_wait(alm_storage *storage, uint64_t seen, int64_t millis);
+void alm_touch_wake(alm_storage *storage);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "storage/state.h"
 
-ALM_NODISCARD alm_status alm_worker_start(alm_ctx *cx, alm_storage *st);
-void alm_worker_stop(alm_storage *st);
+ALM_NODISCARD alm_status alm_worker_start(alm_ctx *cx, alm_storage *storage);
+void alm_worker_stop(alm_storage *storage);
 
 #endif

@@ -56,8 +56,8 @@ int64_t alm_bucket_start(const alm_bucketer *bucketer, int64_t time);
 /* First start after `time`: the end (exclusive) of its bucket. */
 int64_t alm_bucket_next(const alm_bucketer *bucketer, int64_t time);
 /* Columns: starts, and ends (exclusive). out may be in. About 1 ns a row on sorted times. */
-void alm_bucket_floor(const alm_bucketer *bucketer, const int64_t *in, size_t n, int64_t *out);
-void alm_bucket_ceil(const alm_bucketer *bucketer, const int64_t *in, size_t n, int64_t *out);
+void alm_bucket_floor(const alm_bucketer *bucketer, const int64_t *input, size_t n, int64_t *out);
+void alm_bucket_ceil(const alm_bucketer *bucketer, const int64_t *input, size_t n, int64_t *out);
 
 /* Offset of ALIGN TO CALENDAR: "hh:mm", "-hh:mm", "+hh:mm"; less than a day. False: none. */
 bool alm_bucket_offset_parse(alm_str text, alm_time_unit unit, int64_t *out);

@@ -28,7 +28,7 @@ static const unit_row unit_rows[] = {{'n', 1},
                                      {'M', 0},
                                      {'y', 0}};
 
-static const unit_row *unit_of(char letter)
+static const unit_row *calendar_unit_of(char letter)
 {
     if (letter == 'u')
         letter = 'U';
@@ -40,13 +40,13 @@ static const unit_row *unit_of(char letter)
 
 char alm_unit_letter(char unit)
 {
-    const unit_row *row = unit_of(unit);
+    const unit_row *row = calendar_unit_of(unit);
     return row != NULL ? row->letter : 0;
 }
 
 int64_t alm_unit_ticks(char unit, alm_time_unit time_unit)
 {
-    const unit_row *row = unit_of(unit);
+    const unit_row *row = calendar_unit_of(unit);
     return row == NULL ? 0 : row->nanos / (1000000000 / alm_time_second(time_unit));
 }
 
@@ -115,13 +115,13 @@ static bool span_ticks(const unit_row *row, alm_time_unit unit, int64_t count, i
     return true;
 }
 
-ALM_SIMD static void add_ticks_all(const int64_t *in, size_t n, int64_t delta, int64_t *out)
+ALM_SIMD static void add_ticks_all(const int64_t *input, size_t n, int64_t delta, int64_t *out)
 {
     /* what may be added to without leaving int64; null is the smallest value and outside */
     const int64_t lo = delta < 0 ? -INT64_MAX - delta : -INT64_MAX;
     const int64_t hi = delta > 0 ? INT64_MAX - delta : INT64_MAX;
     for (size_t i = 0; i < n; i++) {
-        const int64_t t = in[i];
+        const int64_t t = input[i];
         out[i] = t >= lo && t <= hi ? (int64_t)((uint64_t)t + (uint64_t)delta) : ALM_TS_NULL;
     }
 }
@@ -146,37 +146,37 @@ static int64_t add_months_time(int64_t time, int64_t day_ticks, int64_t months)
 }
 
 /* Times of one day move by one distance: it is kept from row to row. */
-static void add_months_all(const int64_t *in, size_t n, int64_t day_ticks, int64_t months,
+static void add_months_all(const int64_t *input, size_t n, int64_t day_ticks, int64_t months,
                            int64_t *out)
 {
     int64_t lo = 0, delta = 0;
     uint64_t width = 0;
     for (size_t i = 0; i < n; i++) {
-        const int64_t t = in[i];
-        if ((uint64_t)t - (uint64_t)lo < width) {
-            out[i] = t + delta;
+        const int64_t time = input[i];
+        if ((uint64_t)time - (uint64_t)lo < width) {
+            out[i] = time + delta;
             continue;
         }
         width = 0;
         out[i] = ALM_TS_NULL;
-        if (t == ALM_TS_NULL)
+        if (time == ALM_TS_NULL)
             continue;
-        const int64_t sum = add_months_time(t, day_ticks, months);
+        const int64_t sum = add_months_time(time, day_ticks, months);
         out[i] = sum;
         /* keep the day only where neither of its ends is near the ends of int64 */
         const int64_t limit = INT64_MAX - 2 * day_ticks;
-        if (sum != ALM_TS_NULL && t < limit && t > -limit && sum < limit && sum > -limit) {
-            lo = t - alm_floor_mod(t, day_ticks);
+        if (sum != ALM_TS_NULL && time < limit && time > -limit && sum < limit && sum > -limit) {
+            lo = time - alm_floor_mod(time, day_ticks);
             width = (uint64_t)day_ticks;
-            delta = sum - t;
+            delta = sum - time;
         }
     }
 }
 
-void alm_time_add_all(const int64_t *in, size_t n, alm_time_unit unit, char span_unit,
+void alm_time_add_all(const int64_t *input, size_t n, alm_time_unit unit, char span_unit,
                       int64_t count, int64_t *out)
 {
-    const unit_row *row = unit_of(span_unit);
+    const unit_row *row = calendar_unit_of(span_unit);
     int64_t delta = 0;
     bool fits = row != NULL;
     if (fits && row->nanos == 0)
@@ -187,9 +187,9 @@ void alm_time_add_all(const int64_t *in, size_t n, alm_time_unit unit, char span
         for (size_t i = 0; i < n; i++)
             out[i] = ALM_TS_NULL;
     } else if (row->nanos == 0) {
-        add_months_all(in, n, alm_time_day(unit), delta, out);
+        add_months_all(input, n, alm_time_day(unit), delta, out);
     } else {
-        add_ticks_all(in, n, delta, out);
+        add_ticks_all(input, n, delta, out);
     }
 }
 
@@ -200,10 +200,10 @@ int64_t alm_time_add(int64_t time, alm_time_unit unit, char span_unit, int64_t c
     return out;
 }
 
-void alm_time_add_each(const int64_t *in, const int64_t *count, size_t n, alm_time_unit unit,
+void alm_time_add_each(const int64_t *input, const int64_t *count, size_t n, alm_time_unit unit,
                        char span_unit, int64_t *out)
 {
-    const unit_row *row = unit_of(span_unit);
+    const unit_row *row = calendar_unit_of(span_unit);
     const int64_t day_ticks = alm_time_day(unit);
     const int64_t tick_nanos = 1000000000 / alm_time_second(unit);
     if (row == NULL) {
@@ -213,17 +213,17 @@ void alm_time_add_each(const int64_t *in, const int64_t *count, size_t n, alm_ti
         const int64_t per = row->letter == 'y' ? 12 : 1;
         for (size_t i = 0; i < n; i++) {
             const int64_t most = MONTHS_LIMIT / per;
-            const bool ok = in[i] != ALM_TS_NULL && count[i] <= most && count[i] >= -most;
-            out[i] = ok ? add_months_time(in[i], day_ticks, count[i] * per) : ALM_TS_NULL;
+            const bool ok = input[i] != ALM_TS_NULL && count[i] <= most && count[i] >= -most;
+            out[i] = ok ? add_months_time(input[i], day_ticks, count[i] * per) : ALM_TS_NULL;
         }
     } else {
         const int64_t mul = ALM_MAX(row->nanos / tick_nanos, 1);
         const int64_t div = ALM_MAX(tick_nanos / row->nanos, 1);
         for (size_t i = 0; i < n; i++) {
             int64_t delta, sum;
-            const bool ok = in[i] != ALM_TS_NULL && count[i] != ALM_LONG_NULL &&
+            const bool ok = input[i] != ALM_TS_NULL && count[i] != ALM_LONG_NULL &&
                             !__builtin_mul_overflow(count[i] / div, mul, &delta) &&
-                            !__builtin_add_overflow(in[i], delta, &sum);
+                            !__builtin_add_overflow(input[i], delta, &sum);
             out[i] = ok ? sum : ALM_TS_NULL;
         }
     }
@@ -264,7 +264,7 @@ static int64_t diff_months(int64_t a, int64_t b, int64_t day_ticks)
 void alm_time_diff_all(const int64_t *a, size_t a_stride, const int64_t *b, size_t b_stride,
                        size_t n, alm_time_unit unit, char span_unit, int64_t *out)
 {
-    const unit_row *row = unit_of(span_unit);
+    const unit_row *row = calendar_unit_of(span_unit);
     const int64_t day_ticks = alm_time_day(unit);
     const int64_t tick_nanos = 1000000000 / alm_time_second(unit);
     const int64_t months = row != NULL && row->letter == 'y' ? 12 : 1;
@@ -303,47 +303,47 @@ bool alm_calendar_field_parse(alm_str name, alm_calendar_field *out)
     return false;
 }
 
-/* floor(t / divisor) mod modulus, times factor: every clock field. Constants, once inlined. */
-ALWAYS_INLINE void clock_all(const int64_t *in, size_t n, int64_t divisor, int64_t modulus,
+/* floor(time / divisor) mod modulus, times factor: every clock field. Constants, once inlined. */
+ALWAYS_INLINE void clock_all(const int64_t *input, size_t n, int64_t divisor, int64_t modulus,
                              int64_t factor, int32_t *out)
 {
     for (size_t i = 0; i < n; i++) {
-        const int64_t t = in[i];
-        const int64_t v = alm_floor_mod(alm_floor_div(t, divisor), modulus) * factor;
-        out[i] = t == ALM_TS_NULL ? ALM_INT_NULL : (int32_t)v;
+        const int64_t time = input[i];
+        const int64_t value = alm_floor_mod(alm_floor_div(time, divisor), modulus) * factor;
+        out[i] = time == ALM_TS_NULL ? ALM_INT_NULL : (int32_t)value;
     }
 }
 
 /* Clock fields of times with `s` ticks a second. */
-ALWAYS_INLINE bool clock_field_all(const int64_t *in, size_t n, int64_t s, alm_calendar_field field,
-                                   int32_t *out)
+ALWAYS_INLINE bool clock_field_all(const int64_t *input, size_t n, int64_t s,
+                                   alm_calendar_field field, int32_t *out)
 {
     const int64_t micro = ALM_MAX(s / 1000000, 1);
     switch ((int32_t)field) {
     case ALM_CAL_HOUR:
-        clock_all(in, n, s * 3600, 24, 1, out);
+        clock_all(input, n, s * 3600, 24, 1, out);
         return true;
     case ALM_CAL_MINUTE:
-        clock_all(in, n, s * 60, 60, 1, out);
+        clock_all(input, n, s * 60, 60, 1, out);
         return true;
     case ALM_CAL_SECOND:
-        clock_all(in, n, s, 60, 1, out);
+        clock_all(input, n, s, 60, 1, out);
         return true;
     case ALM_CAL_MILLISECONDS:
     case ALM_CAL_MILLIS:
-        clock_all(in, n, s / 1000, 1000, 1, out);
+        clock_all(input, n, s / 1000, 1000, 1, out);
         return true;
     case ALM_CAL_MICROSECONDS:
-        clock_all(in, n, micro, ALM_MIN(s, 1000000), 1000000 / ALM_MIN(s, 1000000), out);
+        clock_all(input, n, micro, ALM_MIN(s, 1000000), 1000000 / ALM_MIN(s, 1000000), out);
         return true;
     case ALM_CAL_NANOSECONDS:
-        clock_all(in, n, 1, s, 1000000000 / s, out);
+        clock_all(input, n, 1, s, 1000000000 / s, out);
         return true;
     case ALM_CAL_MICROS:
-        clock_all(in, n, micro, ALM_MIN(s / 1000, 1000), s == 1000 ? 0 : 1, out);
+        clock_all(input, n, micro, ALM_MIN(s / 1000, 1000), s == 1000 ? 0 : 1, out);
         return true;
     case ALM_CAL_NANOS:
-        clock_all(in, n, 1, ALM_MAX(s / 1000000, 1), s == 1000000000 ? 1 : 0, out);
+        clock_all(input, n, 1, ALM_MAX(s / 1000000, 1), s == 1000000000 ? 1 : 0, out);
         return true;
     default:
         return false;
@@ -351,7 +351,7 @@ ALWAYS_INLINE bool clock_field_all(const int64_t *in, size_t n, int64_t s, alm_c
 }
 
 /* ISO week and year: those of the Thursday of the week. */
-static int32_t iso_week(int64_t days, int32_t *iso_year)
+static int32_t calendar_iso_week(int64_t days, int32_t *iso_year)
 {
     const int64_t thursday = days - alm_floor_mod(days + 3, 7) + 3;
     uint8_t month, day;
@@ -386,9 +386,9 @@ static int32_t date_field(int64_t days, alm_calendar_field field)
     case ALM_CAL_DOY:
         return (int32_t)(days - alm_days_of_date(year, 1, 1)) + 1;
     case ALM_CAL_WEEK:
-        return iso_week(days, &iso_year);
+        return calendar_iso_week(days, &iso_year);
     case ALM_CAL_ISOYEAR:
-        (void)iso_week(days, &iso_year);
+        (void)calendar_iso_week(days, &iso_year);
         return iso_year;
     case ALM_CAL_QUARTER:
         return (month + 2) / 3;
@@ -408,7 +408,7 @@ static int32_t date_field(int64_t days, alm_calendar_field field)
 }
 
 /* Fields of the date: looked up once for each day, which for times in order is rare. */
-static void date_field_all(const int64_t *in, size_t n, alm_time_unit unit,
+static void date_field_all(const int64_t *input, size_t n, alm_time_unit unit,
                            alm_calendar_field field, int32_t *out)
 {
     const int64_t day_ticks = alm_time_day(unit);
@@ -416,13 +416,13 @@ static void date_field_all(const int64_t *in, size_t n, alm_time_unit unit,
     uint64_t lo = 0, width = 0;
     int32_t value = 0;
     for (size_t i = 0; i < n; i++) {
-        const int64_t t = in[i];
-        if ((uint64_t)t - lo >= width) {
-            if (t == ALM_TS_NULL) {
+        const int64_t time = input[i];
+        if ((uint64_t)time - lo >= width) {
+            if (time == ALM_TS_NULL) {
                 out[i] = null;
                 continue;
             }
-            const int64_t days = alm_floor_div(t, day_ticks);
+            const int64_t days = alm_floor_div(time, day_ticks);
             value = date_field(days, field);
             int64_t start = 0, end;
             const bool whole = !__builtin_mul_overflow(days, day_ticks, &start) &&
@@ -430,29 +430,29 @@ static void date_field_all(const int64_t *in, size_t n, alm_time_unit unit,
             lo = (uint64_t)start;
             width = whole ? (uint64_t)day_ticks : 0; /* the ends of int64 are looked up anew */
         }
-        out[i] = t == ALM_TS_NULL ? null : value;
+        out[i] = time == ALM_TS_NULL ? null : value;
     }
 }
 
-void alm_calendar_extract_all(const int64_t *in, size_t n, alm_time_unit unit,
+void alm_calendar_extract_all(const int64_t *input, size_t n, alm_time_unit unit,
                               alm_calendar_field field, int32_t *out)
 {
     bool done;
     if (unit == ALM_TIME_US)
-        done = clock_field_all(in, n, 1000000, field, out);
+        done = clock_field_all(input, n, 1000000, field, out);
     else if (unit == ALM_TIME_NS)
-        done = clock_field_all(in, n, 1000000000, field, out);
+        done = clock_field_all(input, n, 1000000000, field, out);
     else
-        done = clock_field_all(in, n, 1000, field, out);
+        done = clock_field_all(input, n, 1000, field, out);
     if (!done)
-        date_field_all(in, n, unit, field, out);
+        date_field_all(input, n, unit, field, out);
 }
 
-void alm_calendar_epoch_all(const int64_t *in, size_t n, alm_time_unit unit, int64_t *out)
+void alm_calendar_epoch_all(const int64_t *input, size_t n, alm_time_unit unit, int64_t *out)
 {
     const int64_t s = alm_time_second(unit);
     for (size_t i = 0; i < n; i++)
-        out[i] = in[i] == ALM_TS_NULL ? ALM_LONG_NULL : alm_floor_div(in[i], s);
+        out[i] = input[i] == ALM_TS_NULL ? ALM_LONG_NULL : alm_floor_div(input[i], s);
 }
 
 int64_t alm_calendar_extract(int64_t time, alm_time_unit unit, alm_calendar_field field)

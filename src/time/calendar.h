@@ -34,9 +34,9 @@ int64_t alm_unit_ticks(char unit, alm_time_unit time_unit);
  * or take the last one of the month. A span finer than a tick is cut towards zero. */
 int64_t alm_time_add(int64_t time, alm_time_unit unit, char span_unit, int64_t count);
 /* The same number to a column; alm_time_add_each: a number for each row (ALM_LONG_NULL: null). */
-void alm_time_add_all(const int64_t *in, size_t n, alm_time_unit unit, char span_unit,
+void alm_time_add_all(const int64_t *input, size_t n, alm_time_unit unit, char span_unit,
                       int64_t count, int64_t *out);
-void alm_time_add_each(const int64_t *in, const int64_t *count, size_t n, alm_time_unit unit,
+void alm_time_add_each(const int64_t *input, const int64_t *count, size_t n, alm_time_unit unit,
                        char span_unit, int64_t *out);
 
 /* ----------------------------------------------------------------- differences */
@@ -88,9 +88,9 @@ typedef enum alm_calendar_field {
 bool alm_calendar_field_parse(alm_str name, alm_calendar_field *out);
 int64_t alm_calendar_extract(int64_t time, alm_time_unit unit, alm_calendar_field field);
 /* Columns of INT fields; EPOCH has a kernel of its own because it is 64 bits wide. */
-void alm_calendar_extract_all(const int64_t *in, size_t n, alm_time_unit unit,
+void alm_calendar_extract_all(const int64_t *input, size_t n, alm_time_unit unit,
                               alm_calendar_field field, int32_t *out);
-void alm_calendar_epoch_all(const int64_t *in, size_t n, alm_time_unit unit, int64_t *out);
+void alm_calendar_epoch_all(const int64_t *input, size_t n, alm_time_unit unit, int64_t *out);
 
 /* Months since 1970-01 of a day number, and the day number of the first day of such a month. */
 int64_t alm_month_of_days(int64_t days);

@@ -36,10 +36,11 @@ int64_t alm_epoch_second(alm_epoch unit)
     return units[ALM_EPOCH_S].ns / units[unit].ns;
 }
 
-static bool is_day(int64_t x)
+static bool is_day(int64_t value)
 {
-    const int64_t month = x / 100 % 100, day = x % 100;
-    return x >= 19000101 && x <= 21001231 && month >= 1 && month <= 12 && day >= 1 && day <= 31;
+    const int64_t month = value / 100 % 100, day = value % 100;
+    return value >= 19000101 && value <= 21001231 && month >= 1 && month <= 12 && day >= 1 &&
+           day <= 31;
 }
 
 alm_epoch alm_epoch_guess(int64_t least, int64_t greatest)
@@ -61,7 +62,7 @@ alm_epoch alm_epoch_of_ticks(alm_time_unit unit)
 }
 
 /* Behind the point: at most as many nanoseconds as one unit has. */
-static bool read_fraction(alm_str digits, int64_t unit_ns, int64_t *out)
+static bool epoch_read_fraction(alm_str digits, int64_t unit_ns, int64_t *out)
 {
     *out = 0;
     for (size_t i = 0; i < digits.len; i++) {
@@ -81,12 +82,13 @@ bool alm_epoch_read(alm_str text, alm_epoch unit, alm_time_unit ticks, int64_t *
     int64_t whole = 0, rest = 0;
     ALM_ASSERT(unit_ns > 0);
     if (alm_int64_parse((alm_str){text.ptr, n}, &whole) != ALM_NUM_OK ||
-        (point != NULL && !read_fraction((alm_str){point + 1, text.len - n - 1}, unit_ns, &rest)))
+        (point != NULL &&
+         !epoch_read_fraction((alm_str){point + 1, text.len - n - 1}, unit_ns, &rest)))
         return false;
     if (text.ptr[0] == '-')
         rest = -rest;
-    const __int128 ns = (__int128)whole * unit_ns + rest;
-    const __int128 got = ns / tick_ns - (ns % tick_ns < 0);
+    const __int128 int128 = (__int128)whole * unit_ns + rest;
+    const __int128 got = int128 / tick_ns - (int128 % tick_ns < 0);
     *out = (int64_t)got;
     return got <= INT64_MAX && got > INT64_MIN;
 }

@@ -85,52 +85,53 @@ static const char *const day_names[] = {"Monday", "Tuesday",  "Wednesday", "Thur
 static size_t find_run(alm_str rest, step *out)
 {
     for (size_t i = 0; i < ALM_COUNT(letter_runs); i++) {
-        const size_t n = strlen(letter_runs[i].run);
-        if (n <= rest.len && memcmp(rest.ptr, letter_runs[i].run, n) == 0) {
+        const size_t len = strlen(letter_runs[i].run);
+        if (len <= rest.len && memcmp(rest.ptr, letter_runs[i].run, len) == 0) {
             *out = (step){.kind = letter_runs[i].kind, .width = letter_runs[i].width};
-            return n;
+            return len;
         }
     }
     return 0;
 }
 
-static size_t step_max(const step *s)
+static size_t step_max(const step *self)
 {
-    return s->kind == STEP_TEXT ? s->text.len : 12; /* a name, a year of nine digits, a sign */
+    return self->kind == STEP_TEXT ? self->text.len
+                                   : 12; /* a name, a year of nine digits, a sign */
 }
 
 alm_status alm_time_pattern_compile(alm_ctx *cx, alm_arena *arena, alm_str text,
                                     int32_t century_year, int32_t pos, const alm_time_pattern **out)
 {
-    alm_time_pattern *p;
+    alm_time_pattern *pattern;
     alm_str copy;
     if (text.len > PATTERN_MAX)
         return alm_fail(cx, ALM_E_ARG, pos, "time pattern has more than %d bytes", PATTERN_MAX);
     ALM_TRY(alm_arena_copy(cx, arena, text, &copy));
-    ALM_TRY(alm_arena_zero(cx, arena, sizeof(*p) + (text.len + 1) * sizeof(step), &p));
-    p->century_year = century_year;
+    ALM_TRY(alm_arena_zero(cx, arena, sizeof(*pattern) + (text.len + 1) * sizeof(step), &pattern));
+    pattern->century_year = century_year;
     for (size_t i = 0; i < copy.len;) {
-        step s;
-        size_t n = 0;
+        step self;
+        size_t count = 0;
         if (copy.ptr[i] == '\'') { /* up to the next quote, both included */
             const char *close = memchr(copy.ptr + i + 1, '\'', copy.len - i - 1);
-            n = close != NULL ? (size_t)(close - (copy.ptr + i)) + 1 : copy.len - i;
-            s = (step){.kind = STEP_TEXT, .text = {copy.ptr + i, n}};
+            count = close != NULL ? (size_t)(close - (copy.ptr + i)) + 1 : copy.len - i;
+            self = (step){.kind = STEP_TEXT, .text = {copy.ptr + i, count}};
         } else {
-            n = find_run((alm_str){copy.ptr + i, copy.len - i}, &s);
-            if (n == 0)
-                s = (step){.kind = STEP_TEXT, .text = {copy.ptr + i, n = 1}};
+            count = find_run((alm_str){copy.ptr + i, copy.len - i}, &self);
+            if (count == 0)
+                self = (step){.kind = STEP_TEXT, .text = {copy.ptr + i, count = 1}};
         }
-        step *last = p->n > 0 ? &p->steps[p->n - 1] : NULL;
-        if (s.kind == STEP_TEXT && last != NULL && last->kind == STEP_TEXT)
-            last->text.len += n; /* neighbours in the copy */
+        step *last = pattern->n > 0 ? &pattern->steps[pattern->n - 1] : NULL;
+        if (self.kind == STEP_TEXT && last != NULL && last->kind == STEP_TEXT)
+            last->text.len += count; /* neighbours in the copy */
         else
-            p->steps[p->n++] = s;
-        i += n;
+            pattern->steps[pattern->n++] = self;
+        i += count;
     }
-    for (uint32_t i = 0; i < p->n; i++)
-        p->max_bytes += step_max(&p->steps[i]);
-    *out = p;
+    for (uint32_t i = 0; i < pattern->n; i++)
+        pattern->max_bytes += step_max(&pattern->steps[i]);
+    *out = pattern;
     return ALM_OK;
 }
 
@@ -141,41 +142,42 @@ size_t alm_time_pattern_max(const alm_time_pattern *pattern)
 
 /* ------------------------------------------------------------------ writing */
 
-static char *put_number(char *p, int64_t value, int32_t width)
+static char *time_format_put_number(char *ptr, int64_t value, int32_t width)
 {
     char back[20];
-    int32_t n = 0;
+    int32_t count = 0;
     if (width == 2 && value >= 0 && value < 100) { /* most of what is written */
-        p[0] = (char)('0' + value / 10);
-        p[1] = (char)('0' + value % 10);
-        return p + 2;
+        ptr[0] = (char)('0' + value / 10);
+        ptr[1] = (char)('0' + value % 10);
+        return ptr + 2;
     }
     uint64_t v = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
     if (value < 0)
-        *p++ = '-';
-    for (; v > 0 || n < width; v /= 10)
-        back[n++] = (char)('0' + v % 10);
-    while (n > 0)
-        *p++ = back[--n];
-    return p;
+        *ptr++ = '-';
+    for (; v > 0 || count < width; v /= 10)
+        back[count++] = (char)('0' + v % 10);
+    while (count > 0)
+        *ptr++ = back[--count];
+    return ptr;
 }
 
-static char *put_name(char *p, const char *name, bool whole)
+static char *time_format_put_name(char *ptr, const char *name, bool whole)
 {
     const size_t n = whole ? strlen(name) : 3;
-    memcpy(p, name, n);
-    return p + n;
+    memcpy(ptr, name, n);
+    return ptr + n;
 }
 
-static char *put_year(char *p, int64_t year, int32_t width)
+static char *time_format_put_year(char *ptr, int64_t year, int32_t width)
 {
     if (width == 4 && year >= 0 && year <= 9999)
-        return put_number(put_number(p, year / 100, 2), year % 100, 2);
-    return width == 2 ? put_number(p, alm_floor_mod(year, 100), 2) : put_number(p, year, width);
+        return time_format_put_number(time_format_put_number(ptr, year / 100, 2), year % 100, 2);
+    return width == 2 ? time_format_put_number(ptr, alm_floor_mod(year, 100), 2)
+                      : time_format_put_number(ptr, year, width);
 }
 
 /* ISO week of a day, and the year it belongs to. */
-static int32_t iso_week(int64_t days, int32_t *year)
+static int32_t time_format_iso_week(int64_t days, int32_t *year)
 {
     const int64_t thursday = days - alm_floor_mod(days + 3, 7) + 3;
     uint8_t month, day;
@@ -183,82 +185,86 @@ static int32_t iso_week(int64_t days, int32_t *year)
     return (int32_t)((thursday - alm_days_of_date(*year, 1, 1)) / 7) + 1;
 }
 
-static char *put_step(char *p, const step *s, const alm_civil *c, int64_t days)
+static char *put_step(char *ptr, const step *self, const alm_civil *civil, int64_t days)
 {
     int32_t iso_year;
-    switch (s->kind) {
+    switch (self->kind) {
     case STEP_TEXT:
-        memcpy(p, s->text.ptr, s->text.len);
-        return p + s->text.len;
+        memcpy(ptr, self->text.ptr, self->text.len);
+        return ptr + self->text.len;
     case STEP_ERA:
-        memcpy(p, c->year > 0 ? "AD" : "BC", 2);
-        return p + 2;
+        memcpy(ptr, civil->year > 0 ? "AD" : "BC", 2);
+        return ptr + 2;
     case STEP_YEAR:
-        return put_year(p, c->year, s->width);
+        return time_format_put_year(ptr, civil->year, self->width);
     case STEP_ISO_YEAR:
-        (void)iso_week(days, &iso_year);
-        return put_year(p, iso_year, s->width);
+        (void)time_format_iso_week(days, &iso_year);
+        return time_format_put_year(ptr, iso_year, self->width);
     case STEP_MONTH:
-        return put_number(p, c->month, s->width);
+        return time_format_put_number(ptr, civil->month, self->width);
     case STEP_MONTH_SHORT:
     case STEP_MONTH_LONG:
-        return put_name(p, month_names[c->month - 1], s->kind == STEP_MONTH_LONG);
+        return time_format_put_name(ptr, month_names[civil->month - 1],
+                                    self->kind == STEP_MONTH_LONG);
     case STEP_WEEK:
-        return put_number(p, iso_week(days, &iso_year), s->width);
+        return time_format_put_number(ptr, time_format_iso_week(days, &iso_year), self->width);
     case STEP_DAY_OF_YEAR:
-        return put_number(p, days - alm_days_of_date(c->year, 1, 1) + 1, s->width);
+        return time_format_put_number(ptr, days - alm_days_of_date(civil->year, 1, 1) + 1,
+                                      self->width);
     case STEP_DAY:
-        return put_number(p, c->day, s->width);
+        return time_format_put_number(ptr, civil->day, self->width);
     case STEP_DAY_NUMBER:
-        return put_number(p, alm_floor_mod(days + 3, 7) + 1, 1);
+        return time_format_put_number(ptr, alm_floor_mod(days + 3, 7) + 1, 1);
     case STEP_DAY_SHORT:
     case STEP_DAY_LONG:
-        return put_name(p, day_names[alm_floor_mod(days + 3, 7)], s->kind == STEP_DAY_LONG);
+        return time_format_put_name(ptr, day_names[alm_floor_mod(days + 3, 7)],
+                                    self->kind == STEP_DAY_LONG);
     case STEP_AM_PM:
-        memcpy(p, c->hour < 12 ? "AM" : "PM", 2);
-        return p + 2;
+        memcpy(ptr, civil->hour < 12 ? "AM" : "PM", 2);
+        return ptr + 2;
     case STEP_HOUR_23:
-        return put_number(p, c->hour, s->width);
+        return time_format_put_number(ptr, civil->hour, self->width);
     case STEP_HOUR_24:
-        return put_number(p, c->hour == 0 ? 24 : c->hour, s->width);
+        return time_format_put_number(ptr, civil->hour == 0 ? 24 : civil->hour, self->width);
     case STEP_HOUR_12:
-        return put_number(p, c->hour % 12 == 0 ? 12 : c->hour % 12, s->width);
+        return time_format_put_number(ptr, civil->hour % 12 == 0 ? 12 : civil->hour % 12,
+                                      self->width);
     case STEP_HOUR_11:
-        return put_number(p, c->hour % 12, s->width);
+        return time_format_put_number(ptr, civil->hour % 12, self->width);
     case STEP_MINUTE:
-        return put_number(p, c->minute, s->width);
+        return time_format_put_number(ptr, civil->minute, self->width);
     case STEP_SECOND:
-        return put_number(p, c->second, s->width);
+        return time_format_put_number(ptr, civil->second, self->width);
     case STEP_MILLIS:
-        return put_number(p, c->nanos / 1000000, s->width);
+        return time_format_put_number(ptr, civil->nanos / 1000000, self->width);
     case STEP_MICROS:
-        return put_number(p, c->nanos / 1000 % 1000, s->width);
+        return time_format_put_number(ptr, civil->nanos / 1000 % 1000, self->width);
     case STEP_NANOS:
-        return put_number(p, c->nanos % 1000, s->width);
+        return time_format_put_number(ptr, civil->nanos % 1000, self->width);
     case STEP_FRACTION:
-        return put_number(p,
-                          s->width == 3   ? c->nanos / 1000000
-                          : s->width == 6 ? c->nanos / 1000
-                                          : c->nanos,
-                          s->width);
+        return time_format_put_number(ptr,
+                                      self->width == 3   ? civil->nanos / 1000000
+                                      : self->width == 6 ? civil->nanos / 1000
+                                                         : civil->nanos,
+                                      self->width);
     case STEP_ZONE:
-        *p = 'Z';
-        return p + 1;
+        *ptr = 'Z';
+        return ptr + 1;
     }
-    return p;
+    return ptr;
 }
 
 size_t alm_time_pattern_write(const alm_time_pattern *pattern, int64_t time, alm_time_unit unit,
                               char *out)
 {
-    alm_civil c;
-    alm_civil_of_time(time, unit, &c);
+    alm_civil civil;
+    alm_civil_of_time(time, unit, &civil);
     const int64_t days = alm_floor_div(time, alm_time_day(unit));
-    char *p = out;
+    char *ptr = out;
     for (uint32_t i = 0; i < pattern->n; i++)
-        p = put_step(p, &pattern->steps[i], &c, days);
-    ALM_DASSERT((size_t)(p - out) <= pattern->max_bytes);
-    return (size_t)(p - out);
+        ptr = put_step(ptr, &pattern->steps[i], &civil, days);
+    ALM_DASSERT((size_t)(ptr - out) <= pattern->max_bytes);
+    return (size_t)(ptr - out);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -274,25 +280,25 @@ typedef struct reading {
 } reading;
 
 /* width 1: one to max digits; else exactly width. */
-static bool get_number(reading *r, int32_t width, int32_t max, int32_t *out)
+static bool get_number(reading *self, int32_t width, int32_t max, int32_t *out)
 {
-    int32_t v = 0, n = 0;
+    int32_t value = 0, count = 0;
     const int32_t most = width > 1 ? width : max;
-    for (; n < most && r->p < r->end && *r->p >= '0' && *r->p <= '9'; n++)
-        v = v * 10 + (*r->p++ - '0');
-    *out = v;
-    return n > 0 && (width == 1 || n == width);
+    for (; count < most && self->p < self->end && *self->p >= '0' && *self->p <= '9'; count++)
+        value = value * 10 + (*self->p++ - '0');
+    *out = value;
+    return count > 0 && (width == 1 || count == width);
 }
 
 /* A name, whole if it is there, else its first three letters, whichever of them the pattern writes. */
-static bool get_name(reading *r, const char *const *names, int32_t n, int32_t *out)
+static bool get_name(reading *self, const char *const *names, int32_t n, int32_t *out)
 {
     for (int32_t i = 0; i < 2 * n; i++) {
         const char *name = names[i % n];
         const size_t len = i < n ? strlen(name) : 3;
-        if ((size_t)(r->end - r->p) >= len &&
-            alm_str_ieq((alm_str){r->p, len}, (alm_str){name, len})) {
-            r->p += len;
+        if ((size_t)(self->end - self->p) >= len &&
+            alm_str_ieq((alm_str){self->p, len}, (alm_str){name, len})) {
+            self->p += len;
             *out = i % n;
             return true;
         }
@@ -301,56 +307,57 @@ static bool get_name(reading *r, const char *const *names, int32_t n, int32_t *o
 }
 
 /* As many digits as there are, up to nine used, as a fraction of the second. */
-static bool get_fraction(reading *r)
+static bool get_fraction(reading *self)
 {
-    int32_t v = 0, n = 0;
-    for (; r->p < r->end && *r->p >= '0' && *r->p <= '9'; r->p++, n++)
-        if (n < 9)
-            v = v * 10 + (*r->p - '0');
-    for (int32_t i = n; i < 9; i++)
-        v *= 10;
-    r->fraction = v;
-    return n > 0 && n <= 9;
+    int32_t value = 0, count = 0;
+    for (; self->p < self->end && *self->p >= '0' && *self->p <= '9'; self->p++, count++)
+        if (count < 9)
+            value = value * 10 + (*self->p - '0');
+    for (int32_t i = count; i < 9; i++)
+        value *= 10;
+    self->fraction = value;
+    return count > 0 && count <= 9;
 }
 
-static bool is_letter(char c)
+static bool time_format_is_letter(char byte)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 }
 
 /* Z, an offset, or a name. */
-static bool get_zone(reading *r)
+static bool get_zone(reading *self)
 {
-    size_t n = 0, left = (size_t)(r->end - r->p);
+    size_t count = 0, left = (size_t)(self->end - self->p);
     if (left == 0)
         return false;
-    if (*r->p == 'Z' && (left == 1 || !is_letter(r->p[1]))) {
-        r->p++;
+    if (*self->p == 'Z' && (left == 1 || !time_format_is_letter(self->p[1]))) {
+        self->p++;
         return true;
     }
-    if (!is_letter(*r->p)) { /* the longest offset there */
+    if (!time_format_is_letter(*self->p)) { /* the longest offset there */
         static const uint8_t lengths[] = {9, 6, 5, 3};
         for (size_t i = 0; i < ALM_COUNT(lengths); i++)
             if (left >= lengths[i] &&
-                alm_time_offset_parse((alm_str){r->p, lengths[i]}, &r->offset_s)) {
-                r->p += lengths[i];
+                alm_time_offset_parse((alm_str){self->p, lengths[i]}, &self->offset_s)) {
+                self->p += lengths[i];
                 return true;
             }
         return false;
     }
-    while (n < left && n < ZONE_NAME_MAX &&
-           (is_letter(r->p[n]) || (r->p[n] >= '0' && r->p[n] <= '9') ||
-            (r->p[n] != 0 && strchr("_/+-:", r->p[n]) != NULL)))
-        n++;
-    memcpy(r->zone, r->p, n);
-    r->zone[n] = 0;
-    r->p += n;
+    while (count < left && count < ZONE_NAME_MAX &&
+           (time_format_is_letter(self->p[count]) ||
+            (self->p[count] >= '0' && self->p[count] <= '9') ||
+            (self->p[count] != 0 && strchr("_/+-:", self->p[count]) != NULL)))
+        count++;
+    memcpy(self->zone, self->p, count);
+    self->zone[count] = 0;
+    self->p += count;
     return true;
 }
 
-static bool get_year(reading *r, const step *s, int32_t century_year, int32_t *out)
+static bool get_year(reading *self, const step *s, int32_t century_year, int32_t *out)
 {
-    if (!get_number(r, s->width, 9, out))
+    if (!get_number(self, s->width, 9, out))
         return false;
     if (s->width == 2) { /* the year that ends so within century_year - 80 .. + 19 */
         const int32_t first = century_year - 80;
@@ -359,123 +366,124 @@ static bool get_year(reading *r, const step *s, int32_t century_year, int32_t *o
     return true;
 }
 
-static bool get_step(reading *r, const step *s, int32_t century_year)
+static bool get_step(reading *self, const step *s, int32_t century_year)
 {
     int32_t index;
     switch (s->kind) {
     case STEP_TEXT:
-        if ((size_t)(r->end - r->p) < s->text.len || memcmp(r->p, s->text.ptr, s->text.len) != 0)
+        if ((size_t)(self->end - self->p) < s->text.len ||
+            memcmp(self->p, s->text.ptr, s->text.len) != 0)
             return false;
-        r->p += s->text.len;
+        self->p += s->text.len;
         return true;
     case STEP_ERA:
-        if (r->end - r->p < 2)
+        if (self->end - self->p < 2)
             return false;
-        r->bc = alm_str_ieq((alm_str){r->p, 2}, ALM_STR("BC"));
-        r->p += 2;
-        return r->bc || alm_str_ieq((alm_str){r->p - 2, 2}, ALM_STR("AD"));
+        self->bc = alm_str_ieq((alm_str){self->p, 2}, ALM_STR("BC"));
+        self->p += 2;
+        return self->bc || alm_str_ieq((alm_str){self->p - 2, 2}, ALM_STR("AD"));
     case STEP_YEAR:
-        return get_year(r, s, century_year, &r->year);
+        return get_year(self, s, century_year, &self->year);
     case STEP_ISO_YEAR:
-        return get_year(r, s, century_year, &r->iso_year);
+        return get_year(self, s, century_year, &self->iso_year);
     case STEP_MONTH:
-        return get_number(r, s->width, 2, &r->month);
+        return get_number(self, s->width, 2, &self->month);
     case STEP_MONTH_SHORT:
     case STEP_MONTH_LONG:
-        if (!get_name(r, month_names, 12, &index))
+        if (!get_name(self, month_names, 12, &index))
             return false;
-        r->month = index + 1;
+        self->month = index + 1;
         return true;
     case STEP_WEEK:
-        return get_number(r, s->width, 2, &r->week) && r->week >= 1 && r->week <= 53;
+        return get_number(self, s->width, 2, &self->week) && self->week >= 1 && self->week <= 53;
     case STEP_DAY_OF_YEAR:
-        return get_number(r, s->width, 3, &r->day_of_year) && r->day_of_year >= 1;
+        return get_number(self, s->width, 3, &self->day_of_year) && self->day_of_year >= 1;
     case STEP_DAY:
-        return get_number(r, s->width, 2, &r->day);
+        return get_number(self, s->width, 2, &self->day);
     case STEP_DAY_NUMBER:
-        return get_number(r, 1, 1, &r->weekday) && r->weekday >= 1 && r->weekday <= 7;
+        return get_number(self, 1, 1, &self->weekday) && self->weekday >= 1 && self->weekday <= 7;
     case STEP_DAY_SHORT:
     case STEP_DAY_LONG:
-        if (!get_name(r, day_names, 7, &index))
+        if (!get_name(self, day_names, 7, &index))
             return false;
-        r->weekday = index + 1;
+        self->weekday = index + 1;
         return true;
     case STEP_AM_PM:
-        if (r->end - r->p < 2)
+        if (self->end - self->p < 2)
             return false;
-        r->has_pm = true;
-        r->pm = alm_str_ieq((alm_str){r->p, 2}, ALM_STR("PM"));
-        r->p += 2;
-        return r->pm || alm_str_ieq((alm_str){r->p - 2, 2}, ALM_STR("AM"));
+        self->has_pm = true;
+        self->pm = alm_str_ieq((alm_str){self->p, 2}, ALM_STR("PM"));
+        self->p += 2;
+        return self->pm || alm_str_ieq((alm_str){self->p - 2, 2}, ALM_STR("AM"));
     case STEP_HOUR_23:
     case STEP_HOUR_11:
-        return get_number(r, s->width, 2, &r->hour);
+        return get_number(self, s->width, 2, &self->hour);
     case STEP_HOUR_24:
-        if (!get_number(r, s->width, 2, &r->hour) || r->hour < 1 || r->hour > 24)
+        if (!get_number(self, s->width, 2, &self->hour) || self->hour < 1 || self->hour > 24)
             return false;
-        r->hour %= 24;
+        self->hour %= 24;
         return true;
     case STEP_HOUR_12:
-        return get_number(r, s->width, 2, &r->hour) && r->hour >= 1 && r->hour <= 12;
+        return get_number(self, s->width, 2, &self->hour) && self->hour >= 1 && self->hour <= 12;
     case STEP_MINUTE:
-        return get_number(r, s->width, 2, &r->minute);
+        return get_number(self, s->width, 2, &self->minute);
     case STEP_SECOND:
-        return get_number(r, s->width, 2, &r->second);
+        return get_number(self, s->width, 2, &self->second);
     case STEP_MILLIS:
-        return s->width == 1 ? get_fraction(r) : get_number(r, s->width, 3, &r->millis);
+        return s->width == 1 ? get_fraction(self) : get_number(self, s->width, 3, &self->millis);
     case STEP_MICROS:
-        return get_number(r, s->width, 3, &r->micros);
+        return get_number(self, s->width, 3, &self->micros);
     case STEP_NANOS:
-        return get_number(r, s->width, 3, &r->nanos);
+        return get_number(self, s->width, 3, &self->nanos);
     case STEP_FRACTION:
-        return get_fraction(r);
+        return get_fraction(self);
     case STEP_ZONE:
-        return get_zone(r);
+        return get_zone(self);
     }
     return false;
 }
 
 /* Date from a week or a day of the year, where those were given. */
-static bool settle_date(reading *r)
+static bool settle_date(reading *self)
 {
     int64_t days;
     uint8_t month, day;
     int32_t year;
-    if (r->bc)
-        r->year = 1 - r->year;
-    if (r->week > 0) {
-        const int32_t iso_year = r->iso_year != 0 ? r->iso_year : r->year;
+    if (self->bc)
+        self->year = 1 - self->year;
+    if (self->week > 0) {
+        const int32_t iso_year = self->iso_year != 0 ? self->iso_year : self->year;
         const int64_t january_4 = alm_days_of_date(iso_year, 1, 4); /* is in week 1 */
-        days = january_4 - alm_floor_mod(january_4 + 3, 7) + 7 * (r->week - 1) +
-               (r->weekday > 0 ? r->weekday - 1 : 0);
-        if (iso_week(days, &year) != r->week)
+        days = january_4 - alm_floor_mod(january_4 + 3, 7) + 7 * (self->week - 1) +
+               (self->weekday > 0 ? self->weekday - 1 : 0);
+        if (time_format_iso_week(days, &year) != self->week)
             return false;
-    } else if (r->day_of_year > 0) {
-        days = alm_days_of_date(r->year, 1, 1) + r->day_of_year - 1;
-        if (r->day_of_year > 365 + (int32_t)alm_year_is_leap(r->year))
+    } else if (self->day_of_year > 0) {
+        days = alm_days_of_date(self->year, 1, 1) + self->day_of_year - 1;
+        if (self->day_of_year > 365 + (int32_t)alm_year_is_leap(self->year))
             return false;
     } else {
         return true;
     }
     alm_date_of_days(days, &year, &month, &day);
-    r->year = year;
-    r->month = month;
-    r->day = day;
+    self->year = year;
+    self->month = month;
+    self->day = day;
     return true;
 }
 
 /* To UTC; a name is looked up in a context of its own, which keeps errors and memory away. */
-static bool settle_zone(alm_ctx *cx, const reading *r, alm_time_unit unit, int64_t *time)
+static bool settle_zone(alm_ctx *cx, const reading *self, alm_time_unit unit, int64_t *time)
 {
-    if (r->zone[0] == 0)
-        return !__builtin_sub_overflow(*time, r->offset_s * alm_time_second(unit), time) &&
+    if (self->zone[0] == 0)
+        return !__builtin_sub_overflow(*time, self->offset_s * alm_time_second(unit), time) &&
                *time != ALM_TS_NULL;
     alm_arena scratch;
     const alm_zone *zone;
     alm_ctx own = {.zones = cx != NULL ? cx->zones : NULL, .io = cx != NULL ? cx->io : NULL};
     alm_arena_init(&scratch, NULL);
     own.arena = &scratch;
-    const bool found = alm_zone_find(&own, alm_str_of(r->zone), -1, &zone) == ALM_OK;
+    const bool found = alm_zone_find(&own, alm_str_of(self->zone), -1, &zone) == ALM_OK;
     if (found)
         alm_zone_to_utc(zone, time, 1, unit, time);
     alm_arena_deinit(&scratch);
@@ -485,31 +493,32 @@ static bool settle_zone(alm_ctx *cx, const reading *r, alm_time_unit unit, int64
 bool alm_time_pattern_read(alm_ctx *cx, const alm_time_pattern *pattern, alm_str text,
                            alm_time_unit unit, int64_t *out)
 {
-    reading r = {.p = text.ptr, .end = text.ptr + text.len};
+    reading self = {.p = text.ptr, .end = text.ptr + text.len};
     int64_t time;
-    r.year = 1970;
-    r.month = r.day = 1;
-    r.fraction = -1;
+    self.year = 1970;
+    self.month = self.day = 1;
+    self.fraction = -1;
     if (text.len == 0 || pattern->n == 0)
         return false;
     for (uint32_t i = 0; i < pattern->n; i++)
-        if (!get_step(&r, &pattern->steps[i], pattern->century_year))
+        if (!get_step(&self, &pattern->steps[i], pattern->century_year))
             return false;
-    if (r.p != r.end || !settle_date(&r) || (r.has_pm && r.hour > 12))
+    if (self.p != self.end || !settle_date(&self) || (self.has_pm && self.hour > 12))
         return false;
-    if (r.has_pm)
-        r.hour = r.hour % 12 + (r.pm ? 12 : 0);
-    if (r.month > 12 || r.day > 31 || r.hour > 23 || r.minute > 59 || r.second > 59)
+    if (self.has_pm)
+        self.hour = self.hour % 12 + (self.pm ? 12 : 0);
+    if (self.month > 12 || self.day > 31 || self.hour > 23 || self.minute > 59 || self.second > 59)
         return false;
-    const alm_civil c = {.year = r.year,
-                         .month = (uint8_t)r.month,
-                         .day = (uint8_t)r.day,
-                         .hour = (uint8_t)r.hour,
-                         .minute = (uint8_t)r.minute,
-                         .second = (uint8_t)r.second,
-                         .nanos = r.fraction >= 0 ? r.fraction
-                                                  : r.millis * 1000000 + r.micros * 1000 + r.nanos};
-    if (!alm_time_of_civil(&c, unit, &time) || !settle_zone(cx, &r, unit, &time))
+    const alm_civil civil = {.year = self.year,
+                             .month = (uint8_t)self.month,
+                             .day = (uint8_t)self.day,
+                             .hour = (uint8_t)self.hour,
+                             .minute = (uint8_t)self.minute,
+                             .second = (uint8_t)self.second,
+                             .nanos = self.fraction >= 0 ? self.fraction
+                                                         : self.millis * 1000000 +
+                                                               self.micros * 1000 + self.nanos};
+    if (!alm_time_of_civil(&civil, unit, &time) || !settle_zone(cx, &self, unit, &time))
         return false;
     *out = time;
     return true;

@@ -51,119 +51,121 @@ typedef struct parser {
 } parser;
 
 /* False: it is no date. */
-static bool read_named(parser *p, alm_str text, alm_named_time *out)
+static bool read_named(parser *self, alm_str text, alm_named_time *out)
 {
-    const bool ok = alm_named_time_read(&p->clock, text, out);
-    p->outside |= ok && out->outside;
+    const bool ok = alm_named_time_read(&self->clock, text, out);
+    self->outside |= ok && out->outside;
     return ok;
 }
 
-static alm_status bad_date(parser *p)
+static alm_status bad_date(parser *self)
 {
-    return alm_fail(p->cx, ALM_E_TIME, p->pos, "Invalid date");
+    return alm_fail(self->cx, ALM_E_TIME, self->pos, "Invalid date");
 }
 
-static alm_status bad_text(parser *p, alm_str text)
+static alm_status time_interval_bad_text(parser *self, alm_str text)
 {
     if (text.len == 0 || text.ptr[0] != '$' || alm_named_variable_known(text))
-        return bad_date(p);
-    return alm_fail(p->cx, ALM_E_TIME, p->pos, "Unknown date variable: %.*s",
+        return bad_date(self);
+    return alm_fail(self->cx, ALM_E_TIME, self->pos, "Unknown date variable: %.*s",
                     (int)ALM_MIN(text.len, (size_t)40), text.ptr);
 }
 
 /* ------------------------------------------------------------------ collecting ranges */
 
-static alm_status push(parser *p, int64_t lo, int64_t hi)
+static alm_status time_interval_push(parser *self, int64_t lo, int64_t hi)
 {
-    if (p->n == RANGES_MAX)
-        return alm_fail(p->cx, ALM_E_LIMIT, p->pos, "interval has more than %d ranges", RANGES_MAX);
-    ALM_TRY(alm_nodes_add(p->cx, 1, p->pos)); /* a short text may stand for very many */
-    if (p->n == p->cap) {
+    if (self->n == RANGES_MAX)
+        return alm_fail(self->cx, ALM_E_LIMIT, self->pos, "interval has more than %d ranges",
+                        RANGES_MAX);
+    ALM_TRY(alm_nodes_add(self->cx, 1, self->pos)); /* a short text may stand for very many */
+    if (self->n == self->cap) {
         alm_time_range *items;
-        const uint32_t cap = ALM_MAX(16, p->cap * 4);
-        ALM_TRY(ALM_NEWN(p->cx, p->arena, cap, &items));
-        if (p->n > 0)
-            memcpy(items, p->items, p->n * sizeof(*items));
-        p->items = items;
-        p->cap = cap;
+        const uint32_t cap = ALM_MAX(16, self->cap * 4);
+        ALM_TRY(ALM_NEWN(self->cx, self->arena, cap, &items));
+        if (self->n > 0)
+            memcpy(items, self->items, self->n * sizeof(*items));
+        self->items = items;
+        self->cap = cap;
     }
-    p->items[p->n++] = (alm_time_range){lo, hi};
+    self->items[self->n++] = (alm_time_range){lo, hi};
     return ALM_OK;
 }
 
 /* t plus the length; one without end where the sum does not fit. */
-static int64_t add_length(const parser *p, int64_t t)
+static int64_t add_length(const parser *self, int64_t t)
 {
-    for (uint32_t i = 0; i < p->n_length; i++)
-        t = alm_named_add(t, p->clock.unit, p->length[i].unit, p->length[i].count);
+    for (uint32_t i = 0; i < self->n_length; i++)
+        t = alm_named_add(t, self->clock.unit, self->length[i].unit, self->length[i].count);
     return t;
 }
 
 /* To UTC: the range ends where the next one would begin. */
-static void to_utc(const alm_named_clock *c, int64_t *lo, int64_t *hi)
+static void to_utc(const alm_named_clock *clock, int64_t *lo, int64_t *hi)
 {
-    if (c->zone == NULL)
+    if (clock->zone == NULL)
         return;
-    alm_zone_to_utc(c->zone, lo, 1, c->unit, lo);
+    alm_zone_to_utc(clock->zone, lo, 1, clock->unit, lo);
     if (*hi != INT64_MAX) {
         *hi += 1;
-        alm_zone_to_utc(c->zone, hi, 1, c->unit, hi);
+        alm_zone_to_utc(clock->zone, hi, 1, clock->unit, hi);
         *hi -= *hi != ALM_TS_NULL;
     }
 }
 
-static bool wanted_day(const parser *p, int64_t day)
+static bool wanted_day(const parser *self, int64_t day)
 {
-    return p->weekdays == 0 || (p->weekdays >> alm_floor_mod(day + 3, 7) & 1) != 0;
+    return self->weekdays == 0 || (self->weekdays >> alm_floor_mod(day + 3, 7) & 1) != 0;
 }
 
 /* A range, as yet in local time unless `absolute`. measured: its length counts from its start. */
-static alm_status add_range(parser *p, int64_t lo, int64_t hi, bool absolute, bool measured)
+static alm_status time_interval_add_range(parser *self, int64_t lo, int64_t hi, bool absolute,
+                                          bool measured)
 {
-    const alm_time_unit unit = p->clock.unit;
+    const alm_time_unit unit = self->clock.unit;
     int64_t local = lo;
-    if (absolute && p->clock.zone != NULL)
-        alm_zone_to_local(p->clock.zone, &local, 1, unit, &local);
-    if (!wanted_day(p, alm_floor_div(local, alm_time_day(unit))))
+    if (absolute && self->clock.zone != NULL)
+        alm_zone_to_local(self->clock.zone, &local, 1, unit, &local);
+    if (!wanted_day(self, alm_floor_div(local, alm_time_day(unit))))
         return ALM_OK;
-    measured &= p->n_length > 0 && add_length(p, lo) > lo;
+    measured &= self->n_length > 0 && add_length(self, lo) > lo;
     if (!measured)
-        hi = add_length(p, hi);
-    const int64_t times = p->period.count == 0 ? 1 : ALM_MAX(p->repeats, 1);
+        hi = add_length(self, hi);
+    const int64_t times = self->period.count == 0 ? 1 : ALM_MAX(self->repeats, 1);
     for (int64_t k = 0; k < times; k++) {
         int64_t a = lo, b = hi, count;
         if (k > 0) {
-            if (__builtin_mul_overflow(p->period.count, k, &count))
+            if (__builtin_mul_overflow(self->period.count, k, &count))
                 break;
-            a = alm_time_add(lo, unit, p->period.unit, count);
-            b = alm_named_add(hi, unit, p->period.unit, count);
+            a = alm_time_add(lo, unit, self->period.unit, count);
+            b = alm_named_add(hi, unit, self->period.unit, count);
             if (a == ALM_TS_NULL)
                 break;
         }
         if (!absolute)
-            to_utc(&p->clock, &a, &b);
+            to_utc(&self->clock, &a, &b);
         if (measured) {
-            b = add_length(p, a);
+            b = add_length(self, a);
             b -= b != INT64_MAX;
         }
         if (a <= b)
-            ALM_TRY(push(p, a, b));
+            ALM_TRY(time_interval_push(self, a, b));
         if ((k & 1023) == 0)
-            ALM_TRY(alm_check(p->cx));
+            ALM_TRY(alm_check(self->cx));
     }
     return ALM_OK;
 }
 
 /* Days [first, last], each a range. */
-static alm_status add_days(parser *p, int64_t first, int64_t last, bool business)
+static alm_status add_days(parser *self, int64_t first, int64_t last, bool business)
 {
-    const int64_t day = alm_time_day(p->clock.unit);
-    for (int64_t d = first; d <= last; d++) {
+    const int64_t day = alm_time_day(self->clock.unit);
+    for (int64_t days = first; days <= last; days++) {
         int64_t lo;
-        if (business && alm_floor_mod(d + 3, 7) >= 5)
+        if (business && alm_floor_mod(days + 3, 7) >= 5)
             continue;
-        if (!__builtin_mul_overflow(d, day, &lo) && lo < INT64_MAX - day)
-            ALM_TRY(add_range(p, lo, lo + day - 1, false, p->newer));
+        if (!__builtin_mul_overflow(days, day, &lo) && lo < INT64_MAX - day)
+            ALM_TRY(time_interval_add_range(self, lo, lo + day - 1, false, self->newer));
     }
     return ALM_OK;
 }
@@ -172,7 +174,7 @@ static alm_status add_days(parser *p, int64_t first, int64_t last, bool business
 
 enum { MONDAY_TO_FRIDAY = 0x1f, WEEKEND = 0x60 };
 
-static alm_str trim(alm_str text)
+static alm_str time_interval_trim(alm_str text)
 {
     while (text.len > 0 && text.ptr[0] == ' ') {
         text.ptr++;
@@ -184,15 +186,15 @@ static alm_str trim(alm_str text)
 }
 
 /* Splits at the first occurrence of `mark` that is in no bracket. */
-static bool split(alm_str text, const char *mark, alm_str *left, alm_str *right)
+static bool time_interval_split(alm_str text, const char *mark, alm_str *left, alm_str *right)
 {
-    const size_t n = strlen(mark);
+    const size_t len = strlen(mark);
     int32_t depth = 0;
-    for (size_t i = 0; i + n <= text.len; i++) {
+    for (size_t i = 0; i + len <= text.len; i++) {
         depth += (text.ptr[i] == '[') - (text.ptr[i] == ']');
-        if (depth <= 0 && memcmp(text.ptr + i, mark, n) == 0) {
-            *left = trim((alm_str){text.ptr, i});
-            *right = trim((alm_str){text.ptr + i + n, text.len - i - n});
+        if (depth <= 0 && memcmp(text.ptr + i, mark, len) == 0) {
+            *left = time_interval_trim((alm_str){text.ptr, i});
+            *right = time_interval_trim((alm_str){text.ptr + i + len, text.len - i - len});
             return true;
         }
     }
@@ -200,78 +202,79 @@ static bool split(alm_str text, const char *mark, alm_str *left, alm_str *right)
 }
 
 /* "2025-01" + "T09:30": every day of the month. */
-static alm_status add_each_day(parser *p, alm_str text, size_t date_len)
+static alm_status add_each_day(parser *self, alm_str text, size_t date_len)
 {
     alm_named_time month, clock;
     char one[ALM_TIME_TEXT_MAX + TEXT_MAX];
-    if (!read_named(p, (alm_str){text.ptr, date_len}, &month))
-        return bad_date(p);
+    if (!read_named(self, (alm_str){text.ptr, date_len}, &month))
+        return bad_date(self);
     if (!month.fits)
         return ALM_OK;
-    const int64_t ticks = alm_time_day(p->clock.unit);
-    for (int64_t d = alm_floor_div(month.lo, ticks); d <= alm_floor_div(month.hi, ticks); d++) {
-        size_t n = alm_named_day_text(d, one);
+    const int64_t ticks = alm_time_day(self->clock.unit);
+    for (int64_t day = alm_floor_div(month.lo, ticks); day <= alm_floor_div(month.hi, ticks);
+         day++) {
+        size_t n = alm_named_day_text(day, one);
         memcpy(one + n, text.ptr + date_len, text.len - date_len);
         n += text.len - date_len;
-        if (!read_named(p, (alm_str){one, n}, &clock))
-            return bad_date(p);
+        if (!read_named(self, (alm_str){one, n}, &clock))
+            return bad_date(self);
         if (clock.fits)
-            ALM_TRY(add_range(p, clock.lo, clock.hi, clock.absolute, true));
+            ALM_TRY(time_interval_add_range(self, clock.lo, clock.hi, clock.absolute, true));
     }
     return ALM_OK;
 }
 
 /* One range from a to b; day by day where something asks for days. */
-static alm_status add_from_to(parser *p, alm_str left, alm_str right)
+static alm_status add_from_to(parser *self, alm_str left, alm_str right)
 {
     alm_named_time a, b;
-    if (!read_named(p, left, &a))
-        return bad_text(p, left);
-    if (!read_named(p, right, &b))
-        return bad_text(p, right);
-    if (p->outside)
+    if (!read_named(self, left, &a))
+        return time_interval_bad_text(self, left);
+    if (!read_named(self, right, &b))
+        return time_interval_bad_text(self, right);
+    if (self->outside)
         return ALM_OK;
     const bool business = a.business_days || b.business_days;
     const bool days = a.last <= ALM_FIELD_DAY && b.last <= ALM_FIELD_DAY;
-    const int64_t day = alm_time_day(p->clock.unit);
-    if (days && (business || p->weekdays != 0))
-        return add_days(p, alm_floor_div(a.lo, day), alm_floor_div(b.hi, day), business);
+    const int64_t day = alm_time_day(self->clock.unit);
+    if (days && (business || self->weekdays != 0))
+        return add_days(self, alm_floor_div(a.lo, day), alm_floor_div(b.hi, day), business);
     if (a.absolute != b.absolute) { /* to UTC, each */
         int64_t hi = a.hi;
         if (a.absolute) {
             int64_t lo = b.lo;
-            to_utc(&p->clock, &lo, &b.hi);
+            to_utc(&self->clock, &lo, &b.hi);
         } else {
-            to_utc(&p->clock, &a.lo, &hi);
+            to_utc(&self->clock, &a.lo, &hi);
         }
         a.absolute = true;
     }
-    return add_range(p, a.lo, b.hi, a.absolute, false);
+    return time_interval_add_range(self, a.lo, b.hi, a.absolute, false);
 }
 
 /* One date, without brackets. */
-static alm_status add_text(parser *p, alm_str text)
+static alm_status time_interval_add_text(parser *self, alm_str text)
 {
-    alm_named_time a;
+    alm_named_time time;
     alm_str left, right;
-    text = trim(text);
-    if (split(text, "..", &left, &right))
-        return add_from_to(p, left, right);
-    const size_t date_len = alm_named_date_length(&p->clock, text);
+    text = time_interval_trim(text);
+    if (time_interval_split(text, "..", &left, &right))
+        return add_from_to(self, left, right);
+    const size_t date_len = alm_named_date_length(&self->clock, text);
     if (date_len > 0)
-        return add_each_day(p, text, date_len);
-    if (!read_named(p, text, &a))
-        return bad_text(p, text);
-    if (!a.fits)
+        return add_each_day(self, text, date_len);
+    if (!read_named(self, text, &time))
+        return time_interval_bad_text(self, text);
+    if (!time.fits)
         return ALM_OK;
     const bool week = text.len > 5 && text.ptr[5] == 'W';
-    const bool each = p->weekdays != 0 || (p->n_length > 0 && (p->newer || week));
-    const int64_t day = alm_time_day(p->clock.unit);
-    if (each && a.last < ALM_FIELD_DAY) {
-        p->newer = true;
-        return add_days(p, alm_floor_div(a.lo, day), alm_floor_div(a.hi, day), false);
+    const bool each = self->weekdays != 0 || (self->n_length > 0 && (self->newer || week));
+    const int64_t day = alm_time_day(self->clock.unit);
+    if (each && time.last < ALM_FIELD_DAY) {
+        self->newer = true;
+        return add_days(self, alm_floor_div(time.lo, day), alm_floor_div(time.hi, day), false);
     }
-    return add_range(p, a.lo, a.hi, a.absolute, p->newer || week);
+    return time_interval_add_range(self, time.lo, time.hi, time.absolute, self->newer || week);
 }
 
 /* ------------------------------------------------------------------ brackets */
@@ -283,21 +286,21 @@ typedef struct draft { /* the text so far, and what is still to be read */
     int32_t brackets;     /* replaced so far */
 } draft;
 
-static alm_status expand(parser *p, draft so_far, alm_str rest);
+static alm_status time_interval_expand(parser *self, draft so_far, alm_str rest);
 
-static void use_zone(parser *p, const draft *d)
+static void use_zone(parser *self, const draft *d)
 {
-    p->clock.zone = d->zone != NULL ? d->zone : p->zone;
+    self->clock.zone = d->zone != NULL ? d->zone : self->zone;
 }
 
-static alm_status expand_with(parser *p, const draft *so_far, alm_str item, alm_str rest)
+static alm_status expand_with(parser *self, const draft *so_far, alm_str item, alm_str rest)
 {
     draft d = *so_far;
     if (item.len > TEXT_MAX - d.len)
-        return bad_date(p);
+        return bad_date(self);
     memcpy(d.text + d.len, item.ptr, item.len);
     d.len += item.len;
-    return expand(p, d, rest);
+    return time_interval_expand(self, d, rest);
 }
 
 static bool all_digits(alm_str text)
@@ -308,12 +311,12 @@ static bool all_digits(alm_str text)
     return text.len > 0 && text.len <= 9;
 }
 
-static int64_t number_of(alm_str text)
+static int64_t time_interval_number_of(alm_str text)
 {
-    int64_t v = 0;
+    int64_t value = 0;
     for (size_t i = 0; i < text.len; i++)
-        v = v * 10 + text.ptr[i] - '0';
-    return v;
+        value = value * 10 + text.ptr[i] - '0';
+    return value;
 }
 
 /* [5,10] as well as [05,10]; the day of a week has one digit. */
@@ -324,87 +327,88 @@ static int digits_wanted(const draft *so_far, size_t written)
 }
 
 /* An item a..b: numbers, or days from one date to another. */
-static alm_status expand_range(parser *p, const draft *so_far, alm_str a, alm_str b, alm_str rest)
+static alm_status expand_range(parser *self, const draft *so_far, alm_str a, alm_str b,
+                               alm_str rest)
 {
     char item[ALM_TIME_TEXT_MAX];
     alm_named_time from, to;
     if (all_digits(a) && all_digits(b) && !(so_far->len == 0 && a.len == 4 && b.len == 4)) {
-        const int64_t hi = number_of(b);
-        if (number_of(a) > hi)
-            return alm_fail(p->cx, ALM_E_TIME, p->pos, "Range must be ascending: %.*s..%.*s",
+        const int64_t hi = time_interval_number_of(b);
+        if (time_interval_number_of(a) > hi)
+            return alm_fail(self->cx, ALM_E_TIME, self->pos, "Range must be ascending: %.*s..%.*s",
                             (int)a.len, a.ptr, (int)b.len, b.ptr);
-        for (int64_t v = number_of(a); v <= hi; v++) {
-            const int len =
-                snprintf(item, sizeof(item), "%0*lld", digits_wanted(so_far, a.len), (long long)v);
-            ALM_TRY(expand_with(p, so_far, (alm_str){item, (size_t)len}, rest));
+        for (int64_t value = time_interval_number_of(a); value <= hi; value++) {
+            const int len = snprintf(item, sizeof(item), "%0*lld", digits_wanted(so_far, a.len),
+                                     (long long)value);
+            ALM_TRY(expand_with(self, so_far, (alm_str){item, (size_t)len}, rest));
         }
         return ALM_OK;
     }
-    use_zone(p, so_far);
+    use_zone(self, so_far);
     if (so_far->len > 0)
-        return bad_date(p);
-    if (!read_named(p, a, &from))
-        return bad_text(p, a);
-    if (!read_named(p, b, &to))
-        return bad_text(p, b);
-    if (p->outside)
+        return bad_date(self);
+    if (!read_named(self, a, &from))
+        return time_interval_bad_text(self, a);
+    if (!read_named(self, b, &to))
+        return time_interval_bad_text(self, b);
+    if (self->outside)
         return ALM_OK;
     if (from.last > ALM_FIELD_DAY || to.last > ALM_FIELD_DAY)
-        return rest.len > 0 ? bad_date(p) : add_from_to(p, a, b);
+        return rest.len > 0 ? bad_date(self) : add_from_to(self, a, b);
     const bool business = from.business_days || to.business_days;
-    const int64_t ticks = alm_time_day(p->clock.unit);
-    for (int64_t d = alm_floor_div(from.lo, ticks); d <= alm_floor_div(to.hi, ticks); d++) {
-        if (business && alm_floor_mod(d + 3, 7) >= 5)
+    const int64_t ticks = alm_time_day(self->clock.unit);
+    for (int64_t day = alm_floor_div(from.lo, ticks); day <= alm_floor_div(to.hi, ticks); day++) {
+        if (business && alm_floor_mod(day + 3, 7) >= 5)
             continue;
-        const size_t len = alm_named_day_text(d, item);
-        ALM_TRY(expand_with(p, so_far, (alm_str){item, len}, rest));
+        const size_t len = alm_named_day_text(day, item);
+        ALM_TRY(expand_with(self, so_far, (alm_str){item, len}, rest));
     }
     return ALM_OK;
 }
 
 /* An item with brackets of its own: it and what follows become the text to be read. */
-static alm_status expand_nested(parser *p, const draft *so_far, alm_str item, alm_str rest)
+static alm_status expand_nested(parser *self, const draft *so_far, alm_str item, alm_str rest)
 {
     char *text;
-    ALM_TRY(alm_arena_bytes(p->cx, p->arena, item.len + rest.len + 1, &text));
+    ALM_TRY(alm_arena_bytes(self->cx, self->arena, item.len + rest.len + 1, &text));
     memcpy(text, item.ptr, item.len);
     if (rest.len > 0)
         memcpy(text + item.len, rest.ptr, rest.len);
-    return expand(p, *so_far, (alm_str){text, item.len + rest.len});
+    return time_interval_expand(self, *so_far, (alm_str){text, item.len + rest.len});
 }
 
-static alm_status expand_item(parser *p, const draft *so_far, alm_str item, alm_str rest)
+static alm_status expand_item(parser *self, const draft *so_far, alm_str item, alm_str rest)
 {
     alm_str a, b, zone;
     char text[ALM_TIME_TEXT_MAX];
     draft d = *so_far;
-    alm_named_time v;
+    alm_named_time time;
     if (item.len == 0)
-        return alm_fail(p->cx, ALM_E_TIME, p->pos, "Empty bracket expansion");
-    if (split(item, "@", &item, &zone))
-        ALM_TRY(alm_zone_find(p->cx, zone, p->pos, &d.zone));
+        return alm_fail(self->cx, ALM_E_TIME, self->pos, "Empty bracket expansion");
+    if (time_interval_split(item, "@", &item, &zone))
+        ALM_TRY(alm_zone_find(self->cx, zone, self->pos, &d.zone));
     if (memchr(item.ptr, '[', item.len) != NULL)
-        return expand_nested(p, &d, item, rest);
-    if (split(item, "..", &a, &b))
-        return expand_range(p, &d, a, b, rest);
+        return expand_nested(self, &d, item, rest);
+    if (time_interval_split(item, "..", &a, &b))
+        return expand_range(self, &d, a, b, rest);
     if (item.len > 0 && item.ptr[0] == '$' && d.len == 0 && rest.len > 0) {
-        use_zone(p, &d);
-        if (!read_named(p, item, &v) || v.last != ALM_FIELD_DAY)
-            return bad_text(p, item);
+        use_zone(self, &d);
+        if (!read_named(self, item, &time) || time.last != ALM_FIELD_DAY)
+            return time_interval_bad_text(self, item);
         const size_t len =
-            alm_named_day_text(alm_floor_div(v.lo, alm_time_day(p->clock.unit)), text);
-        return expand_with(p, &d, (alm_str){text, len}, rest);
+            alm_named_day_text(alm_floor_div(time.lo, alm_time_day(self->clock.unit)), text);
+        return expand_with(self, &d, (alm_str){text, len}, rest);
     }
     if (all_digits(item) && item.len == 1 && digits_wanted(&d, 1) == 2) {
         text[0] = '0';
         text[1] = item.ptr[0];
-        return expand_with(p, &d, (alm_str){text, 2}, rest);
+        return expand_with(self, &d, (alm_str){text, 2}, rest);
     }
-    return expand_with(p, &d, item, rest);
+    return expand_with(self, &d, item, rest);
 }
 
 /* The bracket that closes the one at the start of the text. */
-static size_t closing(alm_str text)
+static size_t time_interval_closing(alm_str text)
 {
     int32_t depth = 0;
     for (size_t i = 0; i < text.len; i++) {
@@ -416,93 +420,94 @@ static size_t closing(alm_str text)
 }
 
 /* Replaces the first bracket of `rest`, each item in turn. */
-static alm_status expand(parser *p, draft so_far, alm_str rest)
+static alm_status time_interval_expand(parser *self, draft so_far, alm_str rest)
 {
     size_t i = 0;
-    ALM_TRY(alm_check(p->cx));
+    ALM_TRY(alm_check(self->cx));
     while (i < rest.len && rest.ptr[i] != '[')
         i++;
     if (i > TEXT_MAX - so_far.len)
-        return bad_date(p);
+        return bad_date(self);
     memcpy(so_far.text + so_far.len, rest.ptr, i);
     so_far.len += i;
     if (i == rest.len) {
-        use_zone(p, &so_far);
-        return add_text(p, (alm_str){so_far.text, so_far.len});
+        use_zone(self, &so_far);
+        return time_interval_add_text(self, (alm_str){so_far.text, so_far.len});
     }
-    const size_t close = closing((alm_str){rest.ptr + i, rest.len - i});
+    const size_t close = time_interval_closing((alm_str){rest.ptr + i, rest.len - i});
     if (close == 0)
-        return alm_fail(p->cx, ALM_E_TIME, p->pos, "Unclosed '[' in interval");
+        return alm_fail(self->cx, ALM_E_TIME, self->pos, "Unclosed '[' in interval");
     if (++so_far.brackets > BRACKETS_MAX)
-        return alm_fail(p->cx, ALM_E_LIMIT, p->pos, "interval has more than %d brackets",
+        return alm_fail(self->cx, ALM_E_LIMIT, self->pos, "interval has more than %d brackets",
                         BRACKETS_MAX);
     const alm_str after = {rest.ptr + i + close + 1, rest.len - i - close - 1};
     alm_str list = {rest.ptr + i + 1, close - 1}, item;
-    while (split(list, ",", &item, &list))
-        ALM_TRY(expand_item(p, &so_far, item, after));
-    return expand_item(p, &so_far, trim(list), after);
+    while (time_interval_split(list, ",", &item, &list))
+        ALM_TRY(expand_item(self, &so_far, item, after));
+    return expand_item(self, &so_far, time_interval_trim(list), after);
 }
 
 /* ------------------------------------------------------------------ length and repetition */
 
 /* "1d", "-2h", "6h30m" */
-static alm_status read_length(parser *p, alm_str text)
+static alm_status time_interval_read_length(parser *self, alm_str text)
 {
     size_t i = 0;
     const bool minus = text.len > 0 && text.ptr[0] == '-';
-    for (i += minus; i < text.len || p->n_length == 0;) {
+    for (i += minus; i < text.len || self->n_length == 0;) {
         const size_t first = i;
         int64_t count = 0;
         for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++) {
             count = count * 10 + text.ptr[i] - '0';
             if (count > INT32_MAX)
-                return alm_fail(p->cx, ALM_E_TIME, p->pos, "Range not a number");
+                return alm_fail(self->cx, ALM_E_TIME, self->pos, "Range not a number");
         }
         if (i == first || i == text.len)
-            return alm_fail(p->cx, ALM_E_TIME, p->pos, "Range not a number");
+            return alm_fail(self->cx, ALM_E_TIME, self->pos, "Range not a number");
         const char unit = alm_unit_letter(text.ptr[i++]);
-        if (unit == 0 || p->n_length == LENGTH_PARTS_MAX)
-            return bad_date(p);
-        p->length[p->n_length++] = (alm_unit_span){.count = minus ? -count : count, .unit = unit};
+        if (unit == 0 || self->n_length == LENGTH_PARTS_MAX)
+            return bad_date(self);
+        self->length[self->n_length++] =
+            (alm_unit_span){.count = minus ? -count : count, .unit = unit};
     }
     return ALM_OK;
 }
 
-static alm_status read_period(parser *p, alm_str period, alm_str count)
+static alm_status time_interval_read_period(parser *self, alm_str period, alm_str count)
 {
     const alm_str digits = {period.ptr, period.len > 0 ? period.len - 1 : 0};
     const bool minus = digits.len > 0 && digits.ptr[0] == '-';
     const alm_str number = {digits.ptr + minus, digits.len - minus};
     if (!all_digits(number))
-        return alm_fail(p->cx, ALM_E_TIME, p->pos, "Period not a number");
+        return alm_fail(self->cx, ALM_E_TIME, self->pos, "Period not a number");
     const char unit = alm_unit_letter(period.ptr[period.len - 1]);
     if (unit == 0)
-        return alm_fail(p->cx, ALM_E_TIME, p->pos, "Unknown period: %c at %d",
+        return alm_fail(self->cx, ALM_E_TIME, self->pos, "Unknown period: %c at %d",
                         period.ptr[period.len - 1], (int)period.len - 1);
     if (!all_digits(count))
-        return alm_fail(p->cx, ALM_E_TIME, p->pos, "Count not a number");
-    p->period.unit = unit;
-    p->period.count = minus ? -number_of(number) : number_of(number);
-    p->repeats = number_of(count);
-    return p->repeats > RANGES_MAX ? alm_fail(p->cx, ALM_E_LIMIT, p->pos,
-                                              "interval has more than %d ranges", RANGES_MAX)
-                                   : ALM_OK;
+        return alm_fail(self->cx, ALM_E_TIME, self->pos, "Count not a number");
+    self->period.unit = unit;
+    self->period.count = minus ? -time_interval_number_of(number) : time_interval_number_of(number);
+    self->repeats = time_interval_number_of(count);
+    return self->repeats > RANGES_MAX ? alm_fail(self->cx, ALM_E_LIMIT, self->pos,
+                                                 "interval has more than %d ranges", RANGES_MAX)
+                                      : ALM_OK;
 }
 
 /* All behind the first ';'. */
-static alm_status read_tail(parser *p, alm_str tail)
+static alm_status read_tail(parser *self, alm_str tail)
 {
     alm_str part[3];
-    uint32_t n = 0;
+    uint32_t count = 0;
     alm_str rest = tail;
-    while (n < 2 && split(rest, ";", &part[n], &rest))
-        n++;
-    part[n++] = trim(rest);
+    while (count < 2 && time_interval_split(rest, ";", &part[count], &rest))
+        count++;
+    part[count++] = time_interval_trim(rest);
     alm_str more;
-    if (n == 2 || (n == 3 && split(part[2], ";", &more, &more)))
-        return alm_fail(p->cx, ALM_E_TIME, p->pos, "Invalid interval format");
-    ALM_TRY(read_length(p, part[0]));
-    return n == 3 ? read_period(p, part[1], part[2]) : ALM_OK;
+    if (count == 2 || (count == 3 && time_interval_split(part[2], ";", &more, &more)))
+        return alm_fail(self->cx, ALM_E_TIME, self->pos, "Invalid interval format");
+    ALM_TRY(time_interval_read_length(self, part[0]));
+    return count == 3 ? time_interval_read_period(self, part[1], part[2]) : ALM_OK;
 }
 
 /* Mon and Monday alike. */
@@ -511,15 +516,15 @@ static bool is_day_name(alm_str text, const char *name)
     return alm_str_ieq(text, alm_str_of(name)) || alm_str_ieq(text, (alm_str){name, 3});
 }
 
-static alm_status read_weekdays(parser *p, alm_str text)
+static alm_status read_weekdays(parser *self, alm_str text)
 {
     static const char *const names[] = {"Monday", "Tuesday",  "Wednesday", "Thursday",
                                         "Friday", "Saturday", "Sunday"};
     alm_str item;
     bool more = true;
     while (more) {
-        more = split(text, ",", &item, &text);
-        item = more ? item : trim(text);
+        more = time_interval_split(text, ",", &item, &text);
+        item = more ? item : time_interval_trim(text);
         uint8_t bits = 0;
         if (alm_str_ieq(item, ALM_STR("workday")) || alm_str_ieq(item, ALM_STR("wd")))
             bits = MONDAY_TO_FRIDAY;
@@ -529,39 +534,41 @@ static alm_status read_weekdays(parser *p, alm_str text)
             if (is_day_name(item, names[i]))
                 bits = (uint8_t)(1 << i);
         if (bits == 0)
-            return alm_fail(p->cx, ALM_E_TIME, p->pos, "Invalid day name: %.*s",
+            return alm_fail(self->cx, ALM_E_TIME, self->pos, "Invalid day name: %.*s",
                             (int)ALM_MIN(item.len, (size_t)40), item.ptr);
-        p->weekdays |= bits;
+        self->weekdays |= bits;
     }
     return ALM_OK;
 }
 
-static alm_status parse_in(alm_ctx *cx, alm_arena *arena, alm_str text, alm_time_unit unit,
-                           int64_t now_ns, int32_t pos, alm_time_ranges *out, bool *outside)
+static alm_status time_interval_parse_in(alm_ctx *cx, alm_arena *arena, alm_str text,
+                                         alm_time_unit unit, int64_t now_ns, int32_t pos,
+                                         alm_time_ranges *out, bool *outside)
 {
-    parser p = {.cx = cx, .arena = arena, .pos = pos};
-    alm_str dates = trim(text), tail, days, zone;
+    parser self = {.cx = cx, .arena = arena, .pos = pos};
+    alm_str dates = time_interval_trim(text), tail, days, zone;
     if (dates.len == 0)
-        return bad_date(&p);
-    p.clock = (alm_named_clock){.unit = unit, .now = alm_time_rescale(now_ns, ALM_TIME_NS, unit)};
-    if (split(dates, ";", &dates, &tail))
-        ALM_TRY(read_tail(&p, tail));
-    if (split(dates, "#", &dates, &days))
-        ALM_TRY(read_weekdays(&p, days));
-    if (split(dates, "@", &dates, &zone))
-        ALM_TRY(alm_zone_find(cx, zone, pos, &p.zone));
+        return bad_date(&self);
+    self.clock =
+        (alm_named_clock){.unit = unit, .now = alm_time_rescale(now_ns, ALM_TIME_NS, unit)};
+    if (time_interval_split(dates, ";", &dates, &tail))
+        ALM_TRY(read_tail(&self, tail));
+    if (time_interval_split(dates, "#", &dates, &days))
+        ALM_TRY(read_weekdays(&self, days));
+    if (time_interval_split(dates, "@", &dates, &zone))
+        ALM_TRY(alm_zone_find(cx, zone, pos, &self.zone));
     if (dates.len == 0)
-        return bad_date(&p);
-    p.clock.zone = p.zone;
+        return bad_date(&self);
+    self.clock.zone = self.zone;
     const bool bracketed = memchr(dates.ptr, '[', dates.len) != NULL;
-    p.newer = bracketed || memchr(dates.ptr, '$', dates.len) != NULL || p.zone != NULL ||
-              p.weekdays != 0 || p.n_length > 1;
+    self.newer = bracketed || memchr(dates.ptr, '$', dates.len) != NULL || self.zone != NULL ||
+                 self.weekdays != 0 || self.n_length > 1;
     if (bracketed || dates.len > TEXT_MAX)
-        ALM_TRY(expand(&p, (draft){.len = 0}, dates));
+        ALM_TRY(time_interval_expand(&self, (draft){.len = 0}, dates));
     else
-        ALM_TRY(add_text(&p, dates));
-    *out = (alm_time_ranges){p.items, alm_ranges_normalise(p.items, p.n)};
-    *outside = p.outside;
+        ALM_TRY(time_interval_add_text(&self, dates));
+    *out = (alm_time_ranges){self.items, alm_ranges_normalise(self.items, self.n)};
+    *outside = self.outside;
     return ALM_OK;
 }
 
@@ -571,11 +578,11 @@ static void to_nanoseconds(alm_time_ranges *set)
     const int64_t last = INT64_MAX / 1000, first = -last - 1; /* partly there, both of them */
     uint32_t kept = 0;
     for (uint32_t i = 0; i < set->n; i++) {
-        const alm_time_range r = set->items[i];
-        if (r.hi < first || r.lo > last)
+        const alm_time_range range = set->items[i];
+        if (range.hi < first || range.lo > last)
             continue;
-        set->items[kept++] = (alm_time_range){r.lo <= first ? ALM_TS_NULL + 1 : r.lo * 1000,
-                                              r.hi >= last ? INT64_MAX : r.hi * 1000 + 999};
+        set->items[kept++] = (alm_time_range){range.lo <= first ? ALM_TS_NULL + 1 : range.lo * 1000,
+                                              range.hi >= last ? INT64_MAX : range.hi * 1000 + 999};
     }
     set->n = kept;
 }
@@ -584,11 +591,11 @@ alm_status alm_interval_parse(alm_ctx *cx, alm_arena *arena, alm_str text, alm_t
                               int64_t now_ns, int32_t pos, alm_time_ranges *out)
 {
     bool outside = false;
-    ALM_TRY(parse_in(cx, arena, text, unit, now_ns, pos, out, &outside));
+    ALM_TRY(time_interval_parse_in(cx, arena, text, unit, now_ns, pos, out, &outside));
     if (!outside || unit != ALM_TIME_NS)
         return ALM_OK;
     /* years 1 to 9999 lie within microseconds, and so do the lengths and repetitions that count from them */
-    ALM_TRY(parse_in(cx, arena, text, ALM_TIME_US, now_ns, pos, out, &outside));
+    ALM_TRY(time_interval_parse_in(cx, arena, text, ALM_TIME_US, now_ns, pos, out, &outside));
     to_nanoseconds(out);
     return ALM_OK;
 }

@@ -34,16 +34,16 @@ ALM_NODISCARD alm_status alm_interval_parse(alm_ctx *cx, alm_arena *arena, alm_s
                                             alm_time_ranges *out);
 
 /* Sorts and merges n ranges in place (those with lo > hi go away); returns how many are left. */
-uint32_t alm_ranges_normalise(alm_time_range *items, uint32_t n);
+uint32_t alm_ranges_normalise(alm_time_range *items, uint32_t n_items);
 ALM_NODISCARD alm_status alm_ranges_intersect(alm_ctx *cx, alm_arena *arena,
                                               const alm_time_ranges *a, const alm_time_ranges *b,
                                               alm_time_ranges *out);
 ALM_NODISCARD alm_status alm_ranges_union(alm_ctx *cx, alm_arena *arena, const alm_time_ranges *a,
                                           const alm_time_ranges *b, alm_time_ranges *out);
-/* All times that are not null and not in `a`. */
+/* All times that are not null and not in `ranges`. */
 ALM_NODISCARD alm_status alm_ranges_complement(alm_ctx *cx, alm_arena *arena,
-                                               const alm_time_ranges *a, alm_time_ranges *out);
-/* out[i] = in[i] lies in the set; null does not. */
-void alm_ranges_contain(const alm_time_ranges *set, const int64_t *in, size_t n, uint8_t *out);
+                                               const alm_time_ranges *ranges, alm_time_ranges *out);
+/* out[i] = input[i] lies in the set; null does not. */
+void alm_ranges_contain(const alm_time_ranges *set, const int64_t *input, size_t n, uint8_t *out);
 
 #endif

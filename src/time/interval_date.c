@@ -9,9 +9,9 @@
 
 enum { DATE_LEN = 10, WEEK_LEN = 8 /* 2024-W05 */, REST_MAX = 100 };
 
-int64_t alm_named_add(int64_t t, alm_time_unit unit, char letter, int64_t count)
+int64_t alm_named_add(int64_t time, alm_time_unit unit, char letter, int64_t count)
 {
-    const int64_t sum = alm_time_add(t, unit, letter, count);
+    const int64_t sum = alm_time_add(time, unit, letter, count);
     return sum != ALM_TS_NULL ? sum : count < 0 ? ALM_TS_NULL + 1 : INT64_MAX;
 }
 
@@ -20,14 +20,14 @@ size_t alm_named_day_text(int64_t day, char out[ALM_TIME_TEXT_MAX])
     int32_t year;
     uint8_t month, d;
     alm_date_of_days(day, &year, &month, &d);
-    const int n = snprintf(out, ALM_TIME_TEXT_MAX, "%04d-%02u-%02u", year, month, d);
-    return n > 0 ? (size_t)n : 0;
+    const int len = snprintf(out, ALM_TIME_TEXT_MAX, "%04d-%02u-%02u", year, month, d);
+    return len > 0 ? (size_t)len : 0;
 }
 
 /* ----------------------------------------------------------------------------------- dates */
 
 /* Where what is named ends: the first instant behind it. */
-static alm_instant end_of(const alm_time_text *text, alm_instant start)
+static alm_instant interval_date_end_of(const alm_time_text *text, alm_instant start)
 {
     static const char units[] = {'y', 'M', 'd', 'h', 'm', 's'};
     enum { SECOND = 1000000000, MS = 1000 };
@@ -44,7 +44,7 @@ static alm_instant end_of(const alm_time_text *text, alm_instant start)
 }
 
 /* The first time of a unit that is not before the instant. False: there is none, or others before it do not fit. */
-static bool first_from(const alm_instant *at, alm_time_unit unit, int64_t *out)
+static bool interval_date_first_from(const alm_instant *at, alm_time_unit unit, int64_t *out)
 {
     bool exact;
     const int32_t place = alm_instant_place(at, unit, out, &exact);
@@ -62,14 +62,16 @@ static bool last_before(alm_instant at, alm_time_unit unit, int64_t *out)
     return alm_instant_place(&at, unit, out, &exact) == 0;
 }
 
-static bool read_date(const alm_named_clock *c, alm_str text, alm_named_time *out)
+static bool interval_read_date(const alm_named_clock *clock, alm_str text, alm_named_time *out)
 {
-    alm_time_text t;
-    if (text.len == 0 || alm_time_text_read(text, &t) != text.len)
+    alm_time_text time_text;
+    if (text.len == 0 || alm_time_text_read(text, &time_text) != text.len)
         return false;
-    *out = (alm_named_time){.last = t.last, .absolute = t.has_offset};
-    const alm_instant start = alm_time_text_instant(&t), end = end_of(&t, start);
-    out->outside = !first_from(&start, c->unit, &out->lo) || !last_before(end, c->unit, &out->hi);
+    *out = (alm_named_time){.last = time_text.last, .absolute = time_text.has_offset};
+    const alm_instant start = alm_time_text_instant(&time_text),
+                      end = interval_date_end_of(&time_text, start);
+    out->outside = !interval_date_first_from(&start, clock->unit, &out->lo) ||
+                   !last_before(end, clock->unit, &out->hi);
     out->fits = !out->outside && out->lo <= out->hi;
     return true;
 }
@@ -81,15 +83,15 @@ static bool is_week(alm_str text)
     return text.len >= WEEK_LEN && text.ptr[4] == '-' && text.ptr[5] == 'W';
 }
 
-static int32_t digits_at(alm_str text, size_t at, size_t n)
+static int32_t digits_at(alm_str text, size_t offset, size_t n)
 {
-    int32_t v = 0;
-    for (size_t i = at; i < at + n; i++) {
+    int32_t value = 0;
+    for (size_t i = offset; i < offset + n; i++) {
         if (i >= text.len || text.ptr[i] < '0' || text.ptr[i] > '9')
             return -1;
-        v = v * 10 + text.ptr[i] - '0';
+        value = value * 10 + text.ptr[i] - '0';
     }
-    return v;
+    return value;
 }
 
 /* The Monday of the week that holds January 4th, which is week 1. */
@@ -115,7 +117,7 @@ static size_t read_week(alm_str text, int64_t *monday, int32_t *weekday)
     return *weekday >= 1 && *weekday <= 7 ? WEEK_LEN + 2 : 0;
 }
 
-static bool read_week_date(const alm_named_clock *c, alm_str text, alm_named_time *out)
+static bool read_week_date(const alm_named_clock *clock, alm_str text, alm_named_time *out)
 {
     int64_t monday;
     int32_t weekday;
@@ -126,10 +128,10 @@ static bool read_week_date(const alm_named_clock *c, alm_str text, alm_named_tim
     size_t n = alm_named_day_text(monday + (weekday == 0 ? 0 : weekday - 1), plain);
     memcpy(plain + n, text.ptr + len, text.len - len);
     n += text.len - len;
-    if (!read_date(c, (alm_str){plain, n}, out))
+    if (!interval_read_date(clock, (alm_str){plain, n}, out))
         return false;
     if (weekday == 0 && out->fits) {
-        const int64_t next = alm_time_add(out->lo, c->unit, 'w', 1);
+        const int64_t next = alm_time_add(out->lo, clock->unit, 'w', 1);
         out->outside = next == ALM_TS_NULL;
         out->hi = out->outside ? out->hi : next - 1;
         out->last = ALM_FIELD_MONTH;
@@ -195,7 +197,7 @@ static int64_t add_business_days(int64_t day, int64_t count)
 }
 
 /* "+5bd", " - 2h": moves *t; false if it is none. */
-static bool read_move(const alm_named_clock *c, alm_str text, size_t *at, int64_t *t,
+static bool read_move(const alm_named_clock *clock, alm_str text, size_t *at, int64_t *t,
                       bool *business)
 {
     size_t i = *at;
@@ -212,7 +214,7 @@ static bool read_move(const alm_named_clock *c, alm_str text, size_t *at, int64_
         return false;
     count = minus ? -count : count;
     if (text.len - i >= 2 && text.ptr[i] == 'b' && text.ptr[i + 1] == 'd') {
-        const int64_t ticks = alm_time_day(c->unit);
+        const int64_t ticks = alm_time_day(clock->unit);
         const int64_t day = alm_floor_div(*t, ticks);
         *t += (add_business_days(day, count) - day) * ticks;
         *business = true;
@@ -221,47 +223,47 @@ static bool read_move(const alm_named_clock *c, alm_str text, size_t *at, int64_
         const char unit = alm_unit_letter(text.ptr[i++]);
         if (unit == 0)
             return false;
-        *t = alm_time_add(*t, c->unit, unit, count);
+        *t = alm_time_add(*t, clock->unit, unit, count);
     }
     *at = i;
     return *t != ALM_TS_NULL;
 }
 
 /* $now is an instant: reckoned in UTC. Days are those of the zone. */
-static bool read_variable(const alm_named_clock *c, alm_str text, alm_named_time *out)
+static bool read_variable(const alm_named_clock *clock, alm_str text, alm_named_time *out)
 {
-    const int64_t day = alm_time_day(c->unit);
+    const int64_t day = alm_time_day(clock->unit);
     const variable *v = find_variable(text);
     if (v == NULL)
         return false;
-    int64_t t = c->now;
+    int64_t time = clock->now;
     if (!v->instant) {
-        if (c->zone != NULL)
-            alm_zone_to_local(c->zone, &t, 1, c->unit, &t);
-        t = t - alm_floor_mod(t, day) + v->days * day;
+        if (clock->zone != NULL)
+            alm_zone_to_local(clock->zone, &time, 1, clock->unit, &time);
+        time = time - alm_floor_mod(time, day) + v->days * day;
     }
     *out = (alm_named_time){.last = v->instant ? ALM_FIELD_FRACTION : ALM_FIELD_DAY,
                             .absolute = v->instant,
                             .fits = true};
-    size_t at = word_length(text);
-    while (at < text.len && text.ptr[at] != 'T') {
-        if (text.ptr[at] == ' ')
-            at++;
-        else if (!read_move(c, text, &at, &t, &out->business_days))
+    size_t offset = word_length(text);
+    while (offset < text.len && text.ptr[offset] != 'T') {
+        if (text.ptr[offset] == ' ')
+            offset++;
+        else if (!read_move(clock, text, &offset, &time, &out->business_days))
             return false;
     }
-    out->lo = t;
-    out->hi = v->instant ? t : t + day - 1;
-    if (at == text.len)
+    out->lo = time;
+    out->hi = v->instant ? time : time + day - 1;
+    if (offset == text.len)
         return true;
     char plain[ALM_TIME_TEXT_MAX + REST_MAX];
-    if (v->instant || text.len - at > REST_MAX)
+    if (v->instant || text.len - offset > REST_MAX)
         return false;
-    size_t n = alm_named_day_text(alm_floor_div(t, day), plain);
-    memcpy(plain + n, text.ptr + at, text.len - at);
-    n += text.len - at;
+    size_t n = alm_named_day_text(alm_floor_div(time, day), plain);
+    memcpy(plain + n, text.ptr + offset, text.len - offset);
+    n += text.len - offset;
     const bool business = out->business_days;
-    const bool ok = read_date(c, (alm_str){plain, n}, out);
+    const bool ok = interval_read_date(clock, (alm_str){plain, n}, out);
     out->business_days = business;
     return ok;
 }
@@ -270,17 +272,17 @@ bool alm_named_time_read(const alm_named_clock *clock, alm_str text, alm_named_t
 {
     if (text.len > 0 && text.ptr[0] == '$')
         return read_variable(clock, text, out);
-    return is_week(text) ? read_week_date(clock, text, out) : read_date(clock, text, out);
+    return is_week(text) ? read_week_date(clock, text, out) : interval_read_date(clock, text, out);
 }
 
 size_t alm_named_date_length(const alm_named_clock *clock, alm_str text)
 {
-    size_t n = 0;
+    size_t count = 0;
     alm_named_time date;
-    while (n < text.len && text.ptr[n] != 'T')
-        n++;
-    const bool coarse = n < text.len && n > 0 && text.ptr[0] != '$' &&
-                        alm_named_time_read(clock, (alm_str){text.ptr, n}, &date) &&
+    while (count < text.len && text.ptr[count] != 'T')
+        count++;
+    const bool coarse = count < text.len && count > 0 && text.ptr[0] != '$' &&
+                        alm_named_time_read(clock, (alm_str){text.ptr, count}, &date) &&
                         date.last < ALM_FIELD_DAY;
-    return coarse ? n : 0;
+    return coarse ? count : 0;
 }

@@ -37,6 +37,6 @@ size_t alm_named_date_length(const alm_named_clock *clock, alm_str text);
 /* The day as yyyy-MM-dd; returns bytes, not terminated. */
 size_t alm_named_day_text(int64_t day, char out[ALM_TIME_TEXT_MAX]);
 /* The sum, or the end of time where it does not fit. */
-int64_t alm_named_add(int64_t t, alm_time_unit unit, char letter, int64_t count);
+int64_t alm_named_add(int64_t time, alm_time_unit unit, char letter, int64_t count);
 
 #endif

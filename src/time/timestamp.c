@@ -97,16 +97,16 @@ static bool join_second(int64_t s, int32_t nanos, alm_time_unit unit, int64_t *o
            !__builtin_add_overflow(whole, ticks, out) && *out != ALM_TS_NULL;
 }
 
-bool alm_time_of_civil(const alm_civil *c, alm_time_unit unit, int64_t *out)
+bool alm_time_of_civil(const alm_civil *civil, alm_time_unit unit, int64_t *out)
 {
-    if (c->month < 1 || c->month > 12 || c->day < 1 ||
-        c->day > alm_days_in_month(c->year, c->month) || c->hour > 23 || c->minute > 59 ||
-        c->second > 59 || c->nanos < 0 || c->nanos > 999999999)
+    if (civil->month < 1 || civil->month > 12 || civil->day < 1 ||
+        civil->day > alm_days_in_month(civil->year, civil->month) || civil->hour > 23 ||
+        civil->minute > 59 || civil->second > 59 || civil->nanos < 0 || civil->nanos > 999999999)
         return false;
-    const int64_t day = alm_days_of_date(c->year, c->month, c->day);
-    const int64_t s =
-        day * ALM_SECONDS_PER_DAY + c->hour * 3600 + c->minute * 60 + c->second; /* year is int32 */
-    return join_second(s, c->nanos, unit, out);
+    const int64_t day = alm_days_of_date(civil->year, civil->month, civil->day);
+    const int64_t s = day * ALM_SECONDS_PER_DAY + civil->hour * 3600 + civil->minute * 60 +
+                      civil->second; /* year is int32 */
+    return join_second(s, civil->nanos, unit, out);
 }
 
 /* ------------------------------------------------------------------ change of unit */
@@ -117,35 +117,37 @@ int64_t alm_time_rescale(int64_t time, alm_time_unit from, alm_time_unit to)
     return time;
 }
 
-ALM_SIMD static void multiply_all(const int64_t *in, size_t n, int64_t factor, int64_t *out)
+ALM_SIMD static void time_timestamp_multiply_all(const int64_t *input, size_t n, int64_t factor,
+                                                 int64_t *out)
 {
     const int64_t hi = INT64_MAX / factor; /* null is below -hi: it stays null */
     for (size_t i = 0; i < n; i++) {
-        const int64_t t = in[i];
+        const int64_t t = input[i];
         out[i] = t <= hi && t >= -hi ? (int64_t)((uint64_t)t * (uint64_t)factor) : ALM_TS_NULL;
     }
 }
 
 /* Inlined with a constant divisor. */
-static inline void divide_all(const int64_t *in, size_t n, int64_t divisor, int64_t *out)
+static inline void time_timestamp_divide_all(const int64_t *input, size_t n, int64_t divisor,
+                                             int64_t *out)
 {
     for (size_t i = 0; i < n; i++) {
-        const int64_t t = in[i];
+        const int64_t t = input[i];
         out[i] = t == ALM_TS_NULL ? ALM_TS_NULL : alm_floor_div(t, divisor);
     }
 }
 
-void alm_time_rescale_all(const int64_t *in, size_t n, alm_time_unit from, alm_time_unit to,
+void alm_time_rescale_all(const int64_t *input, size_t n, alm_time_unit from, alm_time_unit to,
                           int64_t *out)
 {
     if (from == to)
-        memmove(out, in, n * sizeof(*out));
+        memmove(out, input, n * sizeof(*out));
     else if (from < to)
-        multiply_all(in, n, alm_time_second(to) / alm_time_second(from), out);
+        time_timestamp_multiply_all(input, n, alm_time_second(to) / alm_time_second(from), out);
     else if (from == ALM_TIME_NS && to == ALM_TIME_MS)
-        divide_all(in, n, 1000000, out);
+        time_timestamp_divide_all(input, n, 1000000, out);
     else
-        divide_all(in, n, 1000, out);
+        time_timestamp_divide_all(input, n, 1000, out);
 }
 
 /* ------------------------------------------------------------------ times without a unit */
@@ -183,39 +185,39 @@ int32_t alm_instant_place(const alm_instant *at, alm_time_unit unit, int64_t *fl
 
 /* ------------------------------------------------------------------ text to time */
 
-/* n digits at p; -1 if one of them is none. */
-static int32_t digits(const char *p, size_t n)
+/* n digits at ptr; -1 if one of them is none. */
+static int32_t time_timestamp_digits(const char *ptr, size_t n)
 {
-    int32_t v = 0;
+    int32_t value = 0;
     for (size_t i = 0; i < n; i++) {
-        const uint32_t d = (uint32_t)(unsigned char)p[i] - '0';
-        if (d > 9)
+        const uint32_t digit = (uint32_t)(unsigned char)ptr[i] - '0';
+        if (digit > 9)
             return -1;
-        v = v * 10 + (int32_t)d;
+        value = value * 10 + (int32_t)digit;
     }
-    return v;
+    return value;
 }
 
-/* Offset at p..end, 0 bytes if there is none there. -1: one that is out of range. */
-static int32_t read_offset(const char *p, const char *end, int32_t *offset_s)
+/* Offset at ptr..end, 0 bytes if there is none there. -1: one that is out of range. */
+static int32_t read_offset(const char *ptr, const char *end, int32_t *offset_s)
 {
-    if (p == end)
+    if (ptr == end)
         return 0;
-    if (*p == 'Z') {
+    if (*ptr == 'Z') {
         *offset_s = 0;
         return 1;
     }
-    if ((*p != '+' && *p != '-') || end - p < 3)
+    if ((*ptr != '+' && *ptr != '-') || end - ptr < 3)
         return 0;
-    const int32_t hour = digits(p + 1, 2);
+    const int32_t hour = time_timestamp_digits(ptr + 1, 2);
     int32_t minute = 0, second = 0, len = 3;
     if (hour < 0)
         return 0;
-    if (end - p >= 6 && p[3] == ':' && (minute = digits(p + 4, 2)) >= 0) {
+    if (end - ptr >= 6 && ptr[3] == ':' && (minute = time_timestamp_digits(ptr + 4, 2)) >= 0) {
         len = 6;
-        if (end - p >= 9 && p[6] == ':' && (second = digits(p + 7, 2)) >= 0)
+        if (end - ptr >= 9 && ptr[6] == ':' && (second = time_timestamp_digits(ptr + 7, 2)) >= 0)
             len = 9;
-    } else if (end - p >= 5 && (minute = digits(p + 3, 2)) >= 0) {
+    } else if (end - ptr >= 5 && (minute = time_timestamp_digits(ptr + 3, 2)) >= 0) {
         len = 5;
     }
     minute = minute < 0 ? 0 : minute;
@@ -223,48 +225,48 @@ static int32_t read_offset(const char *p, const char *end, int32_t *offset_s)
     if (hour > 23 || minute > 59 || second > 59)
         return -1;
     const int32_t total = hour * 3600 + minute * 60 + second;
-    *offset_s = *p == '-' ? -total : total;
+    *offset_s = *ptr == '-' ? -total : total;
     return len;
 }
 
-/* Fraction after the '.' at p; returns the bytes taken, the '.' included. */
-static size_t read_fraction(const char *p, const char *end, alm_time_text *out)
+/* Fraction after the '.' at ptr; returns the bytes taken, the '.' included. */
+static size_t time_timestamp_read_fraction(const char *ptr, const char *end, alm_time_text *out)
 {
     static const int32_t scale[10] = {1000000000, 100000000, 10000000, 1000000, 100000,
                                       10000,      1000,      100,      10,      1};
-    int32_t n = 0, v = 0;
-    for (const char *q = p + 1; q < end && n < 9 && *q >= '0' && *q <= '9'; q++, n++)
-        v = v * 10 + (*q - '0');
-    if (n == 0)
+    int32_t count = 0, value = 0;
+    for (const char *q = ptr + 1; q < end && count < 9 && *q >= '0' && *q <= '9'; q++, count++)
+        value = value * 10 + (*q - '0');
+    if (count == 0)
         return 0;
-    out->fraction_digits = n;
-    out->civil.nanos = v * scale[n];
+    out->fraction_digits = count;
+    out->civil.nanos = value * scale[count];
     out->last = ALM_FIELD_FRACTION;
-    return (size_t)n + 1;
+    return (size_t)count + 1;
 }
 
 /* Date part; 0 if it is none or not in the calendar. */
-static size_t read_date(const char *p, size_t len, alm_time_text *out)
+static size_t time_timestamp_read_date(const char *ptr, size_t len, alm_time_text *out)
 {
     if (len < 4)
         return 0;
-    const int32_t year = digits(p, 4);
+    const int32_t year = time_timestamp_digits(ptr, 4);
     if (year < 1)
         return 0;
     out->civil = (alm_civil){.year = year, .month = 1, .day = 1};
     out->last = ALM_FIELD_YEAR;
-    if (len < 7 || p[4] != '-')
+    if (len < 7 || ptr[4] != '-')
         return 4;
-    const int32_t month = digits(p + 5, 2);
+    const int32_t month = time_timestamp_digits(ptr + 5, 2);
     if (month < 0)
         return 4;
     if (month < 1 || month > 12)
         return 0;
     out->civil.month = (uint8_t)month;
     out->last = ALM_FIELD_MONTH;
-    if (len < 10 || p[7] != '-')
+    if (len < 10 || ptr[7] != '-')
         return 7;
-    const int32_t day = digits(p + 8, 2);
+    const int32_t day = time_timestamp_digits(ptr + 8, 2);
     if (day < 0)
         return 7;
     if (day < 1 || day > alm_days_in_month(year, month))
@@ -275,21 +277,21 @@ static size_t read_date(const char *p, size_t len, alm_time_text *out)
 }
 
 /* Time part after the date, from the separator on. 0: none there; -1: not a time of the day. */
-static int32_t read_clock(const char *p, const char *end, alm_time_text *out)
+static int32_t read_clock(const char *ptr, const char *end, alm_time_text *out)
 {
-    if (end - p < 3 || (*p != 'T' && *p != ' '))
+    if (end - ptr < 3 || (*ptr != 'T' && *ptr != ' '))
         return 0;
-    const int32_t hour = digits(p + 1, 2);
+    const int32_t hour = time_timestamp_digits(ptr + 1, 2);
     if (hour < 0)
         return 0;
     if (hour > 23)
         return -1;
     out->civil.hour = (uint8_t)hour;
     out->last = ALM_FIELD_HOUR;
-    const char *q = p + 3;
+    const char *q = ptr + 3;
     if (end - q < 3 || *q != ':')
         return 3;
-    const int32_t minute = digits(q + 1, 2);
+    const int32_t minute = time_timestamp_digits(q + 1, 2);
     if (minute < 0 || minute > 59)
         return -1;
     out->civil.minute = (uint8_t)minute;
@@ -297,29 +299,29 @@ static int32_t read_clock(const char *p, const char *end, alm_time_text *out)
     q += 3;
     if (end - q < 3 || *q != ':')
         return 6;
-    const int32_t second = digits(q + 1, 2);
+    const int32_t second = time_timestamp_digits(q + 1, 2);
     if (second < 0 || second > 59)
         return -1;
     out->civil.second = (uint8_t)second;
     out->last = ALM_FIELD_SECOND;
     q += 3;
     if (q < end && *q == '.')
-        q += read_fraction(q, end, out);
-    return (int32_t)(q - p);
+        q += time_timestamp_read_fraction(q, end, out);
+    return (int32_t)(q - ptr);
 }
 
 size_t alm_time_text_read(alm_str text, alm_time_text *out)
 {
     *out = (alm_time_text){0};
-    const char *p = text.ptr, *end = text.ptr + text.len;
-    const size_t date = read_date(p, text.len, out);
+    const char *ptr = text.ptr, *end = text.ptr + text.len;
+    const size_t date = time_timestamp_read_date(ptr, text.len, out);
     if (date < 10)
         return date;
-    const int32_t clock = read_clock(p + date, end, out);
+    const int32_t clock = read_clock(ptr + date, end, out);
     if (clock <= 0)
         return clock < 0 ? 0 : date;
-    p += date + (size_t)clock;
-    const int32_t offset = read_offset(p, end, &out->offset_s);
+    ptr += date + (size_t)clock;
+    const int32_t offset = read_offset(ptr, end, &out->offset_s);
     if (offset < 0)
         return 0;
     out->has_offset = offset > 0;
@@ -328,9 +330,9 @@ size_t alm_time_text_read(alm_str text, alm_time_text *out)
 
 static int64_t text_second(const alm_time_text *text)
 {
-    const alm_civil *c = &text->civil;
-    return alm_days_of_date(c->year, c->month, c->day) * ALM_SECONDS_PER_DAY + c->hour * 3600 +
-           c->minute * 60 + c->second - text->offset_s;
+    const alm_civil *civil = &text->civil;
+    return alm_days_of_date(civil->year, civil->month, civil->day) * ALM_SECONDS_PER_DAY +
+           civil->hour * 3600 + civil->minute * 60 + civil->second - text->offset_s;
 }
 
 bool alm_time_text_ticks(const alm_time_text *text, alm_time_unit unit, int64_t *out)
@@ -428,45 +430,45 @@ bool alm_time_offset_parse(alm_str text, int32_t *offset_s)
 
 /* ------------------------------------------------------------------ time to text */
 
-static inline char *put_two(char *p, uint32_t v)
+static inline char *put_two(char *ptr, uint32_t value)
 {
-    memcpy(p, two_digits + 2 * v, 2);
-    return p + 2;
+    memcpy(ptr, two_digits + 2 * value, 2);
+    return ptr + 2;
 }
 
-static char *put_year(char *p, int32_t year)
+static char *time_timestamp_put_year(char *ptr, int32_t year)
 {
     if (year >= 0 && year <= 9999)
-        return put_two(put_two(p, (uint32_t)year / 100), (uint32_t)year % 100);
-    uint32_t v = (uint32_t)year;
+        return put_two(put_two(ptr, (uint32_t)year / 100), (uint32_t)year % 100);
+    uint32_t value = (uint32_t)year;
     if (year < 0) {
-        *p++ = '-';
-        v = 0 - v;
+        *ptr++ = '-';
+        value = 0 - value;
     }
     char back[10];
-    int32_t n = 0;
-    for (; v > 0 || n < 4; v /= 10)
-        back[n++] = (char)('0' + v % 10);
-    while (n > 0)
-        *p++ = back[--n];
-    return p;
+    int32_t count = 0;
+    for (; value > 0 || count < 4; value /= 10)
+        back[count++] = (char)('0' + value % 10);
+    while (count > 0)
+        *ptr++ = back[--count];
+    return ptr;
 }
 
 /* Fraction of 3, 6 or 9 digits from ticks of that many digits. */
-static char *put_fraction(char *p, uint32_t ticks, int32_t n)
+static char *put_fraction(char *ptr, uint32_t ticks, int32_t n)
 {
     if (n == 9) {
-        *p++ = (char)('0' + ticks / 100000000);
+        *ptr++ = (char)('0' + ticks / 100000000);
         ticks %= 100000000;
-        p = put_two(p, ticks / 1000000);
+        ptr = put_two(ptr, ticks / 1000000);
         ticks %= 1000000;
     } else if (n == 3) {
-        *p++ = (char)('0' + ticks / 100);
-        return put_two(p, ticks % 100);
+        *ptr++ = (char)('0' + ticks / 100);
+        return put_two(ptr, ticks % 100);
     }
-    p = put_two(p, ticks / 10000);
-    p = put_two(p, ticks / 100 % 100);
-    return put_two(p, ticks % 100);
+    ptr = put_two(ptr, ticks / 10000);
+    ptr = put_two(ptr, ticks / 100 % 100);
+    return put_two(ptr, ticks % 100);
 }
 
 void alm_time_writer_init(alm_time_writer *writer, alm_time_unit unit, alm_time_style style)
@@ -475,49 +477,49 @@ void alm_time_writer_init(alm_time_writer *writer, alm_time_unit unit, alm_time_
 }
 
 /* Text up to the minute, and the ticks for which it holds. */
-static void writer_load(alm_time_writer *w, int64_t time)
+static void writer_load(alm_time_writer *writer, int64_t time)
 {
-    alm_civil c;
-    alm_civil_of_time(time, w->unit, &c);
-    char *p = put_year(w->text, c.year);
-    *p++ = '-';
-    p = put_two(p, c.month);
-    *p++ = '-';
-    p = put_two(p, c.day);
-    *p++ = w->style == ALM_TIME_ISO ? 'T' : ' ';
-    p = put_two(p, c.hour);
-    *p++ = ':';
-    p = put_two(p, c.minute);
-    *p++ = ':';
-    w->len = (uint32_t)(p - w->text);
-    const int64_t minute = alm_time_second(w->unit) * 60;
+    alm_civil civil;
+    alm_civil_of_time(time, writer->unit, &civil);
+    char *ptr = time_timestamp_put_year(writer->text, civil.year);
+    *ptr++ = '-';
+    ptr = put_two(ptr, civil.month);
+    *ptr++ = '-';
+    ptr = put_two(ptr, civil.day);
+    *ptr++ = writer->style == ALM_TIME_ISO ? 'T' : ' ';
+    ptr = put_two(ptr, civil.hour);
+    *ptr++ = ':';
+    ptr = put_two(ptr, civil.minute);
+    *ptr++ = ':';
+    writer->len = (uint32_t)(ptr - writer->text);
+    const int64_t minute = alm_time_second(writer->unit) * 60;
     const int64_t in_minute = alm_floor_mod(time, minute);
-    if (__builtin_sub_overflow(time, in_minute, &w->minute_lo) ||
-        __builtin_add_overflow(w->minute_lo, minute, &w->minute_hi)) {
-        w->minute_lo = time; /* at the ends of int64: nothing to keep, and in_minute is lost */
-        w->minute_hi = time;
+    if (__builtin_sub_overflow(time, in_minute, &writer->minute_lo) ||
+        __builtin_add_overflow(writer->minute_lo, minute, &writer->minute_hi)) {
+        writer->minute_lo = time; /* at the ends of int64: nothing to keep, and in_minute is lost */
+        writer->minute_hi = time;
     }
 }
 
-size_t alm_time_writer_put(alm_time_writer *w, int64_t time, char out[ALM_TIME_TEXT_MAX])
+size_t alm_time_writer_put(alm_time_writer *writer, int64_t time, char out[ALM_TIME_TEXT_MAX])
 {
-    if (time < w->minute_lo || time >= w->minute_hi)
-        writer_load(w, time);
+    if (time < writer->minute_lo || time >= writer->minute_hi)
+        writer_load(writer, time);
     int64_t ticks;
-    const int64_t s = split_second(time, w->unit, &ticks);
-    memcpy(out, w->text, ALM_TIME_TEXT_MAX);
-    char *p = put_two(out + w->len, (uint32_t)alm_floor_mod(s, 60));
-    *p++ = '.';
-    if (w->unit == ALM_TIME_NS && w->style == ALM_TIME_PG)
-        p = put_fraction(p, (uint32_t)(ticks / 1000), 6);
+    const int64_t s = split_second(time, writer->unit, &ticks);
+    memcpy(out, writer->text, ALM_TIME_TEXT_MAX);
+    char *ptr = put_two(out + writer->len, (uint32_t)alm_floor_mod(s, 60));
+    *ptr++ = '.';
+    if (writer->unit == ALM_TIME_NS && writer->style == ALM_TIME_PG)
+        ptr = put_fraction(ptr, (uint32_t)(ticks / 1000), 6);
     else
-        p = put_fraction(p, (uint32_t)ticks,
-                         w->unit == ALM_TIME_MS   ? 3
-                         : w->unit == ALM_TIME_US ? 6
-                                                  : 9);
-    if (w->style == ALM_TIME_ISO)
-        *p++ = 'Z';
-    return (size_t)(p - out);
+        ptr = put_fraction(ptr, (uint32_t)ticks,
+                           writer->unit == ALM_TIME_MS   ? 3
+                           : writer->unit == ALM_TIME_US ? 6
+                                                         : 9);
+    if (writer->style == ALM_TIME_ISO)
+        *ptr++ = 'Z';
+    return (size_t)(ptr - out);
 }
 
 size_t alm_time_format(int64_t time, alm_time_unit unit, alm_time_style style,
@@ -528,10 +530,10 @@ size_t alm_time_format(int64_t time, alm_time_unit unit, alm_time_style style,
     return alm_time_writer_put(&writer, time, out);
 }
 
-const char *alm_designated_fault(int64_t ticks, bool ns)
+const char *alm_designated_fault(int64_t ticks, bool nanos)
 {
     return ticks == ALM_TS_NULL    ? "designated timestamp column cannot be NULL"
-           : ns                    ? NULL
+           : nanos                 ? NULL
            : ticks > ALM_TS_MAX_US ? "designated timestamp beyond 9999-12-31 is not allowed"
            : ticks < ALM_TS_MIN_US ? "designated timestamp before 0001-01-01 is not allowed"
                                    : NULL;

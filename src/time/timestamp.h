@@ -23,7 +23,7 @@ typedef enum alm_time_unit { ALM_TIME_MS, ALM_TIME_US, ALM_TIME_NS } alm_time_un
 #define ALM_TS_MAX_US 253402300799999999   /* 9999-12-31T23:59:59.999999Z */
 
 /* Why a designated timestamp cannot be that: years 1 to 9999, what texts of times can say. NULL: it can. */
-const char *alm_designated_fault(int64_t ticks, bool ns);
+const char *alm_designated_fault(int64_t ticks, bool nanos);
 
 enum { ALM_SECONDS_PER_DAY = 86400 };
 
@@ -76,7 +76,7 @@ bool alm_time_of_civil(const alm_civil *civil, alm_time_unit unit, int64_t *out)
 /* Finer is exact, or null where it does not fit; coarser rounds down. */
 int64_t alm_time_rescale(int64_t time, alm_time_unit from, alm_time_unit to);
 /* A column of it; out may be in. */
-void alm_time_rescale_all(const int64_t *in, size_t n, alm_time_unit from, alm_time_unit to,
+void alm_time_rescale_all(const int64_t *input, size_t n, alm_time_unit from, alm_time_unit to,
                           int64_t *out);
 
 /* ----------------------------------------------------------------- times without a unit */

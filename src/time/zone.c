@@ -90,39 +90,39 @@ typedef struct reader {
     const char *p, *end;
 } reader;
 
-static bool read_int(reader *r, int32_t max, int32_t *out)
+static bool zone_read_int(reader *self, int32_t max, int32_t *out)
 {
-    const char *first = r->p;
-    int32_t v = 0;
-    for (; r->p < r->end && *r->p >= '0' && *r->p <= '9'; r->p++) {
-        v = v * 10 + (*r->p - '0');
-        if (v > max)
+    const char *first = self->p;
+    int32_t value = 0;
+    for (; self->p < self->end && *self->p >= '0' && *self->p <= '9'; self->p++) {
+        value = value * 10 + (*self->p - '0');
+        if (value > max)
             return false;
     }
-    *out = v;
-    return r->p > first;
+    *out = value;
+    return self->p > first;
 }
 
-static bool take(reader *r, char c)
+static bool zone_take(reader *self, char byte)
 {
-    if (r->p == r->end || *r->p != c)
+    if (self->p == self->end || *self->p != byte)
         return false;
-    r->p++;
+    self->p++;
     return true;
 }
 
 /* [+-]hh[:mm[:ss]] */
-static bool read_hms(reader *r, int32_t *out)
+static bool read_hms(reader *self, int32_t *out)
 {
     int32_t h, m = 0, s = 0;
-    const bool minus = take(r, '-');
+    const bool minus = zone_take(self, '-');
     if (!minus)
-        (void)take(r, '+');
-    if (!read_int(r, 167, &h))
+        (void)zone_take(self, '+');
+    if (!zone_read_int(self, 167, &h))
         return false;
-    if (take(r, ':') && !read_int(r, 59, &m))
+    if (zone_take(self, ':') && !zone_read_int(self, 59, &m))
         return false;
-    if (m >= 0 && take(r, ':') && !read_int(r, 59, &s))
+    if (m >= 0 && zone_take(self, ':') && !zone_read_int(self, 59, &s))
         return false;
     const int32_t total = h * 3600 + m * 60 + s;
     *out = minus ? -total : total;
@@ -130,83 +130,85 @@ static bool read_hms(reader *r, int32_t *out)
 }
 
 /* Abbreviation: letters, or anything in <>. */
-static bool skip_abbreviation(reader *r)
+static bool skip_abbreviation(reader *self)
 {
-    const char *first = r->p;
-    if (take(r, '<')) {
-        while (r->p < r->end && *r->p != '>')
-            r->p++;
-        return take(r, '>');
+    const char *first = self->p;
+    if (zone_take(self, '<')) {
+        while (self->p < self->end && *self->p != '>')
+            self->p++;
+        return zone_take(self, '>');
     }
-    while (r->p < r->end && ((*r->p >= 'A' && *r->p <= 'Z') || (*r->p >= 'a' && *r->p <= 'z')))
-        r->p++;
-    return r->p - first >= 3;
+    while (self->p < self->end &&
+           ((*self->p >= 'A' && *self->p <= 'Z') || (*self->p >= 'a' && *self->p <= 'z')))
+        self->p++;
+    return self->p - first >= 3;
 }
 
-static bool read_day(reader *r, zone_day *out)
+static bool read_day(reader *self, zone_day *out)
 {
     int32_t a, b = 0, c = 0;
     *out = (zone_day){.kind = 'N', .time_s = 2 * 3600};
-    if (take(r, 'M')) {
+    if (zone_take(self, 'M')) {
         out->kind = 'M';
-        if (!read_int(r, 12, &a) || a < 1 || !take(r, '.') || !read_int(r, 5, &b) || b < 1 ||
-            !take(r, '.') || !read_int(r, 6, &c))
+        if (!zone_read_int(self, 12, &a) || a < 1 || !zone_take(self, '.') ||
+            !zone_read_int(self, 5, &b) || b < 1 || !zone_take(self, '.') ||
+            !zone_read_int(self, 6, &c))
             return false;
         out->month = (int16_t)a;
         out->week = (int16_t)b;
         out->day = (int16_t)c;
     } else {
-        if (take(r, 'J'))
+        if (zone_take(self, 'J'))
             out->kind = 'J';
-        if (!read_int(r, 365, &a) || (out->kind == 'J' && a < 1))
+        if (!zone_read_int(self, 365, &a) || (out->kind == 'J' && a < 1))
             return false;
         out->day = (int16_t)a;
     }
-    return !take(r, '/') || read_hms(r, &out->time_s);
+    return !zone_take(self, '/') || read_hms(self, &out->time_s);
 }
 
 /* "CET-1CEST,M3.5.0,M10.5.0/3", "<+0530>-5:30": POSIX offsets count westwards. */
 static bool read_rule(alm_str text, zone_rule *out)
 {
-    reader r = {text.ptr, text.ptr + text.len};
+    reader self = {text.ptr, text.ptr + text.len};
     *out = (zone_rule){0};
     int32_t west;
-    if (!skip_abbreviation(&r) || !read_hms(&r, &west))
+    if (!skip_abbreviation(&self) || !read_hms(&self, &west))
         return false;
     out->std_s = -west;
     out->dst_s = out->std_s + 3600;
-    if (r.p == r.end)
+    if (self.p == self.end)
         return true;
     out->dst = true;
-    if (!skip_abbreviation(&r))
+    if (!skip_abbreviation(&self))
         return false;
-    if (r.p < r.end && *r.p != ',') {
-        if (!read_hms(&r, &west))
+    if (self.p < self.end && *self.p != ',') {
+        if (!read_hms(&self, &west))
             return false;
         out->dst_s = -west;
     }
     if (out->dst_s < -OFFSET_MAX || out->dst_s > OFFSET_MAX)
         return false;
-    return take(&r, ',') && read_day(&r, &out->begin) && take(&r, ',') && read_day(&r, &out->end) &&
-           r.p == r.end;
+    return zone_take(&self, ',') && read_day(&self, &out->begin) && zone_take(&self, ',') &&
+           read_day(&self, &out->end) && self.p == self.end;
 }
 
 /* Local seconds since 1970 of a rule's day and time in a year. */
-static int64_t rule_instant(const zone_day *d, int64_t year)
+static int64_t rule_instant(const zone_day *day, int64_t year)
 {
     int64_t days = alm_days_of_date(year, 1, 1);
-    if (d->kind == 'M') {
-        const int64_t first = alm_days_of_date(year, d->month, 1);
-        const int64_t skip = alm_floor_mod(d->day - (first + 4), 7); /* 1970-01-01: Thursday */
-        days = first + skip + 7 * (d->week - 1);
-        if (days >= first + alm_days_in_month(year, d->month)) /* week 5: the last one */
+    if (day->kind == 'M') {
+        const int64_t first = alm_days_of_date(year, day->month, 1);
+        const int64_t skip = alm_floor_mod(day->day - (first + 4), 7); /* 1970-01-01: Thursday */
+        days = first + skip + 7 * (day->week - 1);
+        if (days >= first + alm_days_in_month(year, day->month)) /* week 5: the last one */
             days -= 7;
-    } else if (d->kind == 'J') {
-        days += d->day - 1 + (d->day >= 60 && alm_year_is_leap(year));
+    } else if (day->kind == 'J') {
+        days += day->day - 1 + (day->day >= 60 && alm_year_is_leap(year));
     } else {
-        days += d->day;
+        days += day->day;
     }
-    return days * SECONDS_PER_DAY + d->time_s;
+    return days * SECONDS_PER_DAY + day->time_s;
 }
 
 /* The stretch of the rule that holds an instant: the changes of three years around it, in order. */
@@ -235,14 +237,14 @@ static void rule_span(const zone_rule *rule, int64_t utc_s, alm_zone_span *out)
 
 /* ------------------------------------------------------------------ TZif */
 
-static uint32_t get_u32(const uint8_t *p)
+static uint32_t get_u32(const uint8_t *ptr)
 {
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+    return (uint32_t)ptr[0] << 24 | (uint32_t)ptr[1] << 16 | (uint32_t)ptr[2] << 8 | ptr[3];
 }
 
-static int64_t get_i64(const uint8_t *p)
+static int64_t get_i64(const uint8_t *ptr)
 {
-    return (int64_t)((uint64_t)get_u32(p) << 32 | get_u32(p + 4));
+    return (int64_t)((uint64_t)get_u32(ptr) << 32 | get_u32(ptr + 4));
 }
 
 typedef struct tzif_block {
@@ -252,14 +254,14 @@ typedef struct tzif_block {
     size_t bytes; /* header and data */
 } tzif_block;
 
-/* Header and data at p; NULL or what is wrong. */
-static const char *tzif_read_block(const uint8_t *p, size_t n, size_t time_bytes, tzif_block *out)
+/* Header and data at ptr; NULL or what is wrong. */
+static const char *tzif_read_block(const uint8_t *ptr, size_t n, size_t time_bytes, tzif_block *out)
 {
-    if (n < TZIF_HEADER || memcmp(p, "TZif", 4) != 0)
+    if (n < TZIF_HEADER || memcmp(ptr, "TZif", 4) != 0)
         return "no TZif header";
     size_t count[6]; /* isutcnt isstdcnt leapcnt timecnt typecnt charcnt */
     for (size_t i = 0; i < 6; i++) {
-        count[i] = get_u32(p + 20 + 4 * i);
+        count[i] = get_u32(ptr + 20 + 4 * i);
         if (count[i] > TZIF_COUNT_MAX)
             return "a count is too large";
     }
@@ -268,7 +270,7 @@ static const char *tzif_read_block(const uint8_t *p, size_t n, size_t time_bytes
         return "no types";
     *out = (tzif_block){.times = (uint32_t)times, .types = (uint32_t)types};
     out->time_bytes = time_bytes;
-    out->time = p + TZIF_HEADER;
+    out->time = ptr + TZIF_HEADER;
     out->index = out->time + times * time_bytes;
     out->type = out->index + times;
     out->bytes = TZIF_HEADER + times * time_bytes + times + types * 6 + count[5] +
@@ -286,35 +288,35 @@ static const char *tzif_read_block(const uint8_t *p, size_t n, size_t time_bytes
     return NULL;
 }
 
-static int64_t tzif_time(const tzif_block *b, size_t i)
+static int64_t tzif_time(const tzif_block *block, size_t i)
 {
-    return b->time_bytes == 8 ? get_i64(b->time + 8 * i)
-                              : (int64_t)(int32_t)get_u32(b->time + 4 * i);
+    return block->time_bytes == 8 ? get_i64(block->time + 8 * i)
+                                  : (int64_t)(int32_t)get_u32(block->time + 4 * i);
 }
 
 /* Keeps the transitions that change the offset. */
-static alm_status tzif_transitions(alm_ctx *cx, alm_arena *arena, const tzif_block *b,
+static alm_status tzif_transitions(alm_ctx *cx, alm_arena *arena, const tzif_block *block,
                                    alm_zone *zone)
 {
     int64_t *at_s;
     int32_t *after_s;
-    ALM_TRY(ALM_NEWN(cx, arena, b->times + 1, &at_s));
-    ALM_TRY(ALM_NEWN(cx, arena, b->times + 1, &after_s));
-    uint32_t n = 0;
-    zone->before_s = (int32_t)get_u32(b->type);
+    ALM_TRY(ALM_NEWN(cx, arena, block->times + 1, &at_s));
+    ALM_TRY(ALM_NEWN(cx, arena, block->times + 1, &after_s));
+    uint32_t count = 0;
+    zone->before_s = (int32_t)get_u32(block->type);
     int32_t now = zone->before_s;
-    for (uint32_t i = 0; i < b->times; i++) {
-        const int32_t offset = (int32_t)get_u32(b->type + 6 * (size_t)b->index[i]);
-        const int64_t at = tzif_time(b, i);
-        if (n > 0 && at <= at_s[n - 1])
+    for (uint32_t i = 0; i < block->times; i++) {
+        const int32_t offset = (int32_t)get_u32(block->type + 6 * (size_t)block->index[i]);
+        const int64_t place = tzif_time(block, i);
+        if (count > 0 && place <= at_s[count - 1])
             return alm_fail(cx, ALM_E_CORRUPT, -1, "time zone file '%s': times are not in order",
                             zone->name);
         if (offset == now)
             continue;
-        at_s[n] = at;
-        after_s[n++] = now = offset;
+        at_s[count] = place;
+        after_s[count++] = now = offset;
     }
-    zone->n = n;
+    zone->n = count;
     zone->at_s = at_s;
     zone->after_s = after_s;
     return ALM_OK;
@@ -472,40 +474,40 @@ int64_t alm_zone_border(const alm_zone *zone, int64_t local, alm_time_unit unit)
 }
 
 /* Both directions: `find` gives the stretch, `sign` the direction. */
-static void shift_all(const alm_zone *zone, const int64_t *in, size_t n, alm_time_unit unit,
+static void shift_all(const alm_zone *zone, const int64_t *input, size_t n, alm_time_unit unit,
                       void (*find)(const alm_zone *, int64_t, alm_zone_span *), int64_t sign,
                       int64_t *out)
 {
     const int64_t second = alm_time_second(unit);
     int64_t lo = 0, hi = 0, delta = 0;
     for (size_t i = 0; i < n; i++) {
-        const int64_t t = in[i];
-        if (t == ALM_TS_NULL) {
-            out[i] = t;
+        const int64_t time = input[i];
+        if (time == ALM_TS_NULL) {
+            out[i] = time;
             continue;
         }
-        if (t < lo || t >= hi) {
+        if (time < lo || time >= hi) {
             alm_zone_span span;
-            find(zone, alm_floor_div(t, second), &span);
+            find(zone, alm_floor_div(time, second), &span);
             lo = border_ticks(span.from_s, second);
             hi = border_ticks(span.to_s, second);
             delta = sign * span.offset_s * second;
         }
         int64_t sum;
-        out[i] = __builtin_add_overflow(t, delta, &sum) ? ALM_TS_NULL : sum;
+        out[i] = __builtin_add_overflow(time, delta, &sum) ? ALM_TS_NULL : sum;
     }
 }
 
-void alm_zone_to_local(const alm_zone *zone, const int64_t *in, size_t n, alm_time_unit unit,
+void alm_zone_to_local(const alm_zone *zone, const int64_t *input, size_t n, alm_time_unit unit,
                        int64_t *out)
 {
-    shift_all(zone, in, n, unit, alm_zone_span_at, 1, out);
+    shift_all(zone, input, n, unit, alm_zone_span_at, 1, out);
 }
 
-void alm_zone_to_utc(const alm_zone *zone, const int64_t *in, size_t n, alm_time_unit unit,
+void alm_zone_to_utc(const alm_zone *zone, const int64_t *input, size_t n, alm_time_unit unit,
                      int64_t *out)
 {
-    shift_all(zone, in, n, unit, local_span, -1, out);
+    shift_all(zone, input, n, unit, local_span, -1, out);
 }
 
 /* ------------------------------------------------------------------ the set of zones */
@@ -535,24 +537,24 @@ void alm_zones_free(alm_zones *zones)
     free(zones);
 }
 
-static char lower(char c)
+static char zone_lower(char byte)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+    return byte >= 'A' && byte <= 'Z' ? (char)(byte + 32) : byte;
 }
 
 /* Order without case, as in the list. */
-static int compare_names(alm_str a, const char *b)
+static int compare_names(alm_str text, const char *bytes)
 {
-    for (size_t i = 0; i < a.len; i++) {
-        const int d = (unsigned char)lower(a.ptr[i]) - (unsigned char)lower(b[i]);
+    for (size_t i = 0; i < text.len; i++) {
+        const int d = (unsigned char)zone_lower(text.ptr[i]) - (unsigned char)zone_lower(bytes[i]);
         if (d != 0)
             return d;
     }
-    return b[a.len] == 0 ? 0 : -1;
+    return bytes[text.len] == 0 ? 0 : -1;
 }
 
 /* Index in zone_names, -1 if it is not there. */
-static int32_t find_name(alm_str name)
+static int32_t zone_find_name(alm_str name)
 {
     size_t lo = 0, hi = ALM_COUNT(zone_names);
     while (lo < hi) {
@@ -574,70 +576,72 @@ static bool is_safe_name(alm_str name)
     if (name.len == 0 || name.len > 64 || name.ptr[0] == '/')
         return false;
     for (size_t i = 0; i < name.len; i++) {
-        const char c = lower(name.ptr[i]);
-        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '+' ||
-              c == '-' || c == '/'))
+        const char byte = zone_lower(name.ptr[i]);
+        if (!((byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '_' ||
+              byte == '+' || byte == '-' || byte == '/'))
             return false;
     }
     return true;
 }
 
 /* Under the lock. Not found: *out stays NULL, ALM_OK. */
-static alm_status load_zone(alm_ctx *cx, alm_zones *zones, const char *name, const alm_zone **out)
+static alm_status time_load_zone(alm_ctx *cx, alm_zones *zones, const char *name,
+                                 const alm_zone **out)
 {
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     alm_buf bytes;
     if (zones->load == NULL)
         return ALM_OK;
     alm_buf_init(&bytes, NULL);
     if (zones->load(cx, zones->load_arg, name, &bytes))
-        st = alm_zone_of_tzif(cx, &zones->arena, name, (const uint8_t *)bytes.ptr, bytes.len, out);
+        status =
+            alm_zone_of_tzif(cx, &zones->arena, name, (const uint8_t *)bytes.ptr, bytes.len, out);
     alm_buf_deinit(&bytes);
-    return st;
+    return status;
 }
 
 static alm_status find_listed(alm_ctx *cx, alm_zones *zones, int32_t i, const alm_zone **out)
 {
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     const alm_zone *zone = atomic_load_explicit(&zones->slot[i], memory_order_acquire);
     if (zone == NULL) {
         pthread_mutex_lock(&zones->lock);
         zone = atomic_load_explicit(&zones->slot[i], memory_order_relaxed);
         if (zone == NULL) {
-            st = load_zone(cx, zones, zone_names[i], &zone);
-            if (st == ALM_OK && zone != NULL)
+            status = time_load_zone(cx, zones, zone_names[i], &zone);
+            if (status == ALM_OK && zone != NULL)
                 atomic_store_explicit(&zones->slot[i], zone, memory_order_release);
         }
         pthread_mutex_unlock(&zones->lock);
     }
     *out = zone;
-    return st;
+    return status;
 }
 
 static alm_status find_extra(alm_ctx *cx, alm_zones *zones, alm_str name, const alm_zone **out)
 {
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     char exact[65];
     memcpy(exact, name.ptr, name.len); /* is_safe_name: at most 64 */
     exact[name.len] = 0;
     *out = NULL;
     pthread_mutex_lock(&zones->lock);
-    for (zone_extra *e = zones->extra; e != NULL && *out == NULL; e = e->next)
-        if (alm_str_eq(name, alm_str_of(e->zone->name)))
-            *out = e->zone;
+    for (zone_extra *extra = zones->extra; extra != NULL && *out == NULL; extra = extra->next)
+        if (alm_str_eq(name, alm_str_of(extra->zone->name)))
+            *out = extra->zone;
     if (*out == NULL) {
-        zone_extra *e;
-        st = load_zone(cx, zones, exact, out);
-        if (st == ALM_OK && *out != NULL)
-            st = ALM_NEW(cx, &zones->arena, &e);
-        if (st == ALM_OK && *out != NULL) {
-            e->zone = *out;
-            e->next = zones->extra;
-            zones->extra = e;
+        zone_extra *extra;
+        status = time_load_zone(cx, zones, exact, out);
+        if (status == ALM_OK && *out != NULL)
+            status = ALM_NEW(cx, &zones->arena, &extra);
+        if (status == ALM_OK && *out != NULL) {
+            extra->zone = *out;
+            extra->next = zones->extra;
+            zones->extra = extra;
         }
     }
     pthread_mutex_unlock(&zones->lock);
-    return st;
+    return status;
 }
 
 /* "UTC", "+05:30", "GMT+2", "UTC-05:30". */
@@ -675,7 +679,7 @@ alm_status alm_zone_find(alm_ctx *cx, alm_str name, int32_t pos, const alm_zone 
         for (size_t i = 0; i < ALM_COUNT(zone_abbreviations); i++)
             if (alm_str_ieq(name, alm_str_of(zone_abbreviations[i].abbreviation)))
                 name = alm_str_of(zone_abbreviations[i].name);
-        const int32_t i = find_name(name);
+        const int32_t i = zone_find_name(name);
         if (i >= 0)
             ALM_TRY(find_listed(cx, cx->zones, i, &zone));
         else

@@ -61,9 +61,9 @@ void alm_zone_ticks_at(const alm_zone *zone, int64_t time, alm_time_unit unit, a
 int64_t alm_zone_border(const alm_zone *zone, int64_t local, alm_time_unit unit);
 
 /* Columns of ticks; null in, null out; null where the result leaves int64. out may be in. */
-void alm_zone_to_local(const alm_zone *zone, const int64_t *in, size_t n, alm_time_unit unit,
+void alm_zone_to_local(const alm_zone *zone, const int64_t *input, size_t n, alm_time_unit unit,
                        int64_t *out);
-void alm_zone_to_utc(const alm_zone *zone, const int64_t *in, size_t n, alm_time_unit unit,
+void alm_zone_to_utc(const alm_zone *zone, const int64_t *input, size_t n, alm_time_unit unit,
                      int64_t *out);
 
 #endif

@@ -9,29 +9,29 @@
 #include "base/number.h"
 #include "type/ops.h"
 
-alm_array alm_array_of(const alm_vec *v, size_t i)
+alm_array alm_array_of(const alm_vec *vec, size_t i)
 {
-    alm_array a = {0};
-    const alm_view *view = (const alm_view *)v->data + (v->is_const ? 0 : i);
-    const uint32_t dims = v->type.dims;
+    alm_array array = {0};
+    const alm_view *view = (const alm_view *)vec->data + (vec->is_const ? 0 : i);
+    const uint32_t dims = vec->type.dims;
     if (alm_view_is_null(view) || dims == 0 || dims > ALM_ARRAY_DIMS_MAX)
-        return a;
-    const alm_str bytes = alm_view_str(view, v->heap);
+        return array;
+    const alm_str bytes = alm_view_str(view, vec->heap);
     const size_t head = dims * sizeof(uint32_t);
     if (bytes.len < head)
-        return a;
-    memcpy(a.len, bytes.ptr, head);
-    a.count = 1;
-    for (uint32_t d = 0; d < dims; d++) {
-        a.count *= a.len[d];
-        if (a.count > ALM_ARRAY_MAX)
+        return array;
+    memcpy(array.len, bytes.ptr, head);
+    array.count = 1;
+    for (uint32_t dim = 0; dim < dims; dim++) {
+        array.count *= array.len[dim];
+        if (array.count > ALM_ARRAY_MAX)
             return (alm_array){0};
     }
-    if (bytes.len != head + a.count * sizeof(double))
+    if (bytes.len != head + array.count * sizeof(double))
         return (alm_array){0};
-    a.dims = dims;
-    a.data = bytes.ptr + head;
-    return a;
+    array.dims = dims;
+    array.data = bytes.ptr + head;
+    return array;
 }
 
 bool alm_array_same_shape(const alm_array *a, const alm_array *b)
@@ -45,9 +45,9 @@ alm_status alm_array_begin(alm_ctx *cx, alm_arena *arena, int32_t pos, uint32_t 
     const size_t head = dims * sizeof(uint32_t);
     size_t count = 1, lists = 1; /* without numbers there may be many empty lists */
     ALM_ASSERT(dims >= 1 && dims <= ALM_ARRAY_DIMS_MAX);
-    for (uint32_t d = 0; d < dims; d++) {
-        count *= len[d];
-        lists *= ALM_MAX(len[d], 1U);
+    for (uint32_t dim = 0; dim < dims; dim++) {
+        count *= len[dim];
+        lists *= ALM_MAX(len[dim], 1U);
         if (lists > ALM_ARRAY_MAX)
             return alm_fail(cx, ALM_E_LIMIT, pos, "an array may have %d numbers at most",
                             ALM_ARRAY_MAX);
@@ -61,13 +61,13 @@ alm_status alm_array_begin(alm_ctx *cx, alm_arena *arena, int32_t pos, uint32_t 
     return ALM_OK;
 }
 
-alm_view alm_array_finish(alm_array_out *w)
+alm_view alm_array_finish(alm_array_out *writer)
 {
-    for (size_t i = 0; i < w->count; i++) {
-        const double x = alm_array_at(w->at, i);
-        alm_array_put(w, i, isfinite(x) ? x + 0.0 : __builtin_nan(""));
+    for (size_t i = 0; i < writer->count; i++) {
+        const double value = alm_array_at(writer->at, i);
+        alm_array_put(writer, i, isfinite(value) ? value + 0.0 : __builtin_nan(""));
     }
-    return alm_view_of((alm_str){w->bytes, w->n_bytes});
+    return alm_view_of((alm_str){writer->bytes, writer->n_bytes});
 }
 
 /* -------------------------------------------------------------------- text out */
@@ -80,36 +80,37 @@ typedef struct formatter {
 } formatter;
 
 /* Without numbers an array is the empty list, whatever its shape. */
-static void put_level(formatter *f, uint32_t dim)
+static void put_level(formatter *self, uint32_t dim)
 {
-    *f->out++ = f->pg ? '{' : '[';
-    for (uint32_t i = 0; f->a->count > 0 && i < f->a->len[dim]; i++) {
+    *self->out++ = self->pg ? '{' : '[';
+    for (uint32_t i = 0; self->a->count > 0 && i < self->a->len[dim]; i++) {
         if (i > 0)
-            *f->out++ = ',';
-        if (dim + 1 < f->a->dims) {
-            put_level(f, dim + 1);
+            *self->out++ = ',';
+        if (dim + 1 < self->a->dims) {
+            put_level(self, dim + 1);
             continue;
         }
-        const double x = alm_array_at(f->a->data, f->next++);
-        if (isfinite(x)) {
-            f->out += alm_double_format(x, f->pg ? ALM_NUM_PG : ALM_NUM_DIALECT, f->out);
+        const double value = alm_array_at(self->a->data, self->next++);
+        if (isfinite(value)) {
+            self->out +=
+                alm_double_format(value, self->pg ? ALM_NUM_PG : ALM_NUM_DIALECT, self->out);
         } else {
-            memcpy(f->out, f->pg ? "NULL" : "null", 4);
-            f->out += 4;
+            memcpy(self->out, self->pg ? "NULL" : "null", 4);
+            self->out += 4;
         }
     }
-    *f->out++ = f->pg ? '}' : ']';
+    *self->out++ = self->pg ? '}' : ']';
 }
 
-alm_status alm_array_format(alm_ctx *cx, const alm_array *a, alm_text_style style, alm_buf *out)
+alm_status alm_array_format(alm_ctx *cx, const alm_array *array, alm_text_style style, alm_buf *out)
 {
     /* brackets: no level has more lists than there are numbers, but for the empty one */
     const size_t room =
-        a->count * (ALM_DOUBLE_TEXT_MAX + 1 + 3 * (size_t)a->dims) + 2 * a->dims + 2;
+        array->count * (ALM_DOUBLE_TEXT_MAX + 1 + 3 * (size_t)array->dims) + 2 * array->dims + 2;
     ALM_TRY(alm_buf_reserve(cx, out, room));
-    formatter f = {.a = a, .pg = style == ALM_TEXT_PG, .out = out->ptr + out->len};
-    put_level(&f, 0);
-    out->len = (size_t)(f.out - out->ptr);
+    formatter self = {.a = array, .pg = style == ALM_TEXT_PG, .out = out->ptr + out->len};
+    put_level(&self, 0);
+    out->len = (size_t)(self.out - out->ptr);
     return ALM_OK;
 }
 
@@ -124,98 +125,101 @@ typedef struct reader {
     bool known[ALM_ARRAY_DIMS_MAX];
 } reader;
 
-static char next_char(reader *r)
+static char next_char(reader *self)
 {
-    while (r->at < r->end && (uint8_t)*r->at <= ' ')
-        r->at++;
-    return r->at < r->end ? *r->at : '\0';
+    while (self->at < self->end && (uint8_t)*self->at <= ' ')
+        self->at++;
+    return self->at < self->end ? *self->at : '\0';
 }
 
-static bool read_number(reader *r)
+static bool type_array_read_number(reader *self)
 {
-    const char *start = r->at;
-    while (r->at < r->end && *r->at != ',' && *r->at != '}' && *r->at != ']')
-        r->at++;
-    alm_str text = {start, (size_t)(r->at - start)};
+    const char *start = self->at;
+    while (self->at < self->end && *self->at != ',' && *self->at != '}' && *self->at != ']')
+        self->at++;
+    alm_str text = {start, (size_t)(self->at - start)};
     while (text.len > 0 && (uint8_t)text.ptr[text.len - 1] <= ' ')
         text.len--;
-    double x = __builtin_nan("");
+    double value = __builtin_nan("");
     const bool quoted = text.len >= 2 && text.ptr[0] == '"' && text.ptr[text.len - 1] == '"';
     if (quoted) /* as node-postgres and others write every element; NULL in quotes is no null */
         text = (alm_str){text.ptr + 1, text.len - 2};
-    if ((quoted || !alm_str_ieq(text, ALM_STR("null"))) && alm_double_parse(text, &x) != ALM_NUM_OK)
+    if ((quoted || !alm_str_ieq(text, ALM_STR("null"))) &&
+        alm_double_parse(text, &value) != ALM_NUM_OK)
         return false;
-    r->number[r->count++] = x;
+    self->number[self->count++] = value;
     return true;
 }
 
-static bool read_level(reader *r, uint32_t dim)
+static bool type_array_read_level(reader *self, uint32_t dim)
 {
-    const char open = next_char(r);
+    const char open = next_char(self);
     const char close = open == '{' ? '}' : ']';
-    uint32_t n = 0;
+    uint32_t count = 0;
     if (open != '{' && open != '[')
         return false;
-    r->at++;
-    for (; next_char(r) != close; n++) {
-        if (n > 0) {
-            if (next_char(r) != ',')
+    self->at++;
+    for (; next_char(self) != close; count++) {
+        if (count > 0) {
+            if (next_char(self) != ',')
                 return false;
-            r->at++;
-            (void)next_char(r);
+            self->at++;
+            (void)next_char(self);
         }
-        if (r->at >= r->end || !(dim + 1 < r->dims ? read_level(r, dim + 1) : read_number(r)))
+        if (self->at >= self->end || !(dim + 1 < self->dims ? type_array_read_level(self, dim + 1)
+                                                            : type_array_read_number(self)))
             return false;
     }
-    r->at++;
-    const bool fits = !r->known[dim] || r->len[dim] == n;
-    r->known[dim] = true;
-    r->len[dim] = n;
+    self->at++;
+    const bool fits = !self->known[dim] || self->len[dim] == count;
+    self->known[dim] = true;
+    self->len[dim] = count;
     return fits;
 }
 
 alm_status alm_array_parse(alm_ctx *cx, alm_arena *arena, int32_t pos, uint32_t dims, alm_str text,
                            alm_view *out, bool *good)
 {
-    reader r = {.at = text.ptr, .end = text.ptr + text.len, .dims = dims};
+    reader self = {.at = text.ptr, .end = text.ptr + text.len, .dims = dims};
     size_t most = 1;
     for (size_t i = 0; i < text.len; i++)
         most += text.ptr[i] == ',';
-    ALM_TRY(alm_arena_bytes(cx, arena, most * sizeof *r.number, &r.number));
-    *good = read_level(&r, 0) && next_char(&r) == '\0' && r.at == r.end;
+    ALM_TRY(alm_arena_bytes(cx, arena, most * sizeof *self.number, &self.number));
+    *good = type_array_read_level(&self, 0) && next_char(&self) == '\0' && self.at == self.end;
     if (!*good)
         return ALM_OK;
-    alm_array_out w;
-    ALM_TRY(alm_array_begin(cx, arena, pos, dims, r.len, &w));
-    *good = w.count == r.count;
-    for (size_t i = 0; *good && i < w.count; i++)
-        alm_array_put(&w, i, r.number[i]);
+    alm_array_out writer;
+    ALM_TRY(alm_array_begin(cx, arena, pos, dims, self.len, &writer));
+    *good = writer.count == self.count;
+    for (size_t i = 0; *good && i < writer.count; i++)
+        alm_array_put(&writer, i, self.number[i]);
     if (*good)
-        *out = alm_array_finish(&w);
+        *out = alm_array_finish(&writer);
     return ALM_OK;
 }
 
-const char *alm_array_shape(const alm_array *a, char *out, size_t room)
+const char *alm_array_shape(const alm_array *array, char *out, size_t room)
 {
-    size_t n = 0;
-    for (uint32_t d = 0; d < a->dims && n + 16 < room; d++)
-        n += (size_t)snprintf(out + n, room - n, "%c%u", d == 0 ? '[' : ',', a->len[d]);
-    (void)snprintf(out + n, room - n, "]");
+    size_t count = 0;
+    for (uint32_t dim = 0; dim < array->dims && count + 16 < room; dim++)
+        count += (size_t)snprintf(out + count, room - count, "%c%u", dim == 0 ? '[' : ',',
+                                  array->len[dim]);
+    (void)snprintf(out + count, room - count, "]");
     return out;
 }
 
 /* ------------------------------------------------------------------------- the type */
 
-static alm_status append_array(alm_ctx *cx, const alm_vec *v, size_t i, alm_text_style style,
+static alm_status append_array(alm_ctx *cx, const alm_vec *vec, size_t i, alm_text_style style,
                                alm_buf *out, bool *is_null)
 {
-    const alm_array a = alm_array_of(v, i);
-    *is_null = a.dims == 0;
-    return *is_null ? ALM_OK : alm_array_format(cx, &a, style, out);
+    const alm_array array = alm_array_of(vec, i);
+    *is_null = array.dims == 0;
+    return *is_null ? ALM_OK : alm_array_format(cx, &array, style, out);
 }
 
-static alm_status parse_array(alm_ctx *cx, int32_t pos, alm_type type, alm_str text, void *out,
-                              bool *good)
+static alm_status type_parse_array(alm_ctx *cx, int32_t pos, alm_type type, alm_str text, void *out,
+                                   bool *good)
 {
     return alm_array_parse(cx, cx->arena, pos, type.dims, text, out, good);
 }
@@ -225,13 +229,13 @@ static alm_parquet_form parquet_array(alm_type type, bool raw)
 {
     if (raw)
         return alm_parquet_of(ALM_PQ_BYTE_ARRAY, ALM_PQ_ORDER_NONE);
-    alm_parquet_form f = alm_parquet_of(ALM_PQ_DOUBLE, ALM_PQ_ORDER_DOUBLE);
-    f.dims = type.dims;
-    return f;
+    alm_parquet_form parquet_form = alm_parquet_of(ALM_PQ_DOUBLE, ALM_PQ_ORDER_DOUBLE);
+    parquet_form.dims = type.dims;
+    return parquet_form;
 }
 
 const alm_type_ops alm_type_ops_ARRAY = {
     .append = append_array,
-    .parse = parse_array,
+    .parse = type_parse_array,
     .parquet = parquet_array,
 };

@@ -25,13 +25,13 @@ typedef struct alm_array {
 
 static inline double alm_array_at(const char *data, size_t i)
 {
-    double x;
-    memcpy(&x, data + i * sizeof x, sizeof x);
-    return x;
+    double value;
+    memcpy(&value, data + i * sizeof value, sizeof value);
+    return value;
 }
 
 /* Row i of an ARRAY vector. Bytes that are no array of that many dimensions read as null. */
-alm_array alm_array_of(const alm_vec *v, size_t i);
+alm_array alm_array_of(const alm_vec *vec, size_t i);
 bool alm_array_same_shape(const alm_array *a, const alm_array *b);
 
 /* An array being made: fill at[0 .. count), then finish. */
@@ -41,23 +41,23 @@ typedef struct alm_array_out {
     char *at;
 } alm_array_out;
 
-static inline void alm_array_put(alm_array_out *w, size_t i, double x)
+static inline void alm_array_put(alm_array_out *writer, size_t i, double value)
 {
-    memcpy(w->at + i * sizeof x, &x, sizeof x);
+    memcpy(writer->at + i * sizeof value, &value, sizeof value);
 }
 ALM_NODISCARD alm_status alm_array_begin(alm_ctx *cx, alm_arena *arena, int32_t pos, uint32_t dims,
                                          const uint32_t *len, alm_array_out *out);
 /* Gives nulls and zeros their one form. */
-alm_view alm_array_finish(alm_array_out *w);
+alm_view alm_array_finish(alm_array_out *writer);
 
 /* DIALECT: [[1.0,null],[2.0,3.5]]; PG: {{1,NULL},{2,3.5}}. The array is not null. */
-ALM_NODISCARD alm_status alm_array_format(alm_ctx *cx, const alm_array *a, alm_text_style style,
+ALM_NODISCARD alm_status alm_array_format(alm_ctx *cx, const alm_array *array, alm_text_style style,
                                           alm_buf *out);
 /* Either form, blanks allowed, null in any case, numbers in double quotes or not. *good is false for a text that is no array of that
  * many dimensions. */
 ALM_NODISCARD alm_status alm_array_parse(alm_ctx *cx, alm_arena *arena, int32_t pos, uint32_t dims,
                                          alm_str text, alm_view *out, bool *good);
 /* "[2,3]" for errors, cut to the room. */
-const char *alm_array_shape(const alm_array *a, char *out, size_t room);
+const char *alm_array_shape(const alm_array *array, char *out, size_t room);
 
 #endif

@@ -22,10 +22,10 @@ bool alm_bool_parse(alm_str text, bool *out)
     return false;
 }
 
-static size_t format_boolean(ALM_UNUSED alm_type type, const void *at, alm_text_style style,
+static size_t format_boolean(ALM_UNUSED alm_type type, const void *ptr, alm_text_style style,
                              char *out)
 {
-    const bool value = *(const uint8_t *)at != 0;
+    const bool value = *(const uint8_t *)ptr != 0;
     if (style == ALM_TEXT_PG) {
         out[0] = value ? 't' : 'f';
         return 1;
@@ -45,22 +45,22 @@ static alm_scan_result scan_boolean(ALM_UNUSED alm_type type, alm_str text, void
 
 static alm_parquet_form parquet_boolean(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
 {
-    alm_parquet_form f = alm_parquet_of(ALM_PQ_BOOLEAN, ALM_PQ_ORDER_BOOL);
-    f.by_field = true;
-    return f;
+    alm_parquet_form parquet_form = alm_parquet_of(ALM_PQ_BOOLEAN, ALM_PQ_ORDER_BOOL);
+    parquet_form.by_field = true;
+    return parquet_form;
 }
 
-static size_t send_boolean(ALM_UNUSED alm_type type, const void *at, char *to)
+static size_t send_boolean(ALM_UNUSED alm_type type, const void *ptr, char *dest)
 {
-    to[0] = *(const uint8_t *)at != 0;
+    dest[0] = *(const uint8_t *)ptr != 0;
     return 1;
 }
 
-static alm_status receive_boolean(alm_ctx *cx, uint32_t index, ALM_UNUSED alm_type type, alm_str in,
-                                  void *out)
+static alm_status receive_boolean(alm_ctx *cx, uint32_t index, ALM_UNUSED alm_type type,
+                                  alm_str text, void *out)
 {
-    ALM_TRY(alm_pg_length(cx, index, 1, in.len));
-    *(uint8_t *)out = in.ptr[0] != 0;
+    ALM_TRY(alm_pg_length(cx, index, 1, text.len));
+    *(uint8_t *)out = text.ptr[0] != 0;
     return ALM_OK;
 }
 

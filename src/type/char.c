@@ -4,10 +4,10 @@
 #include "base/utf8.h"
 #include "type/ops.h"
 
-static size_t format_char(ALM_UNUSED alm_type type, const void *at, ALM_UNUSED alm_text_style style,
-                          char *out)
+static size_t format_char(ALM_UNUSED alm_type type, const void *ptr,
+                          ALM_UNUSED alm_text_style style, char *out)
 {
-    return alm_utf8_from_unit(*(const uint16_t *)at, out);
+    return alm_utf8_from_unit(*(const uint16_t *)ptr, out);
 }
 
 static alm_scan_result scan_char(ALM_UNUSED alm_type type, alm_str text, void *out)

@@ -95,49 +95,49 @@ alm_i256 alm_pow10_256(uint32_t n)
     return POW10[n];
 }
 
-alm_i256 alm_decimal_load(alm_type type, const void *at)
+alm_i256 alm_decimal_load(alm_type type, const void *ptr)
 {
-    int64_t x = 0;
+    int64_t value = 0;
     switch (alm_type_width(type)) {
     case 1:
-        x = *(const int8_t *)at;
-        return x == INT8_MIN ? alm_i256_min() : alm_i256_of(x);
+        value = *(const int8_t *)ptr;
+        return value == INT8_MIN ? alm_i256_min() : alm_i256_of(value);
     case 2:
-        x = *(const int16_t *)at;
-        return x == INT16_MIN ? alm_i256_min() : alm_i256_of(x);
+        value = *(const int16_t *)ptr;
+        return value == INT16_MIN ? alm_i256_min() : alm_i256_of(value);
     case 4:
-        x = *(const int32_t *)at;
-        return x == INT32_MIN ? alm_i256_min() : alm_i256_of(x);
+        value = *(const int32_t *)ptr;
+        return value == INT32_MIN ? alm_i256_min() : alm_i256_of(value);
     case 8:
-        x = *(const int64_t *)at;
-        return x == INT64_MIN ? alm_i256_min() : alm_i256_of(x);
+        value = *(const int64_t *)ptr;
+        return value == INT64_MIN ? alm_i256_min() : alm_i256_of(value);
     case 16: {
         alm_i128 wide;
-        memcpy(&wide, at, sizeof wide);
+        memcpy(&wide, ptr, sizeof wide);
         return wide == ALM_I128_MIN ? alm_i256_min() : alm_i256_of128(wide);
     }
     default: {
         alm_i256 all;
-        memcpy(&all, at, sizeof all);
+        memcpy(&all, ptr, sizeof all);
         return all;
     }
     }
 }
 
-void alm_decimal_store(alm_type type, alm_i256 x, void *at)
+void alm_decimal_store(alm_type type, alm_i256 value, void *ptr)
 {
     const uint32_t width = alm_type_width(type);
-    if (alm_i256_is_min(x) && width < sizeof x) { /* the least number of the width */
-        memset(at, 0, width);
-        ((uint8_t *)at)[width - 1] = 0x80;
+    if (alm_i256_is_min(value) && width < sizeof value) { /* the least number of the width */
+        memset(ptr, 0, width);
+        ((uint8_t *)ptr)[width - 1] = 0x80;
         return;
     }
-    memcpy(at, &x, width); /* little-endian: the low bytes */
+    memcpy(ptr, &value, width); /* little-endian: the low bytes */
 }
 
-uint32_t alm_i256_digits(alm_i256 x)
+uint32_t alm_i256_digits(alm_i256 value)
 {
-    const alm_i256 m = alm_i256_abs(x);
+    const alm_i256 m = alm_i256_abs(value);
     uint32_t lo = 1, hi = ALM_DECIMAL_DIGITS_MAX + 1; /* the first power above m */
     while (lo < hi) {
         const uint32_t mid = (lo + hi) / 2;
@@ -171,21 +171,21 @@ static bool rounds_up(alm_i256 quotient, alm_i256 rest, alm_i256 unit, bool nega
     return side > 0 || (side == 0 && (rounding == ALM_ROUND_HALF_UP || (quotient.w[0] & 1) != 0));
 }
 
-bool alm_decimal_rescale(alm_i256 x, uint32_t from, uint32_t to, alm_rounding rounding,
+bool alm_decimal_rescale(alm_i256 value, uint32_t from, uint32_t to, alm_rounding rounding,
                          alm_i256 *out)
 {
-    *out = x;
-    if (from == to || alm_i256_is_zero(x))
+    *out = value;
+    if (from == to || alm_i256_is_zero(value))
         return true;
     if (to > from) {
         const uint32_t by = to - from;
-        return by <= ALM_DECIMAL_DIGITS_MAX && alm_i256_mul(x, POW10[by], out) &&
+        return by <= ALM_DECIMAL_DIGITS_MAX && alm_i256_mul(value, POW10[by], out) &&
                alm_decimal_fits(*out, ALM_DECIMAL_DIGITS_MAX);
     }
-    const bool negative = alm_i256_is_neg(x);
+    const bool negative = alm_i256_is_neg(value);
     const alm_i256 unit = POW10[ALM_MIN(from - to, (uint32_t)ALM_DECIMAL_DIGITS_MAX)];
     alm_i256 quotient, rest;
-    alm_i256_divmod(alm_i256_abs(x), unit, &quotient, &rest);
+    alm_i256_divmod(alm_i256_abs(value), unit, &quotient, &rest);
     if (rounding == ALM_ROUND_EXACT && !alm_i256_is_zero(rest))
         return false;
     if (rounds_up(quotient, rest, unit, negative, rounding))
@@ -196,33 +196,33 @@ bool alm_decimal_rescale(alm_i256 x, uint32_t from, uint32_t to, alm_rounding ro
 
 /* -------------------------------------------------------------------- text */
 
-size_t alm_decimal_format(alm_i256 x, uint32_t scale, char out[ALM_DECIMAL_TEXT_MAX])
+size_t alm_decimal_format(alm_i256 value, uint32_t scale, char out[ALM_DECIMAL_TEXT_MAX])
 {
     char digits[ALM_DECIMAL_TEXT_MAX]; /* least first */
-    size_t n = 0;
-    alm_i256 m = alm_i256_abs(x);
+    size_t count = 0;
+    alm_i256 m = alm_i256_abs(value);
     while (!alm_i256_is_zero(m)) {
         uint64_t group = alm_u256_div_small(&m, UINT64_C(1000000000000000000));
-        for (int i = 0; i < 18 && n < sizeof digits - 2; i++, group /= 10) {
+        for (int i = 0; i < 18 && count < sizeof digits - 2; i++, group /= 10) {
             if (group == 0 && alm_i256_is_zero(m))
                 break;
-            digits[n++] = (char)('0' + group % 10);
+            digits[count++] = (char)('0' + group % 10);
         }
     }
-    while (n < (size_t)scale + 1)
-        digits[n++] = '0';
+    while (count < (size_t)scale + 1)
+        digits[count++] = '0';
     size_t len = 0;
-    if (alm_i256_is_neg(x))
+    if (alm_i256_is_neg(value))
         out[len++] = '-';
-    while (n > 0) {
-        out[len++] = digits[--n];
-        if (n == scale && scale > 0)
+    while (count > 0) {
+        out[len++] = digits[--count];
+        if (count == scale && scale > 0)
             out[len++] = '.';
     }
     return len;
 }
 
-static alm_str number_core(alm_str text)
+static alm_str type_decimal_number_core(alm_str text)
 {
     while (text.len > 0 && (uint8_t)text.ptr[0] <= ' ')
         text = (alm_str){text.ptr + 1, text.len - 1};
@@ -241,7 +241,7 @@ static bool read_exponent(alm_str text, int32_t *out)
 
 bool alm_decimal_parse(alm_str text, alm_i256 *out, uint32_t *precision, uint32_t *scale)
 {
-    const alm_str core = number_core(text);
+    const alm_str core = type_decimal_number_core(text);
     size_t i = 0;
     const bool negative = core.len > 0 && core.ptr[0] == '-';
     if (core.len > 0 && (core.ptr[0] == '-' || core.ptr[0] == '+'))
@@ -250,15 +250,15 @@ bool alm_decimal_parse(alm_str text, alm_i256 *out, uint32_t *precision, uint32_
     bool any = false, point = false;
     int32_t behind = 0, exponent = 0;
     for (; i < core.len; i++) {
-        const char c = core.ptr[i];
-        if (c == '.' && !point) {
+        const char byte = core.ptr[i];
+        if (byte == '.' && !point) {
             point = true;
             continue;
         }
-        if (c < '0' || c > '9')
+        if (byte < '0' || byte > '9')
             break;
         any = true;
-        if (!alm_u256_mul_add(&value, 10, (uint64_t)(c - '0')) ||
+        if (!alm_u256_mul_add(&value, 10, (uint64_t)(byte - '0')) ||
             !alm_decimal_fits(value, ALM_DECIMAL_DIGITS_MAX))
             return false;
         behind += point;
@@ -290,19 +290,19 @@ bool alm_decimal_parse(alm_str text, alm_i256 *out, uint32_t *precision, uint32_
 
 /* ----------------------------------------------------------------- doubles */
 
-double alm_decimal_to_double(alm_i256 x, uint32_t scale)
+double alm_decimal_to_double(alm_i256 value, uint32_t scale)
 {
     enum { EXACT = 22 }; /* powers of ten up to it are doubles */
-    const bool small = alm_u256_cmp(alm_i256_abs(x), alm_i256_of(INT64_C(1) << 53)) <= 0;
+    const bool small = alm_u256_cmp(alm_i256_abs(value), alm_i256_of(INT64_C(1) << 53)) <= 0;
     if (small && scale <= EXACT) {
         double unit = 1;
         for (uint32_t i = 0; i < scale; i++)
             unit *= 10;
-        return alm_i256_to_double(x) / unit;
+        return alm_i256_to_double(value) / unit;
     }
     char text[ALM_DECIMAL_TEXT_MAX];
     double d = 0;
-    const size_t n = alm_decimal_format(x, scale, text);
+    const size_t n = alm_decimal_format(value, scale, text);
     (void)alm_double_parse((alm_str){text, n}, &d);
     return d;
 }
@@ -330,24 +330,24 @@ bool alm_decimal_of_double(double d, uint32_t scale, alm_i256 *out)
 
 /* ------------------------------------------------------------------------- the type */
 
-static size_t format_decimal(alm_type type, const void *at, ALM_UNUSED alm_text_style style,
+static size_t format_decimal(alm_type type, const void *ptr, ALM_UNUSED alm_text_style style,
                              char *out)
 {
-    const alm_i256 x = alm_decimal_load(type, at);
-    return alm_i256_is_min(x) ? 0 : alm_decimal_format(x, type.s, out);
+    const alm_i256 value = alm_decimal_load(type, ptr);
+    return alm_i256_is_min(value) ? 0 : alm_decimal_format(value, type.s, out);
 }
 
 static alm_scan_result scan_decimal(alm_type type, alm_str text, void *out)
 {
     const uint32_t most = type.p == 0 ? 18 : type.p;
-    alm_i256 x;
+    alm_i256 value;
     uint32_t precision = 0, scale = 0;
-    if (!alm_decimal_parse(text, &x, &precision, &scale) ||
-        !alm_decimal_rescale(x, scale, type.s, ALM_ROUND_EXACT, &x))
+    if (!alm_decimal_parse(text, &value, &precision, &scale) ||
+        !alm_decimal_rescale(value, scale, type.s, ALM_ROUND_EXACT, &value))
         return ALM_SCAN_BAD;
-    if (!alm_decimal_fits(x, most))
+    if (!alm_decimal_fits(value, most))
         return ALM_SCAN_RANGE;
-    alm_decimal_store(type, x, out);
+    alm_decimal_store(type, value, out);
     return ALM_SCAN_OK;
 }
 
@@ -355,63 +355,64 @@ static alm_scan_result scan_decimal(alm_type type, alm_str text, void *out)
 static alm_parquet_form parquet_decimal(alm_type type, ALM_UNUSED bool raw)
 {
     const uint32_t width = alm_type_width(type);
-    alm_parquet_form f = width <= 4   ? alm_parquet_of(ALM_PQ_INT32, ALM_PQ_ORDER_INT32)
-                         : width == 8 ? alm_parquet_of(ALM_PQ_INT64, ALM_PQ_ORDER_INT64)
-                                      : alm_parquet_fixed(width, ALM_PQ_ORDER_SIGNED_BYTES);
-    f.logical = ALM_PQ_L_DECIMAL;
-    f.converted = ALM_PQ_C_DECIMAL;
-    f.precision = type.p;
-    f.scale = type.s;
-    f.by_field = true;
-    return f;
+    alm_parquet_form parquet_form = width <= 4 ? alm_parquet_of(ALM_PQ_INT32, ALM_PQ_ORDER_INT32)
+                                    : width == 8
+                                        ? alm_parquet_of(ALM_PQ_INT64, ALM_PQ_ORDER_INT64)
+                                        : alm_parquet_fixed(width, ALM_PQ_ORDER_SIGNED_BYTES);
+    parquet_form.logical = ALM_PQ_L_DECIMAL;
+    parquet_form.converted = ALM_PQ_C_DECIMAL;
+    parquet_form.precision = type.p;
+    parquet_form.scale = type.s;
+    parquet_form.by_field = true;
+    return parquet_form;
 }
 
 enum { NUMERIC_GROUP = 10000, NUMERIC_HEAD = 8 };
 
 /* numeric of the wire: number of groups, weight of the first, sign, scale, groups of four digits without
  * those at the end that are 0. At most 8 + 2 * 21 bytes. */
-static size_t send_numeric(alm_type type, const void *at, char *to)
+static size_t send_numeric(alm_type type, const void *ptr, char *dest)
 {
     enum { GROUPS = 24 };
     uint16_t group[GROUPS]; /* least first */
-    const alm_i256 x = alm_decimal_load(type, at);
-    alm_i256 m = alm_i256_abs(x);
+    const alm_i256 value = alm_decimal_load(type, ptr);
+    alm_i256 m = alm_i256_abs(value);
     /* the point falls between groups once the scale is a multiple of four */
     const uint32_t fill = (4 - type.s % 4U) % 4, behind = (type.s + fill) / 4U;
-    uint32_t n = 0, first = 0, low = 1;
+    uint32_t count = 0, first = 0, low = 1;
     for (uint32_t i = fill; i < 4 && fill > 0; i++) /* the last group holds 4 - fill digits */
         low *= 10;
     uint32_t shift = 1;
     for (uint32_t i = 0; i < fill; i++)
         shift *= 10;
     if (fill > 0)
-        group[n++] = (uint16_t)(alm_u256_div_small(&m, low) * shift);
-    while (!alm_i256_is_zero(m) && n < GROUPS)
-        group[n++] = (uint16_t)alm_u256_div_small(&m, NUMERIC_GROUP);
-    while (n > 0 && group[n - 1] == 0)
-        n--;
-    while (first < n && group[first] == 0)
+        group[count++] = (uint16_t)(alm_u256_div_small(&m, low) * shift);
+    while (!alm_i256_is_zero(m) && count < GROUPS)
+        group[count++] = (uint16_t)alm_u256_div_small(&m, NUMERIC_GROUP);
+    while (count > 0 && group[count - 1] == 0)
+        count--;
+    while (first < count && group[first] == 0)
         first++;
-    const int32_t weight = n == first ? 0 : (int32_t)n - (int32_t)behind - 1;
-    alm_be_put16(to, (uint16_t)(n - first));
-    alm_be_put16(to + 2, (uint16_t)(int16_t)weight);
-    alm_be_put16(to + 4, alm_i256_is_neg(x) ? 0x4000 : 0);
-    alm_be_put16(to + 6, type.s);
+    const int32_t weight = count == first ? 0 : (int32_t)count - (int32_t)behind - 1;
+    alm_be_put16(dest, (uint16_t)(count - first));
+    alm_be_put16(dest + 2, (uint16_t)(int16_t)weight);
+    alm_be_put16(dest + 4, alm_i256_is_neg(value) ? 0x4000 : 0);
+    alm_be_put16(dest + 6, type.s);
     size_t len = NUMERIC_HEAD;
-    for (uint32_t i = n; i > first; i--, len += 2)
-        alm_be_put16(to + len, group[i - 1]);
+    for (uint32_t i = count; i > first; i--, len += 2)
+        alm_be_put16(dest + len, group[i - 1]);
     return len;
 }
 
-alm_status alm_pg_numeric_text(alm_ctx *cx, uint32_t index, alm_str in, char out[512], size_t *n)
+alm_status alm_pg_numeric_text(alm_ctx *cx, uint32_t index, alm_str text, char out[512], size_t *n)
 {
-    if (in.len < 8)
-        return alm_pg_length(cx, index, 8, in.len);
-    const uint16_t digits = alm_be_get16(in.ptr);
-    const int16_t weight = (int16_t)alm_be_get16(in.ptr + 2);
-    const uint16_t sign = alm_be_get16(in.ptr + 4);
-    if (in.len != 8 + 2 * (size_t)digits)
-        return alm_pg_length(cx, index, 8 + 2 * (size_t)digits, in.len);
+    if (text.len < 8)
+        return alm_pg_length(cx, index, 8, text.len);
+    const uint16_t digits = alm_be_get16(text.ptr);
+    const int16_t weight = (int16_t)alm_be_get16(text.ptr + 2);
+    const uint16_t sign = alm_be_get16(text.ptr + 4);
+    if (text.len != 8 + 2 * (size_t)digits)
+        return alm_pg_length(cx, index, 8 + 2 * (size_t)digits, text.len);
     if (sign == 0xC000 || sign == 0xD000 || sign == 0xF000) {
         (void)memcpy(out, "NaN", 3);
         *n = 3;
@@ -419,27 +420,27 @@ alm_status alm_pg_numeric_text(alm_ctx *cx, uint32_t index, alm_str in, char out
     }
     if (digits > 60)
         return alm_fail(cx, ALM_E_RANGE, -1, "numeric parameter %u has too many digits", index + 1);
-    size_t at = 0;
+    size_t offset = 0;
     if (sign == 0x4000)
-        out[at++] = '-';
-    out[at++] = '0';
+        out[offset++] = '-';
+    out[offset++] = '0';
     for (uint16_t i = 0; i < digits; i++) { /* as an integer; the exponent follows */
-        uint16_t group = alm_be_get16(in.ptr + 8 + 2 * i);
+        uint16_t group = alm_be_get16(text.ptr + 8 + 2 * i);
         if (group > 9999)
             return alm_fail(cx, ALM_E_FORMAT, -1, "bad digit in numeric parameter %u", index + 1);
         for (uint16_t unit = 1000; unit > 0; unit /= 10) {
-            out[at++] = (char)('0' + group / unit);
+            out[offset++] = (char)('0' + group / unit);
             group %= unit;
         }
     }
     int32_t exponent = 4 * (weight - (int32_t)digits + 1);
-    const uint16_t scale = alm_be_get16(in.ptr + 6);
+    const uint16_t scale = alm_be_get16(text.ptr + 6);
     /* the last group is full of zeros, with which a number of 76 digits would have too many */
-    for (; -exponent > (int32_t)scale && out[at - 1] == '0' && at > 2; at--)
+    for (; -exponent > (int32_t)scale && out[offset - 1] == '0' && offset > 2; offset--)
         exponent++;
-    out[at++] = 'e';
-    at += alm_int32_format(exponent, out + at);
-    *n = at;
+    out[offset++] = 'e';
+    offset += alm_int32_format(exponent, out + offset);
+    *n = offset;
     return ALM_OK;
 }
 

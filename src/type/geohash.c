@@ -24,12 +24,12 @@ bool alm_geohash_parse(alm_str text, int64_t *bits, uint32_t *n)
         return false;
     int64_t value = 0;
     for (size_t i = 0; i < text.len; i++) {
-        const char c = text.ptr[i];
-        const char lower = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-        const char *at = lower == '\0' ? NULL : strchr(LETTERS, lower);
-        if (at == NULL)
+        const char byte = text.ptr[i];
+        const char lower = byte >= 'A' && byte <= 'Z' ? (char)(byte | 0x20) : byte;
+        const char *ptr = lower == '\0' ? NULL : strchr(LETTERS, lower);
+        if (ptr == NULL)
             return false;
-        value = value << 5 | (at - LETTERS);
+        value = value << 5 | (ptr - LETTERS);
     }
     *bits = value;
     *n = (uint32_t)text.len * 5;
@@ -76,16 +76,16 @@ static uint32_t geohash_bits(alm_type type)
     return type.p == 0 ? ALM_GEOHASH_BITS_MAX : type.p;
 }
 
-static size_t format_geohash(alm_type type, const void *at, ALM_UNUSED alm_text_style style,
+static size_t format_geohash(alm_type type, const void *ptr, ALM_UNUSED alm_text_style style,
                              char *out)
 {
-    const int64_t bits = alm_geohash_load(at, alm_type_width(type));
+    const int64_t bits = alm_geohash_load(ptr, alm_type_width(type));
     return bits == ALM_LONG_NULL ? 0 : alm_geohash_format(bits, geohash_bits(type), out);
 }
 
 /* Letters, as many as the type wants at least: what is behind them is cut off. Where five does not
  * divide the bits, also as many 0 and 1: the form of text out. */
-static alm_scan_result scan_geohash(alm_type type, alm_str text, void *out)
+static alm_scan_result type_scan_geohash(alm_type type, alm_str text, void *out)
 {
     const uint32_t want = geohash_bits(type);
     const size_t most = ALM_GEOHASH_BITS_MAX / 5;
@@ -110,7 +110,7 @@ static alm_parquet_form parquet_geohash(alm_type type, ALM_UNUSED bool raw)
 
 const alm_type_ops alm_type_ops_GEOHASH = {
     .format = format_geohash,
-    .scan = scan_geohash,
+    .scan = type_scan_geohash,
     .parquet = parquet_geohash,
     .written = ALM_WRITTEN_WIDE,
 };

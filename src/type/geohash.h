@@ -12,24 +12,24 @@
 enum { ALM_GEOHASH_TEXT_MAX = 60 };
 
 /* The bits, or ALM_LONG_NULL. */
-static inline int64_t alm_geohash_load(const void *at, uint32_t width)
+static inline int64_t alm_geohash_load(const void *ptr, uint32_t width)
 {
     switch (width) {
     case 1:
-        return *(const int8_t *)at == INT8_MIN ? ALM_LONG_NULL : *(const int8_t *)at;
+        return *(const int8_t *)ptr == INT8_MIN ? ALM_LONG_NULL : *(const int8_t *)ptr;
     case 2:
-        return *(const int16_t *)at == INT16_MIN ? ALM_LONG_NULL : *(const int16_t *)at;
+        return *(const int16_t *)ptr == INT16_MIN ? ALM_LONG_NULL : *(const int16_t *)ptr;
     case 4:
-        return *(const int32_t *)at == INT32_MIN ? ALM_LONG_NULL : *(const int32_t *)at;
+        return *(const int32_t *)ptr == INT32_MIN ? ALM_LONG_NULL : *(const int32_t *)ptr;
     default:
-        return *(const int64_t *)at;
+        return *(const int64_t *)ptr;
     }
 }
-static inline void alm_geohash_store(int64_t bits, void *at, uint32_t width)
+static inline void alm_geohash_store(int64_t bits, void *ptr, uint32_t width)
 {
     if (bits == ALM_LONG_NULL && width < 8)
         bits = width == 1 ? INT8_MIN : width == 2 ? INT16_MIN : INT32_MIN;
-    memcpy(at, &bits, width); /* little-endian */
+    memcpy(ptr, &bits, width); /* little-endian */
 }
 /* `n` bits as text; bits is not null. */
 size_t alm_geohash_format(int64_t bits, uint32_t n, char out[ALM_GEOHASH_TEXT_MAX]);

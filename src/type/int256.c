@@ -21,51 +21,51 @@ bool alm_i256_mul(alm_i256 a, alm_i256 b, alm_i256 *out)
     }
     if ((product[4] | product[5] | product[6] | product[7]) != 0 || product[3] >> 63 != 0)
         return false;
-    const alm_i256 r = {{product[0], product[1], product[2], product[3]}};
-    *out = negative ? alm_i256_neg(r) : r;
+    const alm_i256 result = {{product[0], product[1], product[2], product[3]}};
+    *out = negative ? alm_i256_neg(result) : result;
     return true;
 }
 
-static alm_i256 doubled(alm_i256 x, uint64_t low_bit)
+static alm_i256 doubled(alm_i256 value, uint64_t low_bit)
 {
     for (int i = 3; i > 0; i--)
-        x.w[i] = x.w[i] << 1 | x.w[i - 1] >> 63;
-    x.w[0] = x.w[0] << 1 | low_bit;
-    return x;
+        value.w[i] = value.w[i] << 1 | value.w[i - 1] >> 63;
+    value.w[0] = value.w[0] << 1 | low_bit;
+    return value;
 }
 
 /* Unsigned. Divisors of one word, by far the most, go a word at a time; others bit by bit. */
-static void divide(alm_i256 a, alm_i256 b, alm_i256 *quotient, alm_i256 *rest)
+static void int256_divide(alm_i256 a, alm_i256 b, alm_i256 *quotient, alm_i256 *rest)
 {
     if ((b.w[1] | b.w[2] | b.w[3]) == 0) {
         *quotient = a;
         *rest = (alm_i256){{alm_u256_div_small(quotient, b.w[0]), 0, 0, 0}};
         return;
     }
-    alm_i256 q = {{0}}, r = {{0}};
+    alm_i256 q = {{0}}, result = {{0}};
     for (int bit = 255; bit >= 0; bit--) {
-        r = doubled(r, a.w[bit / 64] >> (bit % 64) & 1);
-        const bool below = alm_u256_cmp(r, b) < 0;
+        result = doubled(result, a.w[bit / 64] >> (bit % 64) & 1);
+        const bool below = alm_u256_cmp(result, b) < 0;
         if (!below)
-            r = alm_i256_sub(r, b);
+            result = alm_i256_sub(result, b);
         q = doubled(q, below ? 0 : 1);
     }
     *quotient = q;
-    *rest = r;
+    *rest = result;
 }
 
 void alm_i256_divmod(alm_i256 a, alm_i256 b, alm_i256 *quotient, alm_i256 *rest)
 {
     const bool neg_a = alm_i256_is_neg(a), neg_b = alm_i256_is_neg(b);
-    alm_i256 q, r;
-    divide(alm_i256_abs(a), alm_i256_abs(b), &q, &r);
+    alm_i256 q, result;
+    int256_divide(alm_i256_abs(a), alm_i256_abs(b), &q, &result);
     *quotient = neg_a != neg_b ? alm_i256_neg(q) : q;
-    *rest = neg_a ? alm_i256_neg(r) : r;
+    *rest = neg_a ? alm_i256_neg(result) : result;
 }
 
-double alm_i256_to_double(alm_i256 x)
+double alm_i256_to_double(alm_i256 value)
 {
-    const alm_i256 m = alm_i256_abs(x);
+    const alm_i256 m = alm_i256_abs(value);
     int top = 3;
     while (top > 0 && m.w[top] == 0)
         top--;
@@ -86,5 +86,5 @@ double alm_i256_to_double(alm_i256 x)
         head |= below != 0;
     }
     const double d = __builtin_ldexp((double)head, shift);
-    return alm_i256_is_neg(x) ? -d : d;
+    return alm_i256_is_neg(value) ? -d : d;
 }

@@ -63,73 +63,74 @@ static alm_parquet_form parquet_int(ALM_UNUSED alm_type type, ALM_UNUSED bool ra
 
 static alm_parquet_form parquet_long(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
 {
-    alm_parquet_form f = alm_parquet_of(ALM_PQ_INT64, ALM_PQ_ORDER_INT64);
-    f.by_field = true;
-    return f;
+    alm_parquet_form parquet_form = alm_parquet_of(ALM_PQ_INT64, ALM_PQ_ORDER_INT64);
+    parquet_form.by_field = true;
+    return parquet_form;
 }
 
-static size_t send_byte(ALM_UNUSED alm_type type, const void *at, char *to)
+static size_t send_byte(ALM_UNUSED alm_type type, const void *ptr, char *dest)
 {
-    alm_be_put16(to, (uint16_t)(int16_t)*(const int8_t *)at);
+    alm_be_put16(dest, (uint16_t)(int16_t)*(const int8_t *)ptr);
     return 2;
 }
 
-static size_t send_short(ALM_UNUSED alm_type type, const void *at, char *to)
+static size_t send_short(ALM_UNUSED alm_type type, const void *ptr, char *dest)
 {
-    alm_be_put16(to, *(const uint16_t *)at);
+    alm_be_put16(dest, *(const uint16_t *)ptr);
     return 2;
 }
 
-static size_t send_int(ALM_UNUSED alm_type type, const void *at, char *to)
+static size_t send_int(ALM_UNUSED alm_type type, const void *ptr, char *dest)
 {
-    alm_be_put32(to, *(const uint32_t *)at);
+    alm_be_put32(dest, *(const uint32_t *)ptr);
     return 4;
 }
 
-static size_t send_long(ALM_UNUSED alm_type type, const void *at, char *to)
+static size_t send_long(ALM_UNUSED alm_type type, const void *ptr, char *dest)
 {
-    alm_be_put64(to, *(const uint64_t *)at);
+    alm_be_put64(dest, *(const uint64_t *)ptr);
     return 8;
 }
 
-static alm_status receive_byte(alm_ctx *cx, uint32_t index, ALM_UNUSED alm_type type, alm_str in,
+static alm_status receive_byte(alm_ctx *cx, uint32_t index, ALM_UNUSED alm_type type, alm_str text,
                                void *out)
 {
-    ALM_TRY(alm_pg_length(cx, index, 2, in.len));
-    const int16_t value = (int16_t)alm_be_get16(in.ptr);
+    ALM_TRY(alm_pg_length(cx, index, 2, text.len));
+    const int16_t value = (int16_t)alm_be_get16(text.ptr);
     if (value < INT8_MIN || value > INT8_MAX)
         return alm_fail(cx, ALM_E_RANGE, -1, "inconvertible value: %d [SHORT -> BYTE]", value);
     *(int8_t *)out = (int8_t)value;
     return ALM_OK;
 }
 
-static alm_status receive_short(alm_ctx *cx, uint32_t index, ALM_UNUSED alm_type type, alm_str in,
+static alm_status receive_short(alm_ctx *cx, uint32_t index, ALM_UNUSED alm_type type, alm_str text,
                                 void *out)
 {
-    ALM_TRY(alm_pg_length(cx, index, 2, in.len));
-    *(uint16_t *)out = alm_be_get16(in.ptr);
+    ALM_TRY(alm_pg_length(cx, index, 2, text.len));
+    *(uint16_t *)out = alm_be_get16(text.ptr);
     return ALM_OK;
 }
 
 /* The least INT and LONG are their nulls, which a parameter that is one would become without a word. */
-static alm_status least(alm_ctx *cx, uint32_t index, alm_type type, int64_t value)
+static alm_status integer_least(alm_ctx *cx, uint32_t index, alm_type type, int64_t value)
 {
     return alm_fail(cx, ALM_E_RANGE, -1, "%s parameter %u is out of range: %lld",
                     alm_type_name(type), index + 1, (long long)value);
 }
 
-static alm_status receive_int(alm_ctx *cx, uint32_t index, alm_type type, alm_str in, void *out)
+static alm_status receive_int(alm_ctx *cx, uint32_t index, alm_type type, alm_str text, void *out)
 {
-    ALM_TRY(alm_pg_length(cx, index, 4, in.len));
-    *(uint32_t *)out = alm_be_get32(in.ptr);
-    return *(int32_t *)out == ALM_INT_NULL ? least(cx, index, type, ALM_INT_NULL) : ALM_OK;
+    ALM_TRY(alm_pg_length(cx, index, 4, text.len));
+    *(uint32_t *)out = alm_be_get32(text.ptr);
+    return *(int32_t *)out == ALM_INT_NULL ? integer_least(cx, index, type, ALM_INT_NULL) : ALM_OK;
 }
 
-static alm_status receive_long(alm_ctx *cx, uint32_t index, alm_type type, alm_str in, void *out)
+static alm_status receive_long(alm_ctx *cx, uint32_t index, alm_type type, alm_str text, void *out)
 {
-    ALM_TRY(alm_pg_length(cx, index, 8, in.len));
-    *(uint64_t *)out = alm_be_get64(in.ptr);
-    return *(int64_t *)out == ALM_LONG_NULL ? least(cx, index, type, ALM_LONG_NULL) : ALM_OK;
+    ALM_TRY(alm_pg_length(cx, index, 8, text.len));
+    *(uint64_t *)out = alm_be_get64(text.ptr);
+    return *(int64_t *)out == ALM_LONG_NULL ? integer_least(cx, index, type, ALM_LONG_NULL)
+                                            : ALM_OK;
 }
 
 const alm_type_ops alm_type_ops_BYTE = {

@@ -4,26 +4,26 @@
 #include "time/timestamp.h"
 #include "type/ops.h"
 
-static size_t format_interval(ALM_UNUSED alm_type type, const void *at,
+static size_t format_interval(ALM_UNUSED alm_type type, const void *ptr,
                               ALM_UNUSED alm_text_style style, char *out)
 {
-    const int64_t *us = at;
+    const int64_t *us = ptr;
     if (us[0] == ALM_TS_NULL && us[1] == ALM_TS_NULL)
         return 0;
-    size_t n = 0;
-    out[n++] = '(';
+    size_t count = 0;
+    out[count++] = '(';
     for (int i = 0; i < 2; i++) {
         if (i == 1) {
-            out[n++] = ',';
-            out[n++] = ' ';
+            out[count++] = ',';
+            out[count++] = ' ';
         }
-        out[n++] = '\'';
-        n += alm_time_format(alm_time_rescale(us[i], ALM_TIME_US, ALM_TIME_MS), ALM_TIME_MS,
-                             ALM_TIME_ISO, out + n);
-        out[n++] = '\'';
+        out[count++] = '\'';
+        count += alm_time_format(alm_time_rescale(us[i], ALM_TIME_US, ALM_TIME_MS), ALM_TIME_MS,
+                                 ALM_TIME_ISO, out + count);
+        out[count++] = '\'';
     }
-    out[n++] = ')';
-    return n;
+    out[count++] = ')';
+    return count;
 }
 
 /* The form of text out: ('lo', 'hi'). */

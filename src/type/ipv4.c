@@ -5,45 +5,47 @@
 
 size_t alm_ipv4_format(uint32_t ip, char out[ALM_IPV4_TEXT_MAX])
 {
-    size_t n = 0;
+    size_t count = 0;
     for (int shift = 24; shift >= 0; shift -= 8) {
         const uint32_t part = ip >> shift & 0xFF;
         if (part >= 100)
-            out[n++] = (char)('0' + part / 100);
+            out[count++] = (char)('0' + part / 100);
         if (part >= 10)
-            out[n++] = (char)('0' + part / 10 % 10);
-        out[n++] = (char)('0' + part % 10);
+            out[count++] = (char)('0' + part / 10 % 10);
+        out[count++] = (char)('0' + part % 10);
         if (shift > 0)
-            out[n++] = '.';
+            out[count++] = '.';
     }
-    return n;
+    return count;
 }
 
 bool alm_ipv4_parse(alm_str text, uint32_t *out)
 {
     uint32_t ip = 0;
-    size_t at = 0;
+    size_t offset = 0;
     for (int part = 0; part < 4; part++) {
-        if (part > 0 && (at >= text.len || text.ptr[at++] != '.'))
+        if (part > 0 && (offset >= text.len || text.ptr[offset++] != '.'))
             return false;
         uint32_t value = 0;
-        const size_t start = at;
-        for (; at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9' && at - start < 3; at++)
-            value = value * 10 + (uint32_t)(text.ptr[at] - '0');
-        if (at == start || value > 255)
+        const size_t start = offset;
+        for (; offset < text.len && text.ptr[offset] >= '0' && text.ptr[offset] <= '9' &&
+               offset - start < 3;
+             offset++)
+            value = value * 10 + (uint32_t)(text.ptr[offset] - '0');
+        if (offset == start || value > 255)
             return false;
         ip = ip << 8 | value;
     }
-    if (at != text.len)
+    if (offset != text.len)
         return false;
     *out = ip;
     return true;
 }
 
-static size_t format_ipv4(ALM_UNUSED alm_type type, const void *at, ALM_UNUSED alm_text_style style,
-                          char *out)
+static size_t format_ipv4(ALM_UNUSED alm_type type, const void *ptr,
+                          ALM_UNUSED alm_text_style style, char *out)
 {
-    const uint32_t ip = *(const uint32_t *)at;
+    const uint32_t ip = *(const uint32_t *)ptr;
     return ip == 0 ? 0 : alm_ipv4_format(ip, out);
 }
 

@@ -57,15 +57,15 @@ typedef struct alm_type_ops {
 extern const alm_type_ops alm_type_ops_NULL;
 
 /* Of what a time counts; microseconds for a type that is none. */
-static inline alm_time_unit alm_type_unit(alm_type t)
+static inline alm_time_unit alm_type_unit(alm_type type)
 {
-    const alm_type_info *info = alm_type_info_of(t);
+    const alm_type_info *info = alm_type_info_of(type);
     return info->cls == ALM_TC_TIME ? info->ops->unit : ALM_TIME_US;
 }
 
-static inline alm_written alm_type_written(alm_type t)
+static inline alm_written alm_type_written(alm_type type)
 {
-    return alm_type_info_of(t)->ops->written;
+    return alm_type_info_of(type)->ops->written;
 }
 
 /* For the files of types. */

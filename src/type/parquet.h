@@ -114,29 +114,30 @@ static inline alm_parquet_form alm_parquet_of(alm_pq_physical physical, alm_pq_o
 /* A number of up to 32 bits. */
 static inline alm_parquet_form alm_parquet_integer(uint32_t bits, bool is_signed)
 {
-    alm_parquet_form f =
+    alm_parquet_form parquet_form =
         alm_parquet_of(ALM_PQ_INT32, is_signed ? ALM_PQ_ORDER_INT32 : ALM_PQ_ORDER_UINT32);
     const int step = bits == 8 ? 0 : bits == 16 ? 1 : 2;
-    f.logical = ALM_PQ_L_INTEGER;
-    f.bits = (uint8_t)bits;
-    f.is_signed = is_signed;
-    f.converted = (alm_pq_converted)((is_signed ? ALM_PQ_C_INT_8 : ALM_PQ_C_UINT_8) + step);
-    return f;
+    parquet_form.logical = ALM_PQ_L_INTEGER;
+    parquet_form.bits = (uint8_t)bits;
+    parquet_form.is_signed = is_signed;
+    parquet_form.converted =
+        (alm_pq_converted)((is_signed ? ALM_PQ_C_INT_8 : ALM_PQ_C_UINT_8) + step);
+    return parquet_form;
 }
 
 static inline alm_parquet_form alm_parquet_fixed(uint32_t width, alm_pq_order order)
 {
-    alm_parquet_form f = alm_parquet_of(ALM_PQ_FIXED, order);
-    f.width = width;
-    return f;
+    alm_parquet_form parquet_form = alm_parquet_of(ALM_PQ_FIXED, order);
+    parquet_form.width = width;
+    return parquet_form;
 }
 
 static inline alm_parquet_form alm_parquet_text(void)
 {
-    alm_parquet_form f = alm_parquet_of(ALM_PQ_BYTE_ARRAY, ALM_PQ_ORDER_TEXT);
-    f.logical = ALM_PQ_L_STRING;
-    f.converted = ALM_PQ_C_UTF8;
-    return f;
+    alm_parquet_form parquet_form = alm_parquet_of(ALM_PQ_BYTE_ARRAY, ALM_PQ_ORDER_TEXT);
+    parquet_form.logical = ALM_PQ_L_STRING;
+    parquet_form.converted = ALM_PQ_C_UTF8;
+    return parquet_form;
 }
 
 #endif

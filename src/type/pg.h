@@ -15,8 +15,8 @@ int64_t alm_pg_time(alm_type type, int64_t value);
 ALM_NODISCARD alm_status alm_pg_time_param(alm_ctx *cx, uint32_t index, alm_type type,
                                            int64_t value, void *out);
 /* numeric (number of groups, weight, sign, scale, digits of base 10000) as text, "NaN" too. */
-ALM_NODISCARD alm_status alm_pg_numeric_text(alm_ctx *cx, uint32_t index, alm_str in, char out[512],
-                                             size_t *n);
+ALM_NODISCARD alm_status alm_pg_numeric_text(alm_ctx *cx, uint32_t index, alm_str text,
+                                             char out[512], size_t *n);
 /* The error for a value of another length; OK where it is that. */
 ALM_NODISCARD alm_status alm_pg_length(alm_ctx *cx, uint32_t index, size_t want, size_t got);
 

@@ -7,30 +7,30 @@
 
 /* ---------------------------------------------------------------- text out */
 
-bool alm_value_text(const alm_vec *v, size_t i, alm_text_style style,
+bool alm_value_text(const alm_vec *vec, size_t i, alm_text_style style,
                     char scratch[ALM_VALUE_TEXT_MAX], alm_str *out)
 {
-    ALM_DASSERT(!v->indirect);
-    const alm_type_ops *ops = alm_type_info_of(v->type)->ops;
+    ALM_DASSERT(!vec->indirect);
+    const alm_type_ops *ops = alm_type_info_of(vec->type)->ops;
     if (ops->format == NULL) { /* views; those with `append` have no text in place */
-        *out = ops->append == NULL ? alm_vec_text(v, i) : (alm_str){0};
+        *out = ops->append == NULL ? alm_vec_text(vec, i) : (alm_str){0};
         return out->ptr != NULL;
     }
-    const char *at = (const char *)v->data + (v->is_const ? 0 : i) * v->width;
-    *out = (alm_str){scratch, ops->format(v->type, at, style, scratch)};
+    const char *ptr = (const char *)vec->data + (vec->is_const ? 0 : i) * vec->width;
+    *out = (alm_str){scratch, ops->format(vec->type, ptr, style, scratch)};
     ALM_DASSERT(out->len <= ALM_VALUE_TEXT_MAX);
     return out->len > 0;
 }
 
-alm_status alm_value_format(alm_ctx *cx, const alm_vec *v, size_t i, alm_text_style style,
+alm_status alm_value_format(alm_ctx *cx, const alm_vec *vec, size_t i, alm_text_style style,
                             alm_buf *out, bool *is_null)
 {
     char scratch[ALM_VALUE_TEXT_MAX];
     alm_str text;
-    const alm_type_ops *ops = alm_type_info_of(v->type)->ops;
+    const alm_type_ops *ops = alm_type_info_of(vec->type)->ops;
     if (ops->append != NULL)
-        return ops->append(cx, v, i, style, out, is_null);
-    *is_null = !alm_value_text(v, i, style, scratch, &text);
+        return ops->append(cx, vec, i, style, out, is_null);
+    *is_null = !alm_value_text(vec, i, style, scratch, &text);
     return *is_null ? ALM_OK : alm_buf_append(cx, out, text.ptr, text.len);
 }
 

@@ -31,10 +31,10 @@ typedef enum alm_text_style { ALM_TEXT_DIALECT, ALM_TEXT_PG } alm_text_style;
 enum { ALM_VALUE_TEXT_MAX = 96 }; /* bytes of any value that is not text itself */
 
 /* Text of row i of a dense or const vector; false: null. Not of an ARRAY. */
-bool alm_value_text(const alm_vec *v, size_t i, alm_text_style style,
+bool alm_value_text(const alm_vec *vec, size_t i, alm_text_style style,
                     char scratch[ALM_VALUE_TEXT_MAX], alm_str *out);
 /* The same, appended to a buffer; *is_null instead of a result. */
-ALM_NODISCARD alm_status alm_value_format(alm_ctx *cx, const alm_vec *v, size_t i,
+ALM_NODISCARD alm_status alm_value_format(alm_ctx *cx, const alm_vec *vec, size_t i,
                                           alm_text_style style, alm_buf *out, bool *is_null);
 
 typedef enum alm_scan_result {
@@ -66,9 +66,9 @@ bool alm_uuid_parse(alm_str text, alm_uuid *out); /* 8-4-4-4-12 hex digits, any 
 /* Bytes as PostgreSQL writes them: \x and hexadecimal digits, or text where a backslash is doubled or
  * stands before three octal digits. Room for text.len bytes; false: neither. */
 bool alm_bytea_parse(alm_str text, void *bytes, size_t *n);
-static inline bool alm_uuid_is_null(alm_uuid u)
+static inline bool alm_uuid_is_null(alm_uuid uuid)
 {
-    return u.hi == (uint64_t)INT64_MIN && u.lo == (uint64_t)INT64_MIN;
+    return uuid.hi == (uint64_t)INT64_MIN && uuid.lo == (uint64_t)INT64_MIN;
 }
 /* Sixteen bytes in the order of the text (PostgreSQL, Arrow, Parquet). */
 void alm_uuid_to_bytes(alm_uuid uuid, uint8_t out[16]);

@@ -3,16 +3,16 @@
 
 #include <string.h>
 
-static bool is_blank(char c)
+static bool text_list_is_blank(char byte)
 {
-    return c == ' ' || (c >= '\t' && c <= '\r');
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-static const char *skip_blanks(const char *p, const char *end)
+static const char *text_list_skip_blanks(const char *ptr, const char *end)
 {
-    while (p < end && is_blank(*p))
-        p++;
-    return p;
+    while (ptr < end && text_list_is_blank(*ptr))
+        ptr++;
+    return ptr;
 }
 
 alm_text_list alm_text_list_of(alm_str text)
@@ -25,7 +25,7 @@ alm_text_list alm_text_list_of(alm_str text)
     if (text.len < 2 || text.ptr[0] != '{' || text.ptr[text.len - 1] != '}')
         return list;
     list.gap = ',';
-    list.at = skip_blanks(list.at + 1, list.end - 1);
+    list.at = text_list_skip_blanks(list.at + 1, list.end - 1);
     list.end--;
     if (list.at == list.end)
         list.at = NULL; /* {} */
@@ -34,43 +34,43 @@ alm_text_list alm_text_list_of(alm_str text)
 
 bool alm_text_list_next(alm_text_list *list, alm_list_element *out)
 {
-    const char *p = list->at;
-    if (p == NULL)
+    const char *ptr = list->at;
+    if (ptr == NULL)
         return false;
     if (list->gap == ',')
-        p = skip_blanks(p, list->end);
-    out->quoted = list->gap == ',' && p < list->end && *p == '"';
-    p += out->quoted;
-    const char *const begin = p;
-    for (; p < list->end && *p != (out->quoted ? '"' : list->gap); p++)
-        p += out->quoted && *p == '\\' && p + 1 < list->end;
-    out->raw = (alm_str){begin, (size_t)(p - begin)};
-    p += out->quoted && p < list->end;
-    while (p < list->end && *p != list->gap) /* behind a quote: blanks */
-        p++;
+        ptr = text_list_skip_blanks(ptr, list->end);
+    out->quoted = list->gap == ',' && ptr < list->end && *ptr == '"';
+    ptr += out->quoted;
+    const char *const begin = ptr;
+    for (; ptr < list->end && *ptr != (out->quoted ? '"' : list->gap); ptr++)
+        ptr += out->quoted && *ptr == '\\' && ptr + 1 < list->end;
+    out->raw = (alm_str){begin, (size_t)(ptr - begin)};
+    ptr += out->quoted && ptr < list->end;
+    while (ptr < list->end && *ptr != list->gap) /* behind a quote: blanks */
+        ptr++;
     while (!out->quoted && list->gap == ',' && out->raw.len > 0 &&
-           is_blank(out->raw.ptr[out->raw.len - 1]))
+           text_list_is_blank(out->raw.ptr[out->raw.len - 1]))
         out->raw.len--;
-    list->at = p < list->end ? p + 1 : NULL;
+    list->at = ptr < list->end ? ptr + 1 : NULL;
     return true;
 }
 
-bool alm_list_element_is_null(const alm_list_element *e)
+bool alm_list_element_is_null(const alm_list_element *element)
 {
-    return !e->quoted && alm_str_ieq(e->raw, ALM_STR("null"));
+    return !element->quoted && alm_str_ieq(element->raw, ALM_STR("null"));
 }
 
-size_t alm_list_element_text(const alm_list_element *e, char *to)
+size_t alm_list_element_text(const alm_list_element *element, char *dest)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < e->raw.len; i++) {
-        i += e->quoted && e->raw.ptr[i] == '\\' && i + 1 < e->raw.len;
-        to[n++] = e->raw.ptr[i];
+    size_t count = 0;
+    for (size_t i = 0; i < element->raw.len; i++) {
+        i += element->quoted && element->raw.ptr[i] == '\\' && i + 1 < element->raw.len;
+        dest[count++] = element->raw.ptr[i];
     }
-    return n;
+    return count;
 }
 
-static bool is_plain(alm_str text)
+static bool text_list_is_plain(alm_str text)
 {
     for (size_t i = 0; i < text.len; i++)
         if (strchr(" \t\n\r\v\f{},\"\\", text.ptr[i]) != NULL)
@@ -78,21 +78,21 @@ static bool is_plain(alm_str text)
     return text.len > 0 && !alm_str_ieq(text, ALM_STR("null"));
 }
 
-size_t alm_list_element_write(alm_str text, char *to)
+size_t alm_list_element_write(alm_str text, char *dest)
 {
-    size_t n = 0;
+    size_t count = 0;
     if (text.ptr == NULL)
         text = ALM_STR("NULL");
-    else if (!is_plain(text)) {
-        to[n++] = '"';
+    else if (!text_list_is_plain(text)) {
+        dest[count++] = '"';
         for (size_t i = 0; i < text.len; i++) {
             if (text.ptr[i] == '"' || text.ptr[i] == '\\')
-                to[n++] = '\\';
-            to[n++] = text.ptr[i];
+                dest[count++] = '\\';
+            dest[count++] = text.ptr[i];
         }
-        to[n++] = '"';
-        return n;
+        dest[count++] = '"';
+        return count;
     }
-    memcpy(to, text.ptr, text.len);
+    memcpy(dest, text.ptr, text.len);
     return text.len;
 }

@@ -29,10 +29,10 @@ typedef struct alm_list_element {
 alm_text_list alm_text_list_of(alm_str text);
 /* false: there are no more. */
 bool alm_text_list_next(alm_text_list *list, alm_list_element *out);
-bool alm_list_element_is_null(const alm_list_element *e);
-/* Its text into `to`, which has room for raw.len bytes; gives the length. */
-size_t alm_list_element_text(const alm_list_element *e, char *to);
-/* The element as it stands in a list, into `to` with room for 2 * len + 4 bytes; ptr NULL: NULL. */
-size_t alm_list_element_write(alm_str text, char *to);
+bool alm_list_element_is_null(const alm_list_element *element);
+/* Its text into `dest`, which has room for raw.len bytes; gives the length. */
+size_t alm_list_element_text(const alm_list_element *element, char *dest);
+/* The element as it stands in a list, into `dest` with room for 2 * len + 4 bytes; ptr NULL: NULL. */
+size_t alm_list_element_write(alm_str text, char *dest);
 
 #endif

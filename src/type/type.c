@@ -56,20 +56,20 @@ static uint32_t decimal_width(uint32_t digits)
     static const uint8_t most[WIDTHS] = {2, 4, 9, 18, 38, ALM_DECIMAL_DIGITS_MAX};
     if (digits == 0)
         return WIDTH_8;
-    uint32_t w = WIDTH_1;
-    while (w < WIDTH_32 && digits > most[w])
-        w++;
-    return w;
+    uint32_t width = WIDTH_1;
+    while (width < WIDTH_32 && digits > most[width])
+        width++;
+    return width;
 }
 
-const alm_type_info *alm_type_info_of(alm_type t)
+const alm_type_info *alm_type_info_of(alm_type type)
 {
-    ALM_ASSERT(t.id < ALM_TYPE_COUNT);
-    if (t.id == ALM_T_GEOHASH)
-        return &GEOHASH_INFO[geohash_width(t.p)];
-    if (t.id == ALM_T_DECIMAL)
-        return &DECIMAL_INFO[decimal_width(t.p)];
-    return &INFO[t.id];
+    ALM_ASSERT(type.id < ALM_TYPE_COUNT);
+    if (type.id == ALM_T_GEOHASH)
+        return &GEOHASH_INFO[geohash_width(type.p)];
+    if (type.id == ALM_T_DECIMAL)
+        return &DECIMAL_INFO[decimal_width(type.p)];
+    return &INFO[type.id];
 }
 
 bool alm_type_eq(alm_type a, alm_type b)
@@ -80,22 +80,22 @@ bool alm_type_eq(alm_type a, alm_type b)
 
 /* ------------------------------------------------------------------- parsing */
 
-static bool is_blank(char c)
+static bool type_is_blank(char byte)
 {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
-static alm_str trimmed(alm_str text)
+static alm_str type_trimmed(alm_str text)
 {
-    while (text.len > 0 && is_blank(text.ptr[0]))
+    while (text.len > 0 && type_is_blank(text.ptr[0]))
         text = (alm_str){text.ptr + 1, text.len - 1};
-    while (text.len > 0 && is_blank(text.ptr[text.len - 1]))
+    while (text.len > 0 && type_is_blank(text.ptr[text.len - 1]))
         text.len--;
     return text;
 }
 
 /* Digits at the start of *text, taken off it; false: none, or too many. */
-static bool take_number(alm_str *text, uint32_t *out)
+static bool type_take_number(alm_str *text, uint32_t *out)
 {
     uint32_t n = 0;
     size_t i = 0;
@@ -105,7 +105,7 @@ static bool take_number(alm_str *text, uint32_t *out)
         n = n * 10 + (uint32_t)(text->ptr[i] - '0');
     }
     *out = n;
-    *text = trimmed((alm_str){text->ptr + i, text->len - i});
+    *text = type_trimmed((alm_str){text->ptr + i, text->len - i});
     return i > 0;
 }
 
@@ -114,7 +114,7 @@ static alm_status read_geohash(alm_ctx *cx, int32_t pos, alm_str inside, alm_typ
 {
     uint32_t n = 0;
     alm_str rest = inside;
-    if (!take_number(&rest, &n) || rest.len != 1 ||
+    if (!type_take_number(&rest, &n) || rest.len != 1 ||
         ((rest.ptr[0] | 0x20) != 'c' && (rest.ptr[0] | 0x20) != 'b'))
         return alm_fail(cx, ALM_E_TYPE, pos,
                         "invalid GEOHASH size, must be number followed by 'C' or 'B' character");
@@ -132,11 +132,11 @@ static alm_status read_decimal(alm_ctx *cx, int32_t pos, alm_str inside, alm_typ
 {
     uint32_t p = 0, s = 0;
     alm_str rest = inside;
-    bool good = take_number(&rest, &p);
+    bool good = type_take_number(&rest, &p);
     if (good && rest.len > 0) {
         good = rest.ptr[0] == ',';
-        rest = trimmed((alm_str){rest.ptr + 1, rest.len - 1});
-        good = good && take_number(&rest, &s) && rest.len == 0;
+        rest = type_trimmed((alm_str){rest.ptr + 1, rest.len - 1});
+        good = good && type_take_number(&rest, &s) && rest.len == 0;
     }
     if (!good)
         return alm_fail(cx, ALM_E_TYPE, pos,
@@ -176,24 +176,24 @@ static alm_type plain_type(alm_str text)
 static alm_type split_type(alm_str before, alm_str behind)
 {
     char name[48];
-    size_t n = 0;
+    size_t count = 0;
     const alm_str parts[2] = {before, behind};
     for (int i = 0; i < 2; i++) {
         for (size_t k = 0; k < parts[i].len; k++) {
-            const char c = parts[i].ptr[k];
-            const bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
-            if (blank && (n == 0 || name[n - 1] == ' '))
+            const char byte = parts[i].ptr[k];
+            const bool blank = byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
+            if (blank && (count == 0 || name[count - 1] == ' '))
                 continue;
-            if (n == sizeof name)
+            if (count == sizeof name)
                 return ALM_TY(NONE);
-            name[n++] = blank ? ' ' : c;
+            name[count++] = blank ? ' ' : byte;
         }
-        if (i == 0 && behind.len > 0 && n > 0 && n < sizeof name && name[n - 1] != ' ')
-            name[n++] = ' ';
+        if (i == 0 && behind.len > 0 && count > 0 && count < sizeof name && name[count - 1] != ' ')
+            name[count++] = ' ';
     }
-    while (n > 0 && name[n - 1] == ' ')
-        n--;
-    return plain_type((alm_str){name, n});
+    while (count > 0 && name[count - 1] == ' ')
+        count--;
+    return plain_type((alm_str){name, count});
 }
 
 /* The [] behind the name of a type, taken off it. */
@@ -201,10 +201,10 @@ static uint32_t take_dimensions(alm_str *text)
 {
     uint32_t dims = 0;
     while (text->len > 0 && text->ptr[text->len - 1] == ']') {
-        const alm_str before = trimmed((alm_str){text->ptr, text->len - 1});
+        const alm_str before = type_trimmed((alm_str){text->ptr, text->len - 1});
         if (before.len == 0 || before.ptr[before.len - 1] != '[')
             break;
-        *text = trimmed((alm_str){before.ptr, before.len - 1});
+        *text = type_trimmed((alm_str){before.ptr, before.len - 1});
         dims++;
     }
     return dims;
@@ -227,33 +227,34 @@ static alm_status read_array(alm_ctx *cx, int32_t pos, alm_str element, uint32_t
 }
 
 /* float(n) has at least n binary digits: a FLOAT has 24 of them, a DOUBLE 53. */
-static alm_status read_float(alm_ctx *cx, int32_t at, alm_str all, size_t before, alm_type *out)
+static alm_status type_read_float(alm_ctx *cx, int32_t place, alm_str all, size_t before,
+                                  alm_type *out)
 {
     enum { FLOAT_DIGITS = 24, DOUBLE_DIGITS = 53 };
     int32_t digits = 0;
     const bool closed = all.ptr[all.len - 1] == ')';
     if (!closed ||
-        alm_int32_parse(trimmed((alm_str){all.ptr + before + 1, all.len - before - 2}), &digits) !=
-            ALM_NUM_OK ||
+        alm_int32_parse(type_trimmed((alm_str){all.ptr + before + 1, all.len - before - 2}),
+                        &digits) != ALM_NUM_OK ||
         digits < 1 || digits > DOUBLE_DIGITS)
-        return alm_fail(cx, ALM_E_TYPE, at, "FLOAT takes 1 to %d binary digits", DOUBLE_DIGITS);
+        return alm_fail(cx, ALM_E_TYPE, place, "FLOAT takes 1 to %d binary digits", DOUBLE_DIGITS);
     *out = digits <= FLOAT_DIGITS ? ALM_TY(FLOAT) : ALM_TY(DOUBLE);
     return ALM_OK;
 }
 
 /* varchar(n), char(n): a text of n characters, without the blanks that PostgreSQL fills up a char(n) with. */
-static alm_status read_length(alm_ctx *cx, int32_t at, alm_type type, alm_str inside, alm_type *out,
-                              alm_type_mod *mod)
+static alm_status type_read_length(alm_ctx *cx, int32_t place, alm_type type, alm_str inside,
+                                   alm_type *out, alm_type_mod *mod)
 {
     const char *const name = type.id == ALM_T_CHAR ? "char" : "varchar";
     int32_t n = 0;
-    const alm_num_parse st = alm_int32_parse(inside, &n);
-    if (st == ALM_NUM_BAD)
-        return alm_fail(cx, ALM_E_TYPE, at, "length for type %s must be a number", name);
-    if (st == ALM_NUM_OK && n < 1)
-        return alm_fail(cx, ALM_E_ARG, at, "length for type %s must be at least 1", name);
-    if (st == ALM_NUM_OVERFLOW || n > ALM_TEXT_LENGTH_MAX)
-        return alm_fail(cx, ALM_E_ARG, at, "length for type %s cannot exceed %d", name,
+    const alm_num_parse parse = alm_int32_parse(inside, &n);
+    if (parse == ALM_NUM_BAD)
+        return alm_fail(cx, ALM_E_TYPE, place, "length for type %s must be a number", name);
+    if (parse == ALM_NUM_OK && n < 1)
+        return alm_fail(cx, ALM_E_ARG, place, "length for type %s must be at least 1", name);
+    if (parse == ALM_NUM_OVERFLOW || n > ALM_TEXT_LENGTH_MAX)
+        return alm_fail(cx, ALM_E_ARG, place, "length for type %s cannot exceed %d", name,
                         ALM_TEXT_LENGTH_MAX);
     *out = type;
     if (type.id == ALM_T_CHAR && n == 1)
@@ -264,13 +265,13 @@ static alm_status read_length(alm_ctx *cx, int32_t at, alm_type type, alm_str in
 }
 
 /* timestamp(n): up to six digits are microseconds, up to nine nanoseconds. */
-static alm_status read_digits(alm_ctx *cx, int32_t at, alm_type type, alm_str inside, alm_type *out,
-                              alm_type_mod *mod)
+static alm_status type_read_digits(alm_ctx *cx, int32_t place, alm_type type, alm_str inside,
+                                   alm_type *out, alm_type_mod *mod)
 {
     enum { MICRO = 6, NANO = 9 };
     int32_t n = 0;
     if (alm_int32_parse(inside, &n) != ALM_NUM_OK || n < 0 || n > NANO)
-        return alm_fail(cx, ALM_E_ARG, at, "TIMESTAMP precision must be between 0 and %d", NANO);
+        return alm_fail(cx, ALM_E_ARG, place, "TIMESTAMP precision must be between 0 and %d", NANO);
     *out = n > MICRO ? ALM_TY(TIMESTAMP_NS) : type;
     mod->digits = (int8_t)n;
     return ALM_OK;
@@ -288,7 +289,7 @@ alm_status alm_type_read_mod(alm_ctx *cx, int32_t pos, alm_str text, alm_type *o
     enum { PRECISION = 18, SCALE = 3 };
     *out = ALM_TY(NONE);
     *mod = (alm_type_mod){.digits = -1};
-    alm_str all = trimmed(text);
+    alm_str all = type_trimmed(text);
     const uint32_t dims = take_dimensions(&all);
     if (dims > 0)
         return read_array(cx, pos, all, dims, out);
@@ -296,31 +297,31 @@ alm_status alm_type_read_mod(alm_ctx *cx, int32_t pos, alm_str text, alm_type *o
     const size_t before = open == NULL ? all.len : (size_t)(open - all.ptr);
     const char *close = open == NULL ? NULL : memchr(open, ')', all.len - before);
     const size_t end = close == NULL ? all.len : (size_t)(close - all.ptr) + 1;
-    const alm_type type = split_type(trimmed((alm_str){all.ptr, before}),
-                                     trimmed((alm_str){all.ptr + end, all.len - end}));
-    const int32_t at = pos < 0 ? pos : pos + (int32_t)before;
+    const alm_type type = split_type(type_trimmed((alm_str){all.ptr, before}),
+                                     type_trimmed((alm_str){all.ptr + end, all.len - end}));
+    const int32_t place = pos < 0 ? pos : pos + (int32_t)before;
     if (open == NULL) {
         if (type.id == ALM_T_GEOHASH)
-            return alm_fail(cx, ALM_E_TYPE, at, "'(' expected");
+            return alm_fail(cx, ALM_E_TYPE, place, "'(' expected");
         *out = type.id == ALM_T_DECIMAL ? alm_type_decimal(PRECISION, SCALE) : type;
         return ALM_OK;
     }
     if (type.id == ALM_T_FLOAT)
-        return read_float(cx, at, all, before, out);
+        return type_read_float(cx, place, all, before, out);
     const bool text_type = type.id == ALM_T_VARCHAR || type.id == ALM_T_CHAR;
     const bool parametric = type.id == ALM_T_GEOHASH || type.id == ALM_T_DECIMAL || text_type ||
                             type.id == ALM_T_TIMESTAMP;
     if (!parametric)
         return ALM_OK;
     if (close == NULL)
-        return alm_fail(cx, ALM_E_TYPE, at, "')' expected");
-    const alm_str inside = trimmed((alm_str){open + 1, end - before - 2});
+        return alm_fail(cx, ALM_E_TYPE, place, "')' expected");
+    const alm_str inside = type_trimmed((alm_str){open + 1, end - before - 2});
     if (text_type)
-        return read_length(cx, at, type, inside, out, mod);
+        return type_read_length(cx, place, type, inside, out, mod);
     if (type.id == ALM_T_TIMESTAMP)
-        return read_digits(cx, at, type, inside, out, mod);
-    return type.id == ALM_T_GEOHASH ? read_geohash(cx, at, inside, out)
-                                    : read_decimal(cx, at, inside, out);
+        return type_read_digits(cx, place, type, inside, out, mod);
+    return type.id == ALM_T_GEOHASH ? read_geohash(cx, place, inside, out)
+                                    : read_decimal(cx, place, inside, out);
 }
 
 bool alm_type_parse(alm_str text, alm_type *out)

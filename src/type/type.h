@@ -127,9 +127,9 @@ static inline alm_type alm_type_json(void)
     return alm_type_list(ALM_LIST_NONE_BUT_JSON);
 }
 
-static inline bool alm_type_is_row(alm_type t)
+static inline bool alm_type_is_row(alm_type type)
 {
-    return t.id == ALM_T_STRING && t.p == ALM_LIST_NONE_BUT_ROW;
+    return type.id == ALM_T_STRING && type.p == ALM_LIST_NONE_BUT_ROW;
 }
 
 /* An INT that names an object of the catalogue, a note like that of lists: array_agg makes a list of
@@ -138,9 +138,9 @@ static inline alm_type alm_type_oid(void)
 {
     return (alm_type){.id = ALM_T_INT, .p = 1};
 }
-static inline bool alm_type_is_oid(alm_type t)
+static inline bool alm_type_is_oid(alm_type type)
 {
-    return t.id == ALM_T_INT && t.p == 1;
+    return type.id == ALM_T_INT && type.p == 1;
 }
 
 /* An INT that is the number of a function: as a text, and in the result of a query, it is the name. */
@@ -148,14 +148,14 @@ static inline alm_type alm_type_regproc(void)
 {
     return (alm_type){.id = ALM_T_INT, .p = 2};
 }
-static inline bool alm_type_is_regproc(alm_type t)
+static inline bool alm_type_is_regproc(alm_type type)
 {
-    return t.id == ALM_T_INT && t.p == 2;
+    return type.id == ALM_T_INT && type.p == 2;
 }
 
-const alm_type_info *alm_type_info_of(alm_type t); /* never NULL; NONE and NULL have rows too */
+const alm_type_info *alm_type_info_of(alm_type type); /* never NULL; NONE and NULL have rows too */
 bool alm_type_eq(alm_type a, alm_type b);
-const char *alm_type_name(alm_type t); /* "DOUBLE"; parameters included where any */
+const char *alm_type_name(alm_type type); /* "DOUBLE"; parameters included where any */
 /* Accepts every spelling of the dialect, any case: "int", "integer", "float8", "timestamp_ns",
  * "text" ... False: no such type. */
 bool alm_type_parse(alm_str text, alm_type *out);
@@ -190,35 +190,37 @@ static inline alm_type alm_type_array(uint32_t dims)
     return (alm_type){.id = ALM_T_ARRAY, .dims = (uint8_t)dims};
 }
 /* Whose width or meaning depends on parameters; a bare one stands for all of them in signatures. */
-static inline bool alm_type_is_sized(alm_type t)
+static inline bool alm_type_is_sized(alm_type type)
 {
-    return t.id == ALM_T_GEOHASH || t.id == ALM_T_DECIMAL || t.id == ALM_T_ARRAY;
+    return type.id == ALM_T_GEOHASH || type.id == ALM_T_DECIMAL || type.id == ALM_T_ARRAY;
 }
-static inline bool alm_type_is_text(alm_type t) /* STRING, VARCHAR, SYMBOL: views after decoding */
+static inline bool
+alm_type_is_text(alm_type type) /* STRING, VARCHAR, SYMBOL: views after decoding */
 {
-    return t.id == ALM_T_STRING || t.id == ALM_T_VARCHAR || t.id == ALM_T_SYMBOL;
+    return type.id == ALM_T_STRING || type.id == ALM_T_VARCHAR || type.id == ALM_T_SYMBOL;
 }
 /* Values are views whose long bytes lie elsewhere, in storage too (SYMBOL has codes there). */
-static inline bool alm_type_has_heap(alm_type t)
+static inline bool alm_type_has_heap(alm_type type)
 {
-    return t.id == ALM_T_STRING || t.id == ALM_T_VARCHAR || t.id == ALM_T_BINARY ||
-           t.id == ALM_T_ARRAY;
+    return type.id == ALM_T_STRING || type.id == ALM_T_VARCHAR || type.id == ALM_T_BINARY ||
+           type.id == ALM_T_ARRAY;
 }
-static inline bool alm_type_is_timestamp(alm_type t)
+static inline bool alm_type_is_timestamp(alm_type type)
 {
-    return t.id == ALM_T_TIMESTAMP || t.id == ALM_T_TIMESTAMP_NS;
+    return type.id == ALM_T_TIMESTAMP || type.id == ALM_T_TIMESTAMP_NS;
 }
 /* A type that may be stored: for what is read from files. */
-static inline bool alm_type_is_valid(alm_type t)
+static inline bool alm_type_is_valid(alm_type type)
 {
-    return t.id > ALM_T_NULL && t.id < ALM_TYPE_COUNT &&
-           (t.id != ALM_T_GEOHASH || t.p <= ALM_GEOHASH_BITS_MAX) &&
-           (t.id != ALM_T_DECIMAL || (t.p <= ALM_DECIMAL_DIGITS_MAX && t.s <= t.p)) &&
-           (t.id == ALM_T_ARRAY ? t.dims >= 1 && t.dims <= ALM_ARRAY_DIMS_MAX : t.dims == 0);
+    return type.id > ALM_T_NULL && type.id < ALM_TYPE_COUNT &&
+           (type.id != ALM_T_GEOHASH || type.p <= ALM_GEOHASH_BITS_MAX) &&
+           (type.id != ALM_T_DECIMAL || (type.p <= ALM_DECIMAL_DIGITS_MAX && type.s <= type.p)) &&
+           (type.id == ALM_T_ARRAY ? type.dims >= 1 && type.dims <= ALM_ARRAY_DIMS_MAX
+                                   : type.dims == 0);
 }
-static inline uint32_t alm_type_width(alm_type t)
+static inline uint32_t alm_type_width(alm_type type)
 {
-    return alm_type_info_of(t)->width;
+    return alm_type_info_of(type)->width;
 }
 
 #endif

@@ -57,13 +57,13 @@ static const char *const ARRAY_NAMES[ALM_ARRAY_DIMS_MAX + 1] = {
     FOUR(A16),  FOUR(A16 A4), FOUR(A16 A8), FOUR(A16 A8 A4),
 };
 
-const char *alm_type_name(alm_type t)
+const char *alm_type_name(alm_type type)
 {
-    if (t.id == ALM_T_ARRAY && t.dims <= ALM_ARRAY_DIMS_MAX)
-        return ARRAY_NAMES[t.dims];
-    if (t.id == ALM_T_GEOHASH && t.p <= ALM_GEOHASH_BITS_MAX)
-        return GEOHASH_NAMES[t.p];
-    if (t.id == ALM_T_DECIMAL && t.p <= ALM_DECIMAL_DIGITS_MAX && t.s <= t.p)
-        return DECIMAL_NAMES[t.p][t.s];
-    return alm_type_info_of(t)->name;
+    if (type.id == ALM_T_ARRAY && type.dims <= ALM_ARRAY_DIMS_MAX)
+        return ARRAY_NAMES[type.dims];
+    if (type.id == ALM_T_GEOHASH && type.p <= ALM_GEOHASH_BITS_MAX)
+        return GEOHASH_NAMES[type.p];
+    if (type.id == ALM_T_DECIMAL && type.p <= ALM_DECIMAL_DIGITS_MAX && type.s <= type.p)
+        return DECIMAL_NAMES[type.p][type.s];
+    return alm_type_info_of(type)->name;
 }

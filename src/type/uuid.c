@@ -35,12 +35,12 @@ void alm_uuid_format(alm_uuid uuid, char out[ALM_UUID_TEXT])
 }
 
 /* 0..15, or a larger number, without a branch: digits are random. */
-static uint32_t hex_digit(char c)
+static uint32_t hex_digit(char byte)
 {
-    return c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
-           : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
-           : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
-                                  : 255;
+    return byte >= '0' && byte <= '9'   ? (uint32_t)(byte - '0')
+           : byte >= 'a' && byte <= 'f' ? (uint32_t)(byte - 'a' + 10)
+           : byte >= 'A' && byte <= 'F' ? (uint32_t)(byte - 'A' + 10)
+                                        : 255;
 }
 
 bool alm_uuid_parse(alm_str text, alm_uuid *out)
@@ -62,11 +62,11 @@ bool alm_uuid_parse(alm_str text, alm_uuid *out)
     return true;
 }
 
-static size_t format_uuid(ALM_UNUSED alm_type type, const void *at, ALM_UNUSED alm_text_style style,
-                          char *out)
+static size_t format_uuid(ALM_UNUSED alm_type type, const void *ptr,
+                          ALM_UNUSED alm_text_style style, char *out)
 {
     alm_uuid uuid;
-    memcpy(&uuid, at, sizeof uuid);
+    memcpy(&uuid, ptr, sizeof uuid);
     if (alm_uuid_is_null(uuid))
         return 0;
     alm_uuid_format(uuid, out);
@@ -78,7 +78,7 @@ static alm_scan_result scan_uuid(ALM_UNUSED alm_type type, alm_str text, void *o
     return alm_uuid_parse(text, out) ? ALM_SCAN_OK : ALM_SCAN_BAD;
 }
 
-static alm_scan_result scan_stored(alm_type type, alm_str text, void *out)
+static alm_scan_result uuid_scan_stored(alm_type type, alm_str text, void *out)
 {
     if (text.ptr == NULL || text.len > 0)
         return alm_value_scan(type, text, out);
@@ -88,25 +88,25 @@ static alm_scan_result scan_stored(alm_type type, alm_str text, void *out)
 
 static alm_parquet_form parquet_uuid(ALM_UNUSED alm_type type, ALM_UNUSED bool raw)
 {
-    alm_parquet_form f = alm_parquet_fixed(16, ALM_PQ_ORDER_BYTES);
-    f.logical = ALM_PQ_L_UUID;
-    f.by_field = true;
-    return f;
+    alm_parquet_form parquet_form = alm_parquet_fixed(16, ALM_PQ_ORDER_BYTES);
+    parquet_form.logical = ALM_PQ_L_UUID;
+    parquet_form.by_field = true;
+    return parquet_form;
 }
 
-static size_t send_uuid(ALM_UNUSED alm_type type, const void *at, char *to)
+static size_t send_uuid(ALM_UNUSED alm_type type, const void *ptr, char *dest)
 {
     alm_uuid uuid;
-    memcpy(&uuid, at, sizeof uuid);
-    alm_uuid_to_bytes(uuid, (uint8_t *)to);
+    memcpy(&uuid, ptr, sizeof uuid);
+    alm_uuid_to_bytes(uuid, (uint8_t *)dest);
     return 16;
 }
 
-static alm_status receive_uuid(alm_ctx *cx, uint32_t index, ALM_UNUSED alm_type type, alm_str in,
+static alm_status receive_uuid(alm_ctx *cx, uint32_t index, ALM_UNUSED alm_type type, alm_str text,
                                void *out)
 {
-    ALM_TRY(alm_pg_length(cx, index, 16, in.len));
-    const alm_uuid uuid = alm_uuid_from_bytes((const uint8_t *)in.ptr);
+    ALM_TRY(alm_pg_length(cx, index, 16, text.len));
+    const alm_uuid uuid = alm_uuid_from_bytes((const uint8_t *)text.ptr);
     memcpy(out, &uuid, sizeof uuid);
     return ALM_OK;
 }
@@ -114,7 +114,7 @@ static alm_status receive_uuid(alm_ctx *cx, uint32_t index, ALM_UNUSED alm_type 
 const alm_type_ops alm_type_ops_UUID = {
     .format = format_uuid,
     .scan = scan_uuid,
-    .scan_stored = scan_stored,
+    .scan_stored = uuid_scan_stored,
     .parquet = parquet_uuid,
     .written = ALM_WRITTEN_TEXT,
     .pg_send = send_uuid,

@@ -34,57 +34,58 @@ static inline uint32_t canonical32(uint32_t bits)
 
 /* -------------------------------------------------------------------- hash */
 
-static inline uint64_t hash_u8(uint8_t x, const char *heap)
+static inline uint64_t hash_u8(uint8_t value, const char *heap)
 {
     (void)heap;
-    return alm_hash_u64(x);
+    return alm_hash_u64(value);
 }
-static inline uint64_t hash_u16(uint16_t x, const char *heap)
+static inline uint64_t hash_u16(uint16_t value, const char *heap)
 {
     (void)heap;
-    return alm_hash_u64(x);
+    return alm_hash_u64(value);
 }
-static inline uint64_t hash_u32(uint32_t x, const char *heap)
+static inline uint64_t hash_u32(uint32_t value, const char *heap)
 {
     (void)heap;
-    return alm_hash_u64(x);
+    return alm_hash_u64(value);
 }
-static inline uint64_t hash_u64(uint64_t x, const char *heap)
+static inline uint64_t hash_u64(uint64_t value, const char *heap)
 {
     (void)heap;
-    return alm_hash_u64(x);
+    return alm_hash_u64(value);
 }
-static inline uint64_t hash_f32(uint32_t x, const char *heap)
+static inline uint64_t hash_f32(uint32_t value, const char *heap)
 {
     (void)heap;
-    return alm_hash_u64(canonical32(x));
+    return alm_hash_u64(canonical32(value));
 }
-static inline uint64_t hash_f64(uint64_t x, const char *heap)
+static inline uint64_t hash_f64(uint64_t value, const char *heap)
 {
     (void)heap;
-    return alm_hash_u64(canonical64(x));
+    return alm_hash_u64(canonical64(value));
 }
-static inline uint64_t hash_uuid(alm_uuid x, const char *heap)
+static inline uint64_t hash_uuid(alm_uuid uuid, const char *heap)
 {
     (void)heap;
-    return alm_hash_u128(x.hi, x.lo);
+    return alm_hash_u128(uuid.hi, uuid.lo);
 }
-static inline uint64_t hash_256(alm_i256 x, const char *heap)
+static inline uint64_t hash_256(alm_i256 value, const char *heap)
 {
     (void)heap;
-    return alm_hash_combine(alm_hash_u128(x.w[3], x.w[2]), alm_hash_u128(x.w[1], x.w[0]));
+    return alm_hash_combine(alm_hash_u128(value.w[3], value.w[2]),
+                            alm_hash_u128(value.w[1], value.w[0]));
 }
 /* Short text is hashed as the 16 bytes of its view: length, prefix and zero-filled tail. */
-static inline uint64_t hash_view(alm_view x, const char *heap)
+static inline uint64_t type_value_hash_view(alm_view view, const char *heap)
 {
-    if (alm_view_is_null(&x))
+    if (alm_view_is_null(&view))
         return alm_hash_u64(ALM_VIEW_NULL);
-    if (x.len <= ALM_VIEW_INLINE) {
+    if (view.len <= ALM_VIEW_INLINE) {
         uint64_t head;
-        memcpy(&head, &x, sizeof(head));
-        return alm_hash_u128(head, x.off);
+        memcpy(&head, &view, sizeof(head));
+        return alm_hash_u128(head, view.off);
     }
-    return alm_hash_bytes(alm_view_ptr(&x, heap), x.len);
+    return alm_hash_bytes(alm_view_ptr(&view, heap), view.len);
 }
 
 #define DEFINE_HASH(name, elem, one)                                                               \
@@ -108,45 +109,45 @@ DEFINE_HASH(f32, uint32_t, hash_f32)
 DEFINE_HASH(f64, uint64_t, hash_f64)
 DEFINE_HASH(uuid, alm_uuid, hash_uuid)
 DEFINE_HASH(i256, alm_i256, hash_256)
-DEFINE_HASH(view, alm_view, hash_view)
+DEFINE_HASH(view, alm_view, type_value_hash_view)
 
-static void hash_column(const alm_vec *v, size_t n, bool combine, uint64_t *hash)
+static void hash_column(const alm_vec *vec, size_t n_rows, bool combine, uint64_t *hash)
 {
-    const void *x = v->data;
-    const char *h = v->heap;
-    switch (alm_vec_form(v)) {
+    const void *x = vec->data;
+    const char *h = vec->heap;
+    switch (alm_vec_form(vec)) {
     case ALM_FORM_U8:
     case ALM_FORM_I8:
-        combine ? u8_more(x, h, n, hash) : u8_all(x, h, n, hash);
+        combine ? u8_more(x, h, n_rows, hash) : u8_all(x, h, n_rows, hash);
         return;
     case ALM_FORM_U16:
     case ALM_FORM_I16:
-        combine ? u16_more(x, h, n, hash) : u16_all(x, h, n, hash);
+        combine ? u16_more(x, h, n_rows, hash) : u16_all(x, h, n_rows, hash);
         return;
     case ALM_FORM_U32:
     case ALM_FORM_I32:
-        combine ? u32_more(x, h, n, hash) : u32_all(x, h, n, hash);
+        combine ? u32_more(x, h, n_rows, hash) : u32_all(x, h, n_rows, hash);
         return;
     case ALM_FORM_I64:
-        combine ? u64_more(x, h, n, hash) : u64_all(x, h, n, hash);
+        combine ? u64_more(x, h, n_rows, hash) : u64_all(x, h, n_rows, hash);
         return;
     case ALM_FORM_F32:
-        combine ? f32_more(x, h, n, hash) : f32_all(x, h, n, hash);
+        combine ? f32_more(x, h, n_rows, hash) : f32_all(x, h, n_rows, hash);
         return;
     case ALM_FORM_F64:
-        combine ? f64_more(x, h, n, hash) : f64_all(x, h, n, hash);
+        combine ? f64_more(x, h, n_rows, hash) : f64_all(x, h, n_rows, hash);
         return;
     case ALM_FORM_UUID:
     case ALM_FORM_INTERVAL:
     case ALM_FORM_I128:
-        combine ? uuid_more(x, h, n, hash) : uuid_all(x, h, n, hash);
+        combine ? uuid_more(x, h, n_rows, hash) : uuid_all(x, h, n_rows, hash);
         return;
     case ALM_FORM_I256:
     case ALM_FORM_U256:
-        combine ? i256_more(x, h, n, hash) : i256_all(x, h, n, hash);
+        combine ? i256_more(x, h, n_rows, hash) : i256_all(x, h, n_rows, hash);
         return;
     case ALM_FORM_VIEW:
-        combine ? view_more(x, h, n, hash) : view_all(x, h, n, hash);
+        combine ? view_more(x, h, n_rows, hash) : view_all(x, h, n_rows, hash);
         return;
     case ALM_FORM_NONE:
     case ALM_FORM_SIZED:
@@ -155,27 +156,27 @@ static void hash_column(const alm_vec *v, size_t n, bool combine, uint64_t *hash
     ALM_UNREACHABLE("a form of values");
 }
 
-void alm_vec_hash(const alm_vec *v, size_t n, uint64_t *hash)
+void alm_vec_hash(const alm_vec *vec, size_t n_rows, uint64_t *hash)
 {
-    if (!v->is_const) {
-        hash_column(v, n, false, hash);
+    if (!vec->is_const) {
+        hash_column(vec, n_rows, false, hash);
         return;
     }
     uint64_t one;
-    hash_column(v, 1, false, &one);
-    for (size_t i = 0; i < n; i++)
+    hash_column(vec, 1, false, &one);
+    for (size_t i = 0; i < n_rows; i++)
         hash[i] = one;
 }
 
-void alm_vec_hash_combine(const alm_vec *v, size_t n, uint64_t *hash)
+void alm_vec_hash_combine(const alm_vec *vec, size_t n_rows, uint64_t *hash)
 {
-    if (!v->is_const) {
-        hash_column(v, n, true, hash);
+    if (!vec->is_const) {
+        hash_column(vec, n_rows, true, hash);
         return;
     }
     uint64_t one;
-    hash_column(v, 1, false, &one);
-    for (size_t i = 0; i < n; i++)
+    hash_column(vec, 1, false, &one);
+    for (size_t i = 0; i < n_rows; i++)
         hash[i] = alm_hash_combine(hash[i], one);
 }
 
@@ -189,9 +190,9 @@ typedef struct side {
     bool is_const;
 } side;
 
-static inline size_t side_at(const side *s, size_t k)
+static inline size_t side_at(const side *half, size_t k)
 {
-    return s->is_const ? 0 : s->index != NULL ? s->index[k] : k;
+    return half->is_const ? 0 : half->index != NULL ? half->index[k] : k;
 }
 
 #define DEFINE_MATCH(name, elem, equal)                                                            \
@@ -214,7 +215,7 @@ DEFINE_MATCH(256, alm_i256, alm_i256_eq(*p, *q))
 DEFINE_MATCH(view, alm_view, alm_view_eq(p, a->heap, q, b->heap))
 
 void alm_vec_match(const alm_vec *a, const uint32_t *ia, const alm_vec *b, const uint32_t *ib,
-                   size_t n, uint8_t *match)
+                   size_t n_rows, uint8_t *match)
 {
     const side left = {a->data, a->heap, ia, a->is_const};
     const side right = {b->data, b->heap, ib, b->is_const};
@@ -222,7 +223,7 @@ void alm_vec_match(const alm_vec *a, const uint32_t *ia, const alm_vec *b, const
     ALM_DASSERT((a->dict == NULL) == (b->dict == NULL));
     ALM_DASSERT(!codes || a->dict->id == b->dict->id);
     if (codes && a->width != b->width) { /* code widths are chosen part by part */
-        for (size_t k = 0; k < n; k++)
+        for (size_t k = 0; k < n_rows; k++)
             match[k] = (uint8_t)(match[k] & (alm_vec_code(a, side_at(&left, k)) ==
                                              alm_vec_code(b, side_at(&right, k))));
         return;
@@ -232,36 +233,36 @@ void alm_vec_match(const alm_vec *a, const uint32_t *ia, const alm_vec *b, const
     switch (of) {
     case ALM_FORM_U8:
     case ALM_FORM_I8:
-        match_8(&left, &right, n, match);
+        match_8(&left, &right, n_rows, match);
         return;
     case ALM_FORM_U16:
     case ALM_FORM_I16:
-        match_16(&left, &right, n, match);
+        match_16(&left, &right, n_rows, match);
         return;
     case ALM_FORM_U32:
     case ALM_FORM_I32:
-        match_32(&left, &right, n, match);
+        match_32(&left, &right, n_rows, match);
         return;
     case ALM_FORM_I64:
-        match_64(&left, &right, n, match);
+        match_64(&left, &right, n_rows, match);
         return;
     case ALM_FORM_F32:
-        match_f32(&left, &right, n, match);
+        match_f32(&left, &right, n_rows, match);
         return;
     case ALM_FORM_F64:
-        match_f64(&left, &right, n, match);
+        match_f64(&left, &right, n_rows, match);
         return;
     case ALM_FORM_UUID:
     case ALM_FORM_INTERVAL:
     case ALM_FORM_I128:
-        match_128(&left, &right, n, match);
+        match_128(&left, &right, n_rows, match);
         return;
     case ALM_FORM_I256:
     case ALM_FORM_U256:
-        match_256(&left, &right, n, match);
+        match_256(&left, &right, n_rows, match);
         return;
     case ALM_FORM_VIEW:
-        match_view(&left, &right, n, match);
+        match_view(&left, &right, n_rows, match);
         return;
     case ALM_FORM_NONE:
     case ALM_FORM_SIZED:
@@ -273,9 +274,9 @@ void alm_vec_match(const alm_vec *a, const uint32_t *ia, const alm_vec *b, const
 /* --------------------------------------------------------------- sort keys */
 
 /* Flips a sign bit so that unsigned order is signed order. */
-static inline uint64_t key_signed(int64_t x)
+static inline uint64_t key_signed(int64_t value)
 {
-    return (uint64_t)x ^ (UINT64_C(1) << 63);
+    return (uint64_t)value ^ (UINT64_C(1) << 63);
 }
 
 /* Negative numbers downwards, null above all. */
@@ -292,15 +293,15 @@ static inline uint64_t key_f32(uint32_t bits)
 
 /* The first eight bytes, big-endian. Null is 0; the empty text, which has no bytes, is 1 (as a text
  * of zero bytes is): equal keys are compared anyway. */
-static inline uint64_t key_view(const alm_view *v, const char *heap)
+static inline uint64_t key_view(const alm_view *view, const char *heap)
 {
-    if (alm_view_is_null(v))
+    if (alm_view_is_null(view))
         return 0;
     uint64_t first = 0;
-    if (v->len <= ALM_VIEW_INLINE)
-        memcpy(&first, (const char *)v + offsetof(alm_view, prefix), sizeof(first));
+    if (view->len <= ALM_VIEW_INLINE)
+        memcpy(&first, (const char *)view + offsetof(alm_view, prefix), sizeof(first));
     else
-        memcpy(&first, alm_view_ptr(v, heap), sizeof(first));
+        memcpy(&first, alm_view_ptr(view, heap), sizeof(first));
     first = __builtin_bswap64(first);
     return first == 0 ? 1 : first;
 }
@@ -330,14 +331,14 @@ DEFINE_KEYS(u256, alm_i256, alm_long256_is_null(x[i]) ? 0 : x[i].w[3])
 DEFINE_KEYS(view, alm_view, key_view(&x[i], heap))
 
 /* Symbols sort by text: the keys of the dictionary's texts, looked up by code. */
-static void keys_symbol(const alm_vec *v, size_t n, uint64_t *keys)
+static void keys_symbol(const alm_vec *vec, size_t n_rows, uint64_t *keys)
 {
-    const alm_view *views = v->dict->views;
-    for (size_t i = 0; i < n; i++)
-        keys[i] = key_view(&views[alm_vec_code(v, i)], NULL);
+    const alm_view *views = vec->dict->views;
+    for (size_t i = 0; i < n_rows; i++)
+        keys[i] = key_view(&views[alm_vec_code(vec, i)], NULL);
 }
 
-static void sort_keys(const alm_vec *v, alm_value_form of, size_t n, uint64_t *keys)
+static void sort_keys(const alm_vec *vec, alm_value_form of, size_t n_rows, uint64_t *keys)
 {
     static void (*const all[])(const void *, const char *, size_t, uint64_t *) = {
         [ALM_FORM_U8] = keys_u8,     [ALM_FORM_I8] = keys_i8,
@@ -349,10 +350,10 @@ static void sort_keys(const alm_vec *v, alm_value_form of, size_t n, uint64_t *k
         [ALM_FORM_I128] = keys_i128, [ALM_FORM_I256] = keys_i256,
         [ALM_FORM_U256] = keys_u256,
     };
-    if (v->dict != NULL)
-        keys_symbol(v, n, keys);
+    if (vec->dict != NULL)
+        keys_symbol(vec, n_rows, keys);
     else
-        all[of](v->data, v->heap, n, keys);
+        all[of](vec->data, vec->heap, n_rows, keys);
 }
 
 /* Do different values have equal keys? */
@@ -362,33 +363,35 @@ static bool has_ties(alm_value_form of)
            of == ALM_FORM_I128 || of == ALM_FORM_I256 || of == ALM_FORM_U256;
 }
 
-bool alm_vec_sort_keys(const alm_vec *v, size_t n, uint64_t *keys)
+bool alm_vec_sort_keys(const alm_vec *vec, size_t n_rows, uint64_t *keys)
 {
-    const alm_value_form of = alm_vec_form(v);
-    if (n > 0)
-        sort_keys(v, of, v->is_const ? 1 : n, keys);
-    for (size_t i = 1; v->is_const && i < n; i++)
+    const alm_value_form of = alm_vec_form(vec);
+    if (n_rows > 0)
+        sort_keys(vec, of, vec->is_const ? 1 : n_rows, keys);
+    for (size_t i = 1; vec->is_const && i < n_rows; i++)
         keys[i] = keys[0];
-    return v->dict == NULL && !has_ties(of);
+    return vec->dict == NULL && !has_ties(of);
 }
 
 /* ----------------------------------------------------------- single values */
 
-static const void *element(const alm_vec *v, size_t i)
+static const void *type_value_element(const alm_vec *vec, size_t i)
 {
-    return (const char *)v->data + (v->is_const ? 0 : i) * v->width;
+    return (const char *)vec->data + (vec->is_const ? 0 : i) * vec->width;
 }
 
-static int compare_text(const alm_vec *a, size_t i, const alm_vec *b, size_t j)
+static int type_value_compare_text(const alm_vec *a, size_t i, const alm_vec *b, size_t j)
 {
-    const alm_view *x = a->dict != NULL ? &a->dict->views[alm_vec_code(a, i)] : element(a, i);
-    const alm_view *y = b->dict != NULL ? &b->dict->views[alm_vec_code(b, j)] : element(b, j);
+    const alm_view *x =
+        a->dict != NULL ? &a->dict->views[alm_vec_code(a, i)] : type_value_element(a, i);
+    const alm_view *y =
+        b->dict != NULL ? &b->dict->views[alm_vec_code(b, j)] : type_value_element(b, j);
     return alm_view_cmp(x, a->dict != NULL ? NULL : a->heap, y, b->dict != NULL ? NULL : b->heap);
 }
 
-static bool is_text(const alm_vec *v)
+static bool type_value_is_text(const alm_vec *vec)
 {
-    return alm_type_forms[v->type.id] == ALM_FORM_VIEW && v->type.id != ALM_T_ARRAY;
+    return alm_type_forms[vec->type.id] == ALM_FORM_VIEW && vec->type.id != ALM_T_ARRAY;
 }
 
 static int compare_u64(uint64_t a, uint64_t b)
@@ -399,26 +402,26 @@ static int compare_u64(uint64_t a, uint64_t b)
 /* Two of 16 or 32 bytes whose keys are equal. */
 static int compare_wide(alm_value_form of, const void *a, const void *b)
 {
-    const alm_uuid *p = a, *q = b;
+    const alm_uuid *uuid = a, *q = b;
     if (of == ALM_FORM_I256)
         return alm_i256_cmp(*(const alm_i256 *)a, *(const alm_i256 *)b);
     if (of == ALM_FORM_I128) /* the words of a number, the low one first */
-        return compare_u64(p->hi, q->hi);
+        return compare_u64(uuid->hi, q->hi);
     if (of == ALM_FORM_INTERVAL)
-        return compare_u64(key_signed((int64_t)p->lo), key_signed((int64_t)q->lo));
+        return compare_u64(key_signed((int64_t)uuid->lo), key_signed((int64_t)q->lo));
     const alm_i256 *x = a, *y = b;
     const bool wide = of == ALM_FORM_U256;
-    const bool null_a = wide ? alm_long256_is_null(*x) : alm_uuid_is_null(*p);
+    const bool null_a = wide ? alm_long256_is_null(*x) : alm_uuid_is_null(*uuid);
     const bool null_b = wide ? alm_long256_is_null(*y) : alm_uuid_is_null(*q);
     if (null_a || null_b)
         return (int)null_b - (int)null_a;
-    return wide ? alm_u256_cmp(*x, *y) : compare_u64(p->lo, q->lo);
+    return wide ? alm_u256_cmp(*x, *y) : compare_u64(uuid->lo, q->lo);
 }
 
 int alm_vec_compare(const alm_vec *a, size_t i, const alm_vec *b, size_t j)
 {
-    if (is_text(a) && is_text(b))
-        return compare_text(a, i, b, j);
+    if (type_value_is_text(a) && type_value_is_text(b))
+        return type_value_compare_text(a, i, b, j);
     ALM_DASSERT(a->type.id == b->type.id);
     const alm_value_form of = alm_vec_form(a);
     const alm_vec one_a = {.type = a->type, .width = a->width, .data = a->data};
@@ -474,7 +477,7 @@ static size_t nulls_none(const void *data, size_t n, uint8_t *restrict out)
     return 0;
 }
 
-size_t alm_vec_null_mask(const alm_vec *v, size_t n, uint8_t *out)
+size_t alm_vec_null_mask(const alm_vec *vec, size_t n_rows, uint8_t *out)
 {
     static size_t (*const all[])(const void *, size_t, uint8_t *) = {
         [ALM_NULL_NONE] = nulls_none,     [ALM_NULL_INT] = nulls_i32,
@@ -486,19 +489,19 @@ size_t alm_vec_null_mask(const alm_vec *v, size_t n, uint8_t *out)
         [ALM_NULL_MIN128] = nulls_min128, [ALM_NULL_MIN256] = nulls_min256,
         [ALM_NULL_LONG4] = nulls_long4,
     };
-    ALM_DASSERT(!v->indirect);
-    if (n == 0)
+    ALM_DASSERT(!vec->indirect);
+    if (n_rows == 0)
         return 0;
-    const size_t count = v->is_const ? 1 : n;
+    const size_t count = vec->is_const ? 1 : n_rows;
     size_t nulls;
-    if (v->dict != NULL)
-        nulls = v->width == 1   ? nulls_code8(v->data, count, out)
-                : v->width == 2 ? nulls_zero16(v->data, count, out)
-                                : nulls_zero32(v->data, count, out);
+    if (vec->dict != NULL)
+        nulls = vec->width == 1   ? nulls_code8(vec->data, count, out)
+                : vec->width == 2 ? nulls_zero16(vec->data, count, out)
+                                  : nulls_zero32(vec->data, count, out);
     else
-        nulls = all[alm_type_info_of(v->type)->null](v->data, count, out);
-    if (!v->is_const)
+        nulls = all[alm_type_info_of(vec->type)->null](vec->data, count, out);
+    if (!vec->is_const)
         return nulls;
-    memset(out, out[0], n);
-    return nulls * n;
+    memset(out, out[0], n_rows);
+    return nulls * n_rows;
 }

@@ -20,14 +20,14 @@
 extern const uint8_t alm_type_forms[ALM_TYPE_COUNT];
 
 /* What the elements are: that of codes where there is a dictionary, and never SIZED. */
-static inline alm_value_form alm_vec_form(const alm_vec *v)
+static inline alm_value_form alm_vec_form(const alm_vec *vec)
 {
-    if (v->dict != NULL)
-        return v->width == 1 ? ALM_FORM_U8 : v->width == 2 ? ALM_FORM_U16 : ALM_FORM_U32;
-    const alm_value_form form = (alm_value_form)alm_type_forms[v->type.id];
+    if (vec->dict != NULL)
+        return vec->width == 1 ? ALM_FORM_U8 : vec->width == 2 ? ALM_FORM_U16 : ALM_FORM_U32;
+    const alm_value_form form = (alm_value_form)alm_type_forms[vec->type.id];
     if (form != ALM_FORM_SIZED)
         return form;
-    switch (v->width) {
+    switch (vec->width) {
     case 1:
         return ALM_FORM_I8;
     case 2:
@@ -43,14 +43,14 @@ static inline alm_value_form alm_vec_form(const alm_vec *v)
     }
 }
 
-/* hash[i] of element i, i < n. */
-void alm_vec_hash(const alm_vec *v, size_t n, uint64_t *hash);
+/* hash[i] of element i, i < n_rows. */
+void alm_vec_hash(const alm_vec *vec, size_t n_rows, uint64_t *hash);
 /* hash[i] = combination of hash[i] and element i: for the second and further key columns. */
-void alm_vec_hash_combine(const alm_vec *v, size_t n, uint64_t *hash);
+void alm_vec_hash_combine(const alm_vec *vec, size_t n_rows, uint64_t *hash);
 
-/* match[k] &= a[ia[k]] equals b[ib[k]], k < n; ia or ib NULL: k itself. Types must be the same. */
+/* match[k] &= a[ia[k]] equals b[ib[k]], k < n_rows; ia or ib NULL: k itself. Types must be the same. */
 void alm_vec_match(const alm_vec *a, const uint32_t *ia, const alm_vec *b, const uint32_t *ib,
-                   size_t n, uint8_t *match);
+                   size_t n_rows, uint8_t *match);
 
 /* Two single values of the same type; text types compare with each other. */
 bool alm_vec_equal(const alm_vec *a, size_t i, const alm_vec *b, size_t j);
@@ -62,9 +62,9 @@ int alm_vec_compare(const alm_vec *a, size_t i, const alm_vec *b, size_t j);
  * True: equal keys mean equal values, and the keys alone sort the column. False (text, UUID,
  * INTERVAL, numbers over 64 bits): values with equal keys must be compared.
  */
-bool alm_vec_sort_keys(const alm_vec *v, size_t n, uint64_t *keys);
+bool alm_vec_sort_keys(const alm_vec *vec, size_t n_rows, uint64_t *keys);
 
 /* out[i] = 1 where element i is null. Returns how many are. */
-size_t alm_vec_null_mask(const alm_vec *v, size_t n, uint8_t *out);
+size_t alm_vec_null_mask(const alm_vec *vec, size_t n_rows, uint8_t *out);
 
 #endif

@@ -40,19 +40,19 @@ alm_view alm_view_of(alm_str text)
     if (text.ptr == NULL)
         return alm_view_null();
     ALM_ASSERT(text.len < ALM_VIEW_NULL);
-    alm_view v = {.len = (uint32_t)text.len};
+    alm_view view = {.len = (uint32_t)text.len};
     if (text.len <= ALM_VIEW_INLINE) {
         uint64_t low;
         uint32_t high;
         load_short(text.ptr, text.len, &low, &high);
-        const uint64_t head = v.len | low << 32;
-        memcpy(&v, &head, sizeof head); /* length and prefix at once */
-        v.off = low >> 32 | (uint64_t)high << 32;
+        const uint64_t head = view.len | low << 32;
+        memcpy(&view, &head, sizeof head); /* length and prefix at once */
+        view.off = low >> 32 | (uint64_t)high << 32;
     } else {
-        memcpy(v.prefix, text.ptr, sizeof(v.prefix));
-        v.off = (uint64_t)(uintptr_t)text.ptr;
+        memcpy(view.prefix, text.ptr, sizeof(view.prefix));
+        view.off = (uint64_t)(uintptr_t)text.ptr;
     }
-    return v;
+    return view;
 }
 
 bool alm_view_eq(const alm_view *a, const char *heap_a, const alm_view *b, const char *heap_b)
@@ -90,58 +90,58 @@ static uint8_t fresh_width(alm_type type)
     return type.id == ALM_T_SYMBOL ? (uint8_t)sizeof(alm_view) : (uint8_t)alm_type_width(type);
 }
 
-alm_status alm_vec_new(alm_ctx *cx, alm_arena *arena, alm_type type, size_t n, alm_vec *out)
+alm_status alm_vec_new(alm_ctx *cx, alm_arena *arena, alm_type type, size_t n_rows, alm_vec *out)
 {
     /* Room for views, also for symbols: enough for 4-byte codes, should a dictionary be set. */
     const uint8_t width = fresh_width(type);
     void *data = NULL;
-    ALM_TRY(alm_arena_bytes(cx, arena, n * width, &data));
+    ALM_TRY(alm_arena_bytes(cx, arena, n_rows * width, &data));
     *out = (alm_vec){.type = type, .width = width, .data = data};
     return ALM_OK;
 }
 
-void alm_value_set_null(alm_type type, void *at)
+void alm_value_set_null(alm_type type, void *ptr)
 {
     const alm_view view = alm_view_null();
     switch (alm_type_info_of(type)->null) {
     case ALM_NULL_NONE:
     case ALM_NULL_ZERO16:
     case ALM_NULL_ZERO32:
-        memset(at, 0, alm_type_width(type));
+        memset(ptr, 0, alm_type_width(type));
         return;
     case ALM_NULL_MIN8:
-        memcpy(at, &(int8_t){INT8_MIN}, sizeof(int8_t));
+        memcpy(ptr, &(int8_t){INT8_MIN}, sizeof(int8_t));
         return;
     case ALM_NULL_MIN16:
-        memcpy(at, &(int16_t){INT16_MIN}, sizeof(int16_t));
+        memcpy(ptr, &(int16_t){INT16_MIN}, sizeof(int16_t));
         return;
     case ALM_NULL_INT:
-        memcpy(at, &(int32_t){ALM_INT_NULL}, sizeof(int32_t));
+        memcpy(ptr, &(int32_t){ALM_INT_NULL}, sizeof(int32_t));
         return;
     case ALM_NULL_LONG:
-        memcpy(at, &(int64_t){ALM_LONG_NULL}, sizeof(int64_t));
+        memcpy(ptr, &(int64_t){ALM_LONG_NULL}, sizeof(int64_t));
         return;
     case ALM_NULL_NAN32:
-        memcpy(at, &(float){__builtin_nanf("")}, sizeof(float));
+        memcpy(ptr, &(float){__builtin_nanf("")}, sizeof(float));
         return;
     case ALM_NULL_NAN64:
-        memcpy(at, &(double){__builtin_nan("")}, sizeof(double));
+        memcpy(ptr, &(double){__builtin_nan("")}, sizeof(double));
         return;
     case ALM_NULL_LONG2:
-        memcpy(at, (int64_t[2]){ALM_LONG_NULL, ALM_LONG_NULL}, 2 * sizeof(int64_t));
+        memcpy(ptr, (int64_t[2]){ALM_LONG_NULL, ALM_LONG_NULL}, 2 * sizeof(int64_t));
         return;
     case ALM_NULL_LONG4:
-        memcpy(at, &(alm_i256[1]){alm_long256_null()}, sizeof(alm_i256));
+        memcpy(ptr, &(alm_i256[1]){alm_long256_null()}, sizeof(alm_i256));
         return;
     case ALM_NULL_MIN128:
-        memcpy(at, (int64_t[2]){0, INT64_MIN}, 2 * sizeof(int64_t));
+        memcpy(ptr, (int64_t[2]){0, INT64_MIN}, 2 * sizeof(int64_t));
         return;
     case ALM_NULL_MIN256:
-        memcpy(at, &(alm_i256[1]){alm_i256_min()}, sizeof(alm_i256));
+        memcpy(ptr, &(alm_i256[1]){alm_i256_min()}, sizeof(alm_i256));
         return;
     case ALM_NULL_VIEW:
     case ALM_NULL_CODE: /* without a dictionary a symbol is a view */
-        memcpy(at, &view, sizeof(view));
+        memcpy(ptr, &view, sizeof(view));
         return;
     }
 }
@@ -177,44 +177,45 @@ static void fill_wide(wide *restrict to, wide value, size_t n)
         to[i] = value;
 }
 
-static void fill_256(alm_i256 *restrict to, alm_i256 value, size_t n)
+static void vector_fill_256(alm_i256 *restrict dest, alm_i256 value, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        to[i] = value;
+        dest[i] = value;
 }
 
-static void fill(void *to, const void *value, uint8_t width, size_t n)
+static void vector_fill(void *dest, const void *value, uint8_t width, size_t n)
 {
     switch (width) {
     case 1:
-        memset(to, *(const uint8_t *)value, n);
+        memset(dest, *(const uint8_t *)value, n);
         return;
     case 2:
-        fill_16(to, *(const uint16_t *)value, n);
+        fill_16(dest, *(const uint16_t *)value, n);
         return;
     case 4:
-        fill_32(to, *(const uint32_t *)value, n);
+        fill_32(dest, *(const uint32_t *)value, n);
         return;
     case 8:
-        fill_64(to, *(const uint64_t *)value, n);
+        fill_64(dest, *(const uint64_t *)value, n);
         return;
     case 16:
-        fill_wide(to, *(const wide *)value, n);
+        fill_wide(dest, *(const wide *)value, n);
         return;
     case 32:
-        fill_256(to, *(const alm_i256 *)value, n);
+        vector_fill_256(dest, *(const alm_i256 *)value, n);
         return;
     default:
         ALM_UNREACHABLE("element width");
     }
 }
 
-alm_status alm_vec_expand(alm_ctx *cx, alm_arena *arena, const alm_vec *in, size_t n, alm_vec *out)
+alm_status alm_vec_expand(alm_ctx *cx, alm_arena *arena, const alm_vec *vec, size_t n_rows,
+                          alm_vec *out)
 {
-    alm_vec flat = *in;
-    if (in->is_const) {
-        ALM_TRY(alm_arena_bytes(cx, arena, n * in->width, &flat.data));
-        fill(flat.data, in->data, in->width, n);
+    alm_vec flat = *vec;
+    if (vec->is_const) {
+        ALM_TRY(alm_arena_bytes(cx, arena, n_rows * vec->width, &flat.data));
+        vector_fill(flat.data, vec->data, vec->width, n_rows);
         flat.is_const = false;
     }
     flat.indirect = false;
@@ -235,9 +236,9 @@ alm_status alm_vec_expand(alm_ctx *cx, alm_arena *arena, const alm_vec *in, size
 DEFINE_GATHER(gather_1, uint8_t, uint32_t)
 DEFINE_GATHER(gather_2, uint16_t, uint32_t)
 DEFINE_GATHER(gather_4, uint32_t, uint32_t)
-DEFINE_GATHER(gather_8, uint64_t, uint32_t)
-DEFINE_GATHER(gather_16, wide, uint32_t)
-DEFINE_GATHER(gather_32, alm_i256, uint32_t)
+DEFINE_GATHER(vector_gather_8, uint64_t, uint32_t)
+DEFINE_GATHER(vector_gather_16, wide, uint32_t)
+DEFINE_GATHER(vector_gather_32, alm_i256, uint32_t)
 DEFINE_GATHER(select_1, uint8_t, uint16_t)
 DEFINE_GATHER(select_2, uint16_t, uint16_t)
 DEFINE_GATHER(select_4, uint32_t, uint16_t)
@@ -245,62 +246,64 @@ DEFINE_GATHER(select_8, uint64_t, uint16_t)
 DEFINE_GATHER(select_16, wide, uint16_t)
 DEFINE_GATHER(select_32, alm_i256, uint16_t)
 
-static void gather(void *to, const void *from, uint8_t width, const uint32_t *idx, size_t n)
+static void vector_gather(void *dest, const void *from, uint8_t width, const uint32_t *idx,
+                          size_t n)
 {
     switch (width) {
     case 1:
-        gather_1(to, from, idx, n);
+        gather_1(dest, from, idx, n);
         return;
     case 2:
-        gather_2(to, from, idx, n);
+        gather_2(dest, from, idx, n);
         return;
     case 4:
-        gather_4(to, from, idx, n);
+        gather_4(dest, from, idx, n);
         return;
     case 8:
-        gather_8(to, from, idx, n);
+        vector_gather_8(dest, from, idx, n);
         return;
     case 16:
-        gather_16(to, from, idx, n);
+        vector_gather_16(dest, from, idx, n);
         return;
     case 32:
-        gather_32(to, from, idx, n);
+        vector_gather_32(dest, from, idx, n);
         return;
     default:
         ALM_UNREACHABLE("element width");
     }
 }
 
-static void select_rows(void *to, const void *from, uint8_t width, const uint16_t *sel, size_t n)
+static void vector_select_rows(void *dest, const void *from, uint8_t width, const uint16_t *sel,
+                               size_t n)
 {
     switch (width) {
     case 1:
-        select_1(to, from, sel, n);
+        select_1(dest, from, sel, n);
         return;
     case 2:
-        select_2(to, from, sel, n);
+        select_2(dest, from, sel, n);
         return;
     case 4:
-        select_4(to, from, sel, n);
+        select_4(dest, from, sel, n);
         return;
     case 8:
-        select_8(to, from, sel, n);
+        select_8(dest, from, sel, n);
         return;
     case 16:
-        select_16(to, from, sel, n);
+        select_16(dest, from, sel, n);
         return;
     case 32:
-        select_32(to, from, sel, n);
+        select_32(dest, from, sel, n);
         return;
     default:
         ALM_UNREACHABLE("element width");
     }
 }
 
-static bool holds_views(const alm_vec *v)
+static bool holds_views(const alm_vec *vec)
 {
-    const alm_null_kind null = alm_type_info_of(v->type)->null;
-    return v->dict == NULL && (null == ALM_NULL_VIEW || null == ALM_NULL_CODE);
+    const alm_null_kind null = alm_type_info_of(vec->type)->null;
+    return vec->dict == NULL && (null == ALM_NULL_VIEW || null == ALM_NULL_CODE);
 }
 
 /* Offsets into `heap` become addresses. */
@@ -312,19 +315,19 @@ static void views_to_addresses(alm_view *views, const char *heap, size_t n)
     }
 }
 
-alm_status alm_vec_gather(alm_ctx *cx, alm_arena *arena, const alm_vec *in, const uint32_t *idx,
-                          size_t n, alm_vec *out)
+alm_status alm_vec_gather(alm_ctx *cx, alm_arena *arena, const alm_vec *vec, const uint32_t *idx,
+                          size_t n_rows, alm_vec *out)
 {
-    ALM_DASSERT(!in->indirect);
-    alm_vec got = *in;
-    const size_t moved = in->is_const ? 1 : n;
-    ALM_TRY(alm_arena_bytes(cx, arena, moved * in->width, &got.data));
-    if (in->is_const)
-        memcpy(got.data, in->data, in->width);
+    ALM_DASSERT(!vec->indirect);
+    alm_vec got = *vec;
+    const size_t moved = vec->is_const ? 1 : n_rows;
+    ALM_TRY(alm_arena_bytes(cx, arena, moved * vec->width, &got.data));
+    if (vec->is_const)
+        memcpy(got.data, vec->data, vec->width);
     else
-        gather(got.data, in->data, in->width, idx, n);
-    if (in->heap != NULL && holds_views(in)) {
-        views_to_addresses(got.data, in->heap, moved);
+        vector_gather(got.data, vec->data, vec->width, idx, n_rows);
+    if (vec->heap != NULL && holds_views(vec)) {
+        views_to_addresses(got.data, vec->heap, moved);
         got.heap = NULL;
     }
     *out = got;
@@ -335,23 +338,23 @@ alm_status alm_batch_column(alm_ctx *cx, alm_arena *arena, alm_batch *batch, uin
                             alm_vec **out)
 {
     ALM_DASSERT(col < batch->n_cols);
-    alm_vec *v = &batch->cols[col];
-    *out = v;
-    if (!v->indirect)
+    alm_vec *vec = &batch->cols[col];
+    *out = vec;
+    if (!vec->indirect)
         return ALM_OK;
-    const uint32_t n = batch->rows;
+    const uint32_t n_rows = batch->rows;
     const uint16_t *sel = batch->sel;
-    if (!v->is_const && sel != NULL && n > 0) {
-        if ((uint32_t)(sel[n - 1] - sel[0]) == n - 1) { /* one run of rows: point at it */
-            v->data = (char *)v->data + (size_t)sel[0] * v->width;
+    if (!vec->is_const && sel != NULL && n_rows > 0) {
+        if ((uint32_t)(sel[n_rows - 1] - sel[0]) == n_rows - 1) { /* one run of rows: point at it */
+            vec->data = (char *)vec->data + (size_t)sel[0] * vec->width;
         } else {
             void *dense = NULL;
-            ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * v->width, &dense));
-            select_rows(dense, v->data, v->width, sel, n);
-            v->data = dense; /* views keep their heap, and with it their offsets */
+            ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n_rows * vec->width, &dense));
+            vector_select_rows(dense, vec->data, vec->width, sel, n_rows);
+            vec->data = dense; /* views keep their heap, and with it their offsets */
         }
     }
-    v->indirect = false;
+    vec->indirect = false;
     return ALM_OK;
 }
 
@@ -368,20 +371,21 @@ DEFINE_DECODE(8)
 DEFINE_DECODE(16)
 DEFINE_DECODE(32)
 
-alm_status alm_vec_decode(alm_ctx *cx, alm_arena *arena, const alm_vec *in, size_t n, alm_vec *out)
+alm_status alm_vec_decode(alm_ctx *cx, alm_arena *arena, const alm_vec *vec, size_t n_rows,
+                          alm_vec *out)
 {
-    ALM_DASSERT(!in->indirect);
-    alm_vec text = *in;
-    if (in->dict != NULL) {
-        const size_t count = in->is_const ? 1 : n;
-        const alm_view *views = in->dict->views;
+    ALM_DASSERT(!vec->indirect);
+    alm_vec text = *vec;
+    if (vec->dict != NULL) {
+        const size_t count = vec->is_const ? 1 : n_rows;
+        const alm_view *views = vec->dict->views;
         ALM_TRY(alm_arena_bytes(cx, arena, count * sizeof(alm_view), &text.data));
-        if (in->width == 1)
-            decode_8(text.data, in->data, views, count);
-        else if (in->width == 2)
-            decode_16(text.data, in->data, views, count);
+        if (vec->width == 1)
+            decode_8(text.data, vec->data, views, count);
+        else if (vec->width == 2)
+            decode_16(text.data, vec->data, views, count);
         else
-            decode_32(text.data, in->data, views, count);
+            decode_32(text.data, vec->data, views, count);
         text.width = sizeof(alm_view);
         text.dict = NULL;
         text.heap = NULL;
@@ -392,39 +396,39 @@ alm_status alm_vec_decode(alm_ctx *cx, alm_arena *arena, const alm_vec *in, size
 
 /* ----------------------------------------------------------- single values */
 
-static bool value_is_null(alm_null_kind kind, const void *at)
+static bool value_is_null(alm_null_kind kind, const void *ptr)
 {
     switch (kind) {
     case ALM_NULL_NONE:
         return false;
     case ALM_NULL_MIN8:
-        return *(const int8_t *)at == INT8_MIN;
+        return *(const int8_t *)ptr == INT8_MIN;
     case ALM_NULL_MIN16:
-        return *(const int16_t *)at == INT16_MIN;
+        return *(const int16_t *)ptr == INT16_MIN;
     case ALM_NULL_INT:
-        return *(const int32_t *)at == ALM_INT_NULL;
+        return *(const int32_t *)ptr == ALM_INT_NULL;
     case ALM_NULL_LONG:
-        return *(const int64_t *)at == ALM_LONG_NULL;
+        return *(const int64_t *)ptr == ALM_LONG_NULL;
     case ALM_NULL_NAN32:
-        return __builtin_isfinite(*(const float *)at) == 0;
+        return __builtin_isfinite(*(const float *)ptr) == 0;
     case ALM_NULL_NAN64:
-        return __builtin_isfinite(*(const double *)at) == 0;
+        return __builtin_isfinite(*(const double *)ptr) == 0;
     case ALM_NULL_ZERO16:
-        return *(const uint16_t *)at == 0;
+        return *(const uint16_t *)ptr == 0;
     case ALM_NULL_ZERO32:
     case ALM_NULL_CODE:
-        return *(const uint32_t *)at == 0;
+        return *(const uint32_t *)ptr == 0;
     case ALM_NULL_LONG2:
-        return ((const int64_t *)at)[0] == ALM_LONG_NULL &&
-               ((const int64_t *)at)[1] == ALM_LONG_NULL;
+        return ((const int64_t *)ptr)[0] == ALM_LONG_NULL &&
+               ((const int64_t *)ptr)[1] == ALM_LONG_NULL;
     case ALM_NULL_LONG4:
-        return alm_long256_is_null(*(const alm_i256 *)at);
+        return alm_long256_is_null(*(const alm_i256 *)ptr);
     case ALM_NULL_MIN128:
-        return ((const int64_t *)at)[0] == 0 && ((const int64_t *)at)[1] == INT64_MIN;
+        return ((const int64_t *)ptr)[0] == 0 && ((const int64_t *)ptr)[1] == INT64_MIN;
     case ALM_NULL_MIN256:
-        return alm_i256_is_min(*(const alm_i256 *)at);
+        return alm_i256_is_min(*(const alm_i256 *)ptr);
     case ALM_NULL_VIEW:
-        return alm_view_is_null(at);
+        return alm_view_is_null(ptr);
     }
     return false;
 }
@@ -443,28 +447,28 @@ void alm_values_settle(alm_type type, void *values, size_t n)
         }
 }
 
-bool alm_vec_is_null(const alm_vec *v, size_t i)
+bool alm_vec_is_null(const alm_vec *vec, size_t i)
 {
-    ALM_DASSERT(!v->indirect);
-    if (v->dict != NULL)
-        return alm_vec_code(v, i) == 0;
-    const char *at = (const char *)v->data + (v->is_const ? 0 : i) * v->width;
-    if (v->type.id == ALM_T_SYMBOL)
-        return value_is_null(ALM_NULL_VIEW, at);
-    return value_is_null(alm_type_info_of(v->type)->null, at);
+    ALM_DASSERT(!vec->indirect);
+    if (vec->dict != NULL)
+        return alm_vec_code(vec, i) == 0;
+    const char *ptr = (const char *)vec->data + (vec->is_const ? 0 : i) * vec->width;
+    if (vec->type.id == ALM_T_SYMBOL)
+        return value_is_null(ALM_NULL_VIEW, ptr);
+    return value_is_null(alm_type_info_of(vec->type)->null, ptr);
 }
 
-alm_str alm_vec_text(const alm_vec *v, size_t i)
+alm_str alm_vec_text(const alm_vec *vec, size_t i)
 {
-    ALM_DASSERT(!v->indirect);
+    ALM_DASSERT(!vec->indirect);
     const alm_view *view;
-    const char *heap = v->heap;
-    if (v->dict != NULL) {
-        view = &v->dict->views[alm_vec_code(v, i)];
+    const char *heap = vec->heap;
+    if (vec->dict != NULL) {
+        view = &vec->dict->views[alm_vec_code(vec, i)];
         heap = NULL;
     } else {
-        ALM_ASSERT(v->width == sizeof(alm_view));
-        view = (const alm_view *)v->data + (v->is_const ? 0 : i);
+        ALM_ASSERT(vec->width == sizeof(alm_view));
+        view = (const alm_view *)vec->data + (vec->is_const ? 0 : i);
     }
     return alm_view_is_null(view) ? (alm_str){0} : alm_view_str(view, heap);
 }

@@ -34,19 +34,19 @@ _Static_assert(sizeof(alm_view) == 16, "views are 16 bytes on disk");
 #define ALM_VIEW_NULL UINT32_MAX
 enum { ALM_VIEW_INLINE = 12 };
 
-static inline bool alm_view_is_null(const alm_view *v)
+static inline bool alm_view_is_null(const alm_view *view)
 {
-    return v->len == ALM_VIEW_NULL;
+    return view->len == ALM_VIEW_NULL;
 }
 /* Bytes of a view that is not null. */
-static inline const char *alm_view_ptr(const alm_view *v, const char *heap)
+static inline const char *alm_view_ptr(const alm_view *view, const char *heap)
 {
-    return v->len <= ALM_VIEW_INLINE ? v->prefix
-                                     : (const char *)((uintptr_t)heap + (uintptr_t)v->off);
+    return view->len <= ALM_VIEW_INLINE ? view->prefix
+                                        : (const char *)((uintptr_t)heap + (uintptr_t)view->off);
 }
-static inline alm_str alm_view_str(const alm_view *v, const char *heap)
+static inline alm_str alm_view_str(const alm_view *view, const char *heap)
 {
-    return (alm_str){alm_view_ptr(v, heap), v->len};
+    return (alm_str){alm_view_ptr(view, heap), view->len};
 }
 /* A view of borrowed bytes (address form for long text); text.ptr == NULL gives null. */
 alm_view alm_view_of(alm_str text);
@@ -89,39 +89,39 @@ typedef struct alm_batch {
 } alm_batch;
 
 /* Code of row i, whatever the width. */
-static inline uint32_t alm_vec_code(const alm_vec *v, size_t i)
+static inline uint32_t alm_vec_code(const alm_vec *vec, size_t i)
 {
-    if (v->is_const)
+    if (vec->is_const)
         i = 0;
-    return v->width == 1   ? ((const uint8_t *)v->data)[i]
-           : v->width == 2 ? ((const uint16_t *)v->data)[i]
-                           : ((const uint32_t *)v->data)[i];
+    return vec->width == 1   ? ((const uint8_t *)vec->data)[i]
+           : vec->width == 2 ? ((const uint16_t *)vec->data)[i]
+                             : ((const uint32_t *)vec->data)[i];
 }
 
 /* Dense (or const) form of column `col`, gathered at most once; memory from `arena`. */
 ALM_NODISCARD alm_status alm_batch_column(alm_ctx *cx, alm_arena *arena, alm_batch *batch,
                                           uint32_t col, alm_vec **out);
 /* Gather rows idx[0..n) of a dense or const vector into fresh memory; views become address form. */
-ALM_NODISCARD alm_status alm_vec_gather(alm_ctx *cx, alm_arena *arena, const alm_vec *in,
-                                        const uint32_t *idx, size_t n, alm_vec *out);
+ALM_NODISCARD alm_status alm_vec_gather(alm_ctx *cx, alm_arena *arena, const alm_vec *vec,
+                                        const uint32_t *idx, size_t n_rows, alm_vec *out);
 /* A fresh flat vector of n elements (SYMBOL: 4-byte codes if dict is set later, else views). */
-ALM_NODISCARD alm_status alm_vec_new(alm_ctx *cx, alm_arena *arena, alm_type type, size_t n,
+ALM_NODISCARD alm_status alm_vec_new(alm_ctx *cx, alm_arena *arena, alm_type type, size_t n_rows,
                                      alm_vec *out);
 /* A const vector of n = 1 that holds null of the type. */
 ALM_NODISCARD alm_status alm_vec_null(alm_ctx *cx, alm_arena *arena, alm_type type, alm_vec *out);
 /* Null of the type at `out` (width bytes; SYMBOL: a view). Types without null: zero. */
 void alm_value_set_null(alm_type type, void *out);
 /* Flat form of a const vector, n elements. */
-ALM_NODISCARD alm_status alm_vec_expand(alm_ctx *cx, alm_arena *arena, const alm_vec *in, size_t n,
-                                        alm_vec *out);
+ALM_NODISCARD alm_status alm_vec_expand(alm_ctx *cx, alm_arena *arena, const alm_vec *vec,
+                                        size_t n_rows, alm_vec *out);
 /* SYMBOL codes to views; other text is passed through. Const stays const. */
-ALM_NODISCARD alm_status alm_vec_decode(alm_ctx *cx, alm_arena *arena, const alm_vec *in, size_t n,
-                                        alm_vec *out);
+ALM_NODISCARD alm_status alm_vec_decode(alm_ctx *cx, alm_arena *arena, const alm_vec *vec,
+                                        size_t n_rows, alm_vec *out);
 /* n values of the type from outside: of FLOAT and DOUBLE, what is not finite becomes null. Kernels rely on it. */
 void alm_values_settle(alm_type type, void *values, size_t n);
 /* Is row i null? By the null rule of the type; for control plane and tests, not for kernels. */
-bool alm_vec_is_null(const alm_vec *v, size_t i);
+bool alm_vec_is_null(const alm_vec *vec, size_t i);
 /* Text of row i of a text vector (codes are decoded); ptr NULL for null. */
-alm_str alm_vec_text(const alm_vec *v, size_t i);
+alm_str alm_vec_text(const alm_vec *vec, size_t i);
 
 #endif

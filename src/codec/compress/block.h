@@ -30,11 +30,11 @@ typedef struct alm_block_codec {
 } alm_block_codec;
 
 /* Fills out[0 .. n) exactly. NULL, or why not. */
-ALM_NODISCARD const char *alm_block_unpack(alm_block_codec *c, alm_block_form form, alm_str in,
-                                           void *out, size_t n);
+ALM_NODISCARD const char *alm_block_unpack(alm_block_codec *codec, alm_block_form form,
+                                           alm_str text, void *out, size_t n);
 /* Appends to `out`. level: of the library, 0 its default (SNAPPY and LZ4 have none). */
-ALM_NODISCARD alm_status alm_block_pack(alm_ctx *cx, alm_block_codec *c, alm_block_form form,
-                                        int level, alm_str in, alm_buf *out);
-void alm_block_codec_deinit(alm_block_codec *c);
+ALM_NODISCARD alm_status alm_block_pack(alm_ctx *cx, alm_block_codec *codec, alm_block_form form,
+                                        int level, alm_str text, alm_buf *out);
+void alm_block_codec_deinit(alm_block_codec *codec);
 
 #endif

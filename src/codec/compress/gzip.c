@@ -8,18 +8,18 @@
 
 enum { GUESS_FACTOR = 4, GUESS_LEAST = 64 << 10 };
 
-static alm_status inflate_member(alm_ctx *cx, struct libdeflate_decompressor *d, alm_str *in,
-                                 size_t limit, const char *limit_name, alm_buf *out)
+static alm_status inflate_member(alm_ctx *cx, struct libdeflate_decompressor *decompressor,
+                                 alm_str *text, size_t limit, const char *limit_name, alm_buf *out)
 {
-    size_t room = ALM_MIN(ALM_MAX(in->len * GUESS_FACTOR, (size_t)GUESS_LEAST), limit - out->len);
+    size_t room = ALM_MIN(ALM_MAX(text->len * GUESS_FACTOR, (size_t)GUESS_LEAST), limit - out->len);
     for (;;) {
         size_t taken = 0, made = 0;
         ALM_TRY(alm_buf_reserve(cx, out, room));
         const enum libdeflate_result got = libdeflate_gzip_decompress_ex(
-            d, in->ptr, in->len, out->ptr + out->len, room, &taken, &made);
+            decompressor, text->ptr, text->len, out->ptr + out->len, room, &taken, &made);
         if (got == LIBDEFLATE_SUCCESS) {
             out->len += made;
-            *in = (alm_str){in->ptr + taken, in->len - taken};
+            *text = (alm_str){text->ptr + taken, text->len - taken};
             return ALM_OK;
         }
         if (got != LIBDEFLATE_INSUFFICIENT_SPACE)
@@ -32,16 +32,16 @@ static alm_status inflate_member(alm_ctx *cx, struct libdeflate_decompressor *d,
     }
 }
 
-alm_status alm_gzip_inflate(alm_ctx *cx, alm_str in, size_t limit, const char *limit_name,
+alm_status alm_gzip_inflate(alm_ctx *cx, alm_str text, size_t limit, const char *limit_name,
                             alm_buf *out)
 {
-    struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
-    if (d == NULL)
+    struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+    if (decompressor == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to unpack a body");
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     do
-        st = inflate_member(cx, d, &in, limit, limit_name, out);
-    while (st == ALM_OK && in.len > 0);
-    libdeflate_free_decompressor(d);
-    return st;
+        status = inflate_member(cx, decompressor, &text, limit, limit_name, out);
+    while (status == ALM_OK && text.len > 0);
+    libdeflate_free_decompressor(decompressor);
+    return status;
 }

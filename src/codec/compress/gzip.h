@@ -7,7 +7,7 @@
 #include "base/base.h"
 
 /* Appends the bytes to `out`. ALM_E_FORMAT: not gzip, or damaged; ALM_E_LIMIT: over `limit` bytes. */
-ALM_NODISCARD alm_status alm_gzip_inflate(alm_ctx *cx, alm_str in, size_t limit,
+ALM_NODISCARD alm_status alm_gzip_inflate(alm_ctx *cx, alm_str text, size_t limit,
                                           const char *limit_name, alm_buf *out);
 
 #endif

@@ -25,33 +25,34 @@ alm_status alm_packer_new(alm_ctx *cx, alm_pack_form form, alm_packer **out)
     ALM_ASSERT(form != ALM_PACK_NONE);
     if (cx->mem != NULL)
         ALM_TRY(alm_mem_charge(cx, cx->mem, bytes, "packed answer"));
-    alm_packer *p = calloc(1, sizeof *p);
+    alm_packer *packer = calloc(1, sizeof *packer);
     bool ready = false;
-    if (p == NULL && cx->mem != NULL)
+    if (packer == NULL && cx->mem != NULL)
         alm_mem_release(cx->mem, bytes);
-    if (p != NULL) {
-        p->mem = cx->mem;
-        p->bytes = bytes;
+    if (packer != NULL) {
+        packer->mem = cx->mem;
+        packer->bytes = bytes;
     }
-    if (p != NULL && form == ALM_PACK_ZSTD) {
-        p->zstd = ZSTD_createCCtx();
-        ready = p->zstd != NULL &&
-                !ZSTD_isError(ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL));
-    } else if (p != NULL) {
-        ready = deflateInit2(&p->gzip, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
+    if (packer != NULL && form == ALM_PACK_ZSTD) {
+        packer->zstd = ZSTD_createCCtx();
+        ready = packer->zstd != NULL && !ZSTD_isError(ZSTD_CCtx_setParameter(
+                                            packer->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL));
+    } else if (packer != NULL) {
+        ready = deflateInit2(&packer->gzip, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
                              Z_DEFAULT_STRATEGY) == Z_OK;
     }
-    if (p != NULL)
-        p->form = ready ? form : ALM_PACK_NONE;
+    if (packer != NULL)
+        packer->form = ready ? form : ALM_PACK_NONE;
     if (!ready) {
-        alm_packer_free(p);
+        alm_packer_free(packer);
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to pack an answer");
     }
-    *out = p;
+    *out = packer;
     return ALM_OK;
 }
 
-static alm_status pack_gzip(alm_ctx *cx, z_stream *z, alm_str piece, bool last, alm_buf *out)
+static alm_status compress_pack_gzip(alm_ctx *cx, z_stream *z, alm_str piece, bool last,
+                                     alm_buf *out)
 {
     ALM_ASSERT(piece.len <= UINT_MAX);
     z->next_in = (Bytef *)(uintptr_t)piece.ptr; /* zlib does not write there */
@@ -67,14 +68,15 @@ static alm_status pack_gzip(alm_ctx *cx, z_stream *z, alm_str piece, bool last, 
     return ALM_OK;
 }
 
-static alm_status pack_zstd(alm_ctx *cx, ZSTD_CCtx *z, alm_str piece, bool last, alm_buf *out)
+static alm_status compress_pack_zstd(alm_ctx *cx, ZSTD_CCtx *CCtx, alm_str piece, bool last,
+                                     alm_buf *out)
 {
     ZSTD_inBuffer in = {piece.ptr, piece.len, 0};
     size_t left = 0;
     do {
         ALM_TRY(alm_buf_reserve(cx, out, STEP));
         ZSTD_outBuffer to = {out->ptr + out->len, STEP, 0};
-        left = ZSTD_compressStream2(z, &to, &in, last ? ZSTD_e_end : ZSTD_e_flush);
+        left = ZSTD_compressStream2(CCtx, &to, &in, last ? ZSTD_e_end : ZSTD_e_flush);
         if (ZSTD_isError(left))
             return alm_fail(cx, ALM_E_MEMORY, -1, "cannot pack an answer: %s",
                             ZSTD_getErrorName(left));
@@ -83,20 +85,20 @@ static alm_status pack_zstd(alm_ctx *cx, ZSTD_CCtx *z, alm_str piece, bool last,
     return ALM_OK;
 }
 
-alm_status alm_pack(alm_ctx *cx, alm_packer *p, alm_str piece, bool last, alm_buf *out)
+alm_status alm_pack(alm_ctx *cx, alm_packer *packer, alm_str piece, bool last, alm_buf *out)
 {
-    return p->form == ALM_PACK_ZSTD ? pack_zstd(cx, p->zstd, piece, last, out)
-                                    : pack_gzip(cx, &p->gzip, piece, last, out);
+    return packer->form == ALM_PACK_ZSTD ? compress_pack_zstd(cx, packer->zstd, piece, last, out)
+                                         : compress_pack_gzip(cx, &packer->gzip, piece, last, out);
 }
 
-void alm_packer_free(alm_packer *p)
+void alm_packer_free(alm_packer *packer)
 {
-    if (p == NULL)
+    if (packer == NULL)
         return;
-    if (p->form == ALM_PACK_GZIP)
-        (void)deflateEnd(&p->gzip);
-    (void)ZSTD_freeCCtx(p->zstd);
-    if (p->mem != NULL)
-        alm_mem_release(p->mem, p->bytes);
-    free(p);
+    if (packer->form == ALM_PACK_GZIP)
+        (void)deflateEnd(&packer->gzip);
+    (void)ZSTD_freeCCtx(packer->zstd);
+    if (packer->mem != NULL)
+        alm_mem_release(packer->mem, packer->bytes);
+    free(packer);
 }

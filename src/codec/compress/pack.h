@@ -16,8 +16,8 @@ typedef struct alm_packer alm_packer;
 
 ALM_NODISCARD alm_status alm_packer_new(alm_ctx *cx, alm_pack_form form, alm_packer **out);
 /* Appends the packed piece to `out`; last: and the end of the stream. */
-ALM_NODISCARD alm_status alm_pack(alm_ctx *cx, alm_packer *p, alm_str piece, bool last,
+ALM_NODISCARD alm_status alm_pack(alm_ctx *cx, alm_packer *packer, alm_str piece, bool last,
                                   alm_buf *out);
-void alm_packer_free(alm_packer *p); /* NULL is fine */
+void alm_packer_free(alm_packer *packer); /* NULL is fine */
 
 #endif

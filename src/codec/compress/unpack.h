@@ -17,11 +17,11 @@ typedef alm_status (*alm_unpack_take)(alm_ctx *cx, void *arg, const char *bytes,
 ALM_NODISCARD alm_status alm_unpacker_new(alm_ctx *cx, alm_pack_form form, uint64_t limit,
                                           const char *limit_name, alm_unpacker **out);
 /* Gives what the packed piece holds to `take`. */
-ALM_NODISCARD alm_status alm_unpack(alm_ctx *cx, alm_unpacker *u, alm_str piece,
+ALM_NODISCARD alm_status alm_unpack(alm_ctx *cx, alm_unpacker *unpacker, alm_str piece,
                                     alm_unpack_take take, void *arg);
 /* Did all of the last member come? */
-bool alm_unpacker_is_whole(const alm_unpacker *u);
-const char *alm_unpacker_name(const alm_unpacker *u); /* gzip, zstd */
-void alm_unpacker_free(alm_unpacker *u);              /* NULL is fine */
+bool alm_unpacker_is_whole(const alm_unpacker *unpacker);
+const char *alm_unpacker_name(const alm_unpacker *unpacker); /* gzip, zstd */
+void alm_unpacker_free(alm_unpacker *unpacker);              /* NULL is fine */
 
 #endif

@@ -44,7 +44,8 @@ ALM_NODISCARD alm_status alm_copy_convert_binary(alm_ctx *cx, alm_arena *arena,
 
 /* Writing: what comes before the rows, one row, what comes behind them; appended to `out`. */
 ALM_NODISCARD alm_status alm_copy_put_head(alm_ctx *cx, const alm_copy_format *format,
-                                           const char *const *names, uint32_t n, alm_buf *out);
+                                           const char *const *names, uint32_t n_names,
+                                           alm_buf *out);
 /* scratch: any buffer, used again for each row. */
 ALM_NODISCARD alm_status alm_copy_put_row(alm_ctx *cx, const alm_copy_format *format,
                                           const alm_batch *batch, uint32_t row, alm_buf *scratch,

@@ -34,25 +34,25 @@ DEFINE_TAKE(take_long, uint64_t, alm_be_get64, ALM_LONG_NULL, LEAST_LONG)
 DEFINE_TAKE(take_float, uint32_t, alm_be_get32, UINT32_C(0x7fc00000), NEVER_NULL)
 DEFINE_TAKE(take_double, uint64_t, alm_be_get64, UINT64_C(0x7ff8000000000000), NEVER_NULL)
 
-static alm_status take_others(alm_ctx *cx, alm_arena *arena, convert *c, alm_type type,
+static alm_status take_others(alm_ctx *cx, alm_arena *arena, convert *self, alm_type type,
                               uint32_t width, uint8_t *out)
 {
-    for (uint32_t i = 0; i < c->block->rows; i++) {
-        const alm_csv_field *field = &c->fields[i];
-        uint8_t *to = out + (size_t)i * width;
-        const alm_str bytes = {c->block->bytes + field->off, field->len};
-        alm_status st = ALM_OK;
+    for (uint32_t i = 0; i < self->block->rows; i++) {
+        const alm_csv_field *field = &self->fields[i];
+        uint8_t *dest = out + (size_t)i * width;
+        const alm_str bytes = {self->block->bytes + field->off, field->len};
+        alm_status status = ALM_OK;
         if (!field->null)
-            st = alm_pg_binary_value(cx, arena, type, bytes, to);
-        if (st == ALM_E_MEMORY)
-            return st;
-        if (field->null || st != ALM_OK)
-            alm_value_set_null(type, to);
-        if (st == ALM_OK)
+            status = alm_pg_binary_value(cx, arena, type, bytes, dest);
+        if (status == ALM_E_MEMORY)
+            return status;
+        if (field->null || status != ALM_OK)
+            alm_value_set_null(type, dest);
+        if (status == ALM_OK)
             continue;
         alm_error_clear(cx); /* the caller says which value it was */
-        c->bad[i] = 1;
-        c->n_bad++;
+        self->bad[i] = 1;
+        self->n_bad++;
     }
     return ALM_OK;
 }
@@ -60,34 +60,34 @@ static alm_status take_others(alm_ctx *cx, alm_arena *arena, convert *c, alm_typ
 alm_status alm_copy_convert_binary(alm_ctx *cx, alm_arena *arena, const alm_csv_block *block,
                                    uint32_t col, uint8_t *bad, uint32_t *n_bad, alm_vec *out)
 {
-    convert c = {block, block->fields + (size_t)col * block->stride, bad, 0};
-    alm_status st = ALM_OK;
+    convert self = {block, block->fields + (size_t)col * block->stride, bad, 0};
+    alm_status status = ALM_OK;
     switch ((int)out->type.id) {
     case ALM_T_SHORT:
-        take_short(&c, out->data);
+        take_short(&self, out->data);
         break;
     case ALM_T_INT:
-        take_int(&c, out->data);
+        take_int(&self, out->data);
         break;
     case ALM_T_LONG:
-        take_long(&c, out->data);
+        take_long(&self, out->data);
         break;
     case ALM_T_FLOAT:
-        take_float(&c, out->data);
+        take_float(&self, out->data);
         alm_values_settle(out->type, out->data, block->rows);
         break;
     case ALM_T_DOUBLE:
-        take_double(&c, out->data);
+        take_double(&self, out->data);
         alm_values_settle(out->type, out->data, block->rows);
         break;
     case ALM_T_SYMBOL:
         out->width = sizeof(alm_view); /* the load interns them */
-        st = take_others(cx, arena, &c, out->type, out->width, out->data);
+        status = take_others(cx, arena, &self, out->type, out->width, out->data);
         break;
     default:
-        st = take_others(cx, arena, &c, out->type, out->width, out->data);
+        status = take_others(cx, arena, &self, out->type, out->width, out->data);
         break;
     }
-    *n_bad = c.n_bad;
-    return st;
+    *n_bad = self.n_bad;
+    return status;
 }

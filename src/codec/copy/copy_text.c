@@ -1,12 +1,12 @@
 /* copy_text.c - records and fields of COPY's text format. */
 #include "codec/copy/copy_state.h"
 
-void alm_copy_line(alm_csv_reader *r, size_t end, bool found, alm_csv_record *out)
+void alm_copy_line(alm_csv_reader *reader, size_t end, bool found, alm_csv_record *out)
 {
-    alm_csv_line(r, end, found, out);
-    const char *from = r->buf.ptr + r->at;
+    alm_csv_line(reader, end, found, out);
+    const char *from = reader->buf.ptr + reader->at;
     if (out->len == 2 && from[0] == '\\' && from[1] == '.')
-        r->ended = out->skip = true;
+        reader->ended = out->skip = true;
 }
 
 /* Is the byte at `end` escaped: does an odd number of backslashes stand before it? */
@@ -18,43 +18,44 @@ static bool is_escaped(const char *from, size_t end)
     return (end - i) % 2 == 1;
 }
 
-static alm_status find_record(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_record *out)
+static alm_status copy_text_find_record(alm_ctx *cx, alm_csv_reader *reader, bool last,
+                                        alm_csv_record *out)
 {
-    const char *from = r->buf.ptr + r->at;
-    const size_t left = r->buf.len - r->at;
-    size_t i = r->scanned;
+    const char *from = reader->buf.ptr + reader->at;
+    const size_t left = reader->buf.len - reader->at;
+    size_t i = reader->scanned;
     (void)cx;
     for (;;) {
-        const char *lf = i < left ? memchr(from + i, '\n', left - i) : NULL;
-        if (lf == NULL) {
-            r->scanned = left;
+        const char *line_end = i < left ? memchr(from + i, '\n', left - i) : NULL;
+        if (line_end == NULL) {
+            reader->scanned = left;
             if (last)
-                alm_copy_line(r, left, false, out);
+                alm_copy_line(reader, left, false, out);
             return ALM_OK;
         }
-        const size_t end = (size_t)(lf - from);
+        const size_t end = (size_t)(line_end - from);
         if (!is_escaped(from, end)) {
-            alm_copy_line(r, end, true, out);
+            alm_copy_line(reader, end, true, out);
             return ALM_OK;
         }
         i = end + 1;
     }
 }
 
-static void split_record(alm_csv_reader *r, size_t base, size_t n, uint32_t row)
+static void copy_text_split_record(alm_csv_reader *reader, size_t base, size_t n, uint32_t row)
 {
-    const char *from = r->buf.ptr + base;
-    const alm_str null = r->copy->null;
+    const char *from = reader->buf.ptr + base;
+    const alm_str null = reader->copy->null;
     const bool plain = n == 0 || memchr(from, '\\', n) == NULL;
     uint32_t col = 0;
     for (size_t i = 0;; i++) {
         const size_t start = i;
         bool coded = false;
         if (plain && i < n) {
-            const char *end = memchr(from + i, r->delimiter, n - i);
+            const char *end = memchr(from + i, reader->delimiter, n - i);
             i = end != NULL ? (size_t)(end - from) : n;
         }
-        for (; i < n && from[i] != r->delimiter; i++) {
+        for (; i < n && from[i] != reader->delimiter; i++) {
             coded |= from[i] == '\\';
             i += from[i] == '\\' && i + 1 < n;
         }
@@ -63,57 +64,57 @@ static void split_record(alm_csv_reader *r, size_t base, size_t n, uint32_t row)
                                      .len = (uint32_t)raw.len,
                                      .null = alm_str_eq(raw, null),
                                      .coded = coded};
-        (void)alm_csv_put(r, row, col++, field);
+        (void)alm_csv_put(reader, row, col++, field);
         if (i >= n)
             break;
     }
-    alm_csv_fill(r, row, col, base);
+    alm_csv_fill(reader, row, col, base);
 }
 
-static int digit_of(char c, int base)
+static int copy_text_digit_of(char byte, int base)
 {
-    const int d = c >= '0' && c <= '9'   ? c - '0'
-                  : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                  : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                         : 99;
+    const int d = byte >= '0' && byte <= '9'   ? byte - '0'
+                  : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
+                  : byte >= 'A' && byte <= 'F' ? byte - 'A' + 10
+                                               : 99;
     return d < base ? d : -1;
 }
 
 /* Up to `max` digits at raw[*i]; *i goes behind them. */
-static char number_at(alm_str raw, size_t *i, int base, int max)
+static char copy_text_number_at(alm_str raw, size_t *i, int base, int max)
 {
     int value = 0;
-    for (int k = 0; k < max && *i < raw.len && digit_of(raw.ptr[*i], base) >= 0; k++)
-        value = value * base + digit_of(raw.ptr[(*i)++], base);
+    for (int k = 0; k < max && *i < raw.len && copy_text_digit_of(raw.ptr[*i], base) >= 0; k++)
+        value = value * base + copy_text_digit_of(raw.ptr[(*i)++], base);
     return (char)(value & 0xff);
 }
 
-static size_t decode(const alm_csv_block *block, alm_str raw, char *to)
+static size_t copy_text_decode(const alm_csv_block *block, alm_str raw, char *dest)
 {
     static const char letters[] = "bfnrtv", bytes[] = "\b\f\n\r\t\v";
-    size_t n = 0;
+    size_t count = 0;
     (void)block;
     for (size_t i = 0; i < raw.len;) {
-        char c = raw.ptr[i++];
-        if (c != '\\' || i == raw.len) {
-            to[n++] = c;
+        char byte = raw.ptr[i++];
+        if (byte != '\\' || i == raw.len) {
+            dest[count++] = byte;
             continue;
         }
-        c = raw.ptr[i];
-        const char *letter = c != 0 ? strchr(letters, c) : NULL;
-        if (digit_of(c, 8) >= 0) {
-            c = number_at(raw, &i, 8, 3);
-        } else if (c == 'x' && i + 1 < raw.len && digit_of(raw.ptr[i + 1], 16) >= 0) {
+        byte = raw.ptr[i];
+        const char *letter = byte != 0 ? strchr(letters, byte) : NULL;
+        if (copy_text_digit_of(byte, 8) >= 0) {
+            byte = copy_text_number_at(raw, &i, 8, 3);
+        } else if (byte == 'x' && i + 1 < raw.len && copy_text_digit_of(raw.ptr[i + 1], 16) >= 0) {
             i++;
-            c = number_at(raw, &i, 16, 2);
+            byte = copy_text_number_at(raw, &i, 16, 2);
         } else {
-            c = letter != NULL ? bytes[letter - letters] : c;
+            byte = letter != NULL ? bytes[letter - letters] : byte;
             i++;
         }
-        to[n++] = c;
+        dest[count++] = byte;
     }
-    return n;
+    return count;
 }
 
 const alm_csv_rules alm_copy_text_rules = {
-    .find = find_record, .split = split_record, .decode = decode};
+    .find = copy_text_find_record, .split = copy_text_split_record, .decode = copy_text_decode};

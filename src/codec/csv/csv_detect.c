@@ -47,14 +47,14 @@ static uint32_t time_fits(alm_str text)
 }
 
 /* Would the text of a whole number be another one as a DOUBLE? digits: behind its sign. */
-static bool is_too_wide(const char *digits, size_t n, double value)
+static bool is_too_wide(const char *digits, size_t n_digits, double value)
 {
     char exact[400];
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n_digits; i++)
         if (digits[i] < '0' || digits[i] > '9')
             return false; /* of fractions the nearest is wanted */
     const int len = snprintf(exact, sizeof(exact), "%.0f", fabs(value));
-    return (size_t)len != n || memcmp(exact, digits, n) != 0;
+    return (size_t)len != n_digits || memcmp(exact, digits, n_digits) != 0;
 }
 
 /* Numbers that have all their digits in the type, and are not the one that stands for null in it. */
@@ -63,12 +63,12 @@ static uint32_t number_fits(alm_str text, const char *digits, size_t n)
     uint32_t fits = 0;
     int32_t i = 0;
     int64_t l = 0;
-    double d = 0;
+    double value = 0;
     if (alm_int32_parse(text, &i) == ALM_NUM_OK && i != ALM_INT_NULL)
         fits |= 1u << FIT_INT;
     if (alm_int64_parse(text, &l) == ALM_NUM_OK && l != ALM_LONG_NULL)
         fits |= 1u << FIT_LONG;
-    if (alm_double_parse(text, &d) == ALM_NUM_OK && !is_too_wide(digits, n, d))
+    if (alm_double_parse(text, &value) == ALM_NUM_OK && !is_too_wide(digits, n, value))
         fits |= 1u << FIT_DOUBLE;
     return fits;
 }
@@ -129,31 +129,31 @@ alm_type alm_csv_type_of_fits(uint32_t fits, bool any)
 /* Delimiters of the record at the start of `text`; *end: its length without the line end. */
 static uint32_t count_delimiters(alm_str text, char delimiter, size_t *end)
 {
-    uint32_t n = 0;
+    uint32_t count = 0;
     bool quoted = false, start = true;
     size_t i = 0;
     for (; i < text.len && (quoted || text.ptr[i] != '\n'); i++) {
-        const char c = text.ptr[i];
+        const char byte = text.ptr[i];
         if (quoted) {
-            if (c == '"' && i + 1 < text.len && text.ptr[i + 1] == '"')
+            if (byte == '"' && i + 1 < text.len && text.ptr[i + 1] == '"')
                 i++;
             else
-                quoted = c != '"';
-        } else if (c == delimiter) {
-            n++;
+                quoted = byte != '"';
+        } else if (byte == delimiter) {
+            count++;
             start = true;
             continue;
         } else {
-            quoted = start && c == '"';
+            quoted = start && byte == '"';
         }
         start = false;
     }
     *end = i < text.len ? i : text.len;
-    return n;
+    return count;
 }
 
 /* A line of `len` bytes, which the reader passes over, too. */
-static bool is_blank(const char *line, size_t len)
+static bool csv_detect_is_blank(const char *line, size_t len)
 {
     return len == 0 || (len == 1 && line[0] == '\r');
 }
@@ -167,11 +167,11 @@ static char find_delimiter(alm_str sample)
     for (size_t k = 0; k < ALM_COUNT(candidates); k++) {
         uint64_t lines = 0, even = 0;
         uint32_t first = 0;
-        for (size_t at = 0, end = 0; at < sample.len && lines < 100; at += end + 1) {
-            const char *line = sample.ptr + at;
+        for (size_t offset = 0, end = 0; offset < sample.len && lines < 100; offset += end + 1) {
+            const char *line = sample.ptr + offset;
             const uint32_t n =
-                count_delimiters((alm_str){line, sample.len - at}, candidates[k], &end);
-            if (is_blank(line, end))
+                count_delimiters((alm_str){line, sample.len - offset}, candidates[k], &end);
+            if (csv_detect_is_blank(line, end))
                 continue;
             if (lines == 0)
                 first = n;
@@ -190,24 +190,25 @@ static char find_delimiter(alm_str sample)
 
 static uint32_t count_columns(alm_str sample, char delimiter)
 {
-    size_t at = 0;
-    while (at < sample.len && (sample.ptr[at] == '\n' || sample.ptr[at] == '\r'))
-        at++;
+    size_t offset = 0;
+    while (offset < sample.len && (sample.ptr[offset] == '\n' || sample.ptr[offset] == '\r'))
+        offset++;
     size_t end = 0;
-    return 1 + count_delimiters((alm_str){sample.ptr + at, sample.len - at}, delimiter, &end);
+    return 1 +
+           count_delimiters((alm_str){sample.ptr + offset, sample.len - offset}, delimiter, &end);
 }
 
 /* --------------------------------------------------------------------- header */
 
 void alm_csv_widen(alm_csv_column *col, bool *none, alm_str text)
 {
-    int64_t x = 0;
+    int64_t value = 0;
     if (*none)
         *col = (alm_csv_column){.whole = true, .least = INT64_MAX, .greatest = INT64_MIN};
     *none = false;
-    col->whole = col->whole && alm_int64_parse(text, &x) == ALM_NUM_OK;
-    col->least = ALM_MIN(col->least, x);
-    col->greatest = ALM_MAX(col->greatest, x);
+    col->whole = col->whole && alm_int64_parse(text, &value) == ALM_NUM_OK;
+    col->least = ALM_MIN(col->least, value);
+    col->greatest = ALM_MAX(col->greatest, value);
 }
 
 typedef struct sample_column {
@@ -225,8 +226,8 @@ static bool is_name_like(alm_str text)
     if (text.len == 0 || text.len > ALM_CSV_NAME_MAX)
         return false;
     for (size_t i = 0; i < text.len; i++) {
-        const unsigned char c = (unsigned char)text.ptr[i];
-        if (c < ' ')
+        const unsigned char byte = (unsigned char)text.ptr[i];
+        if (byte < ' ')
             return false;
     }
     return true;
@@ -244,11 +245,11 @@ static bool is_hollow(const sample_column *col)
  * then only where something else tells). Names may be missing: of the first column, where pandas and R have the index,
  * and where the values of another column tell; never in the only line of a file.
  */
-static bool looks_like_header(const sample_column *cols, uint32_t n, uint32_t rows, bool lone)
+static bool looks_like_header(const sample_column *cols, uint32_t n_cols, uint32_t rows, bool lone)
 {
     bool typed_below = false, again = false, repeated = false, digit = false;
     uint32_t names = 0, missing = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_cols; i++) {
         if (rows > 1 && is_hollow(&cols[i]))
             continue;
         const bool empty = cols[i].first.len == 0;
@@ -267,9 +268,9 @@ static bool looks_like_header(const sample_column *cols, uint32_t n, uint32_t ro
     return typed_below || ((rows > 1 || lone) && missing == 0 && !again && !repeated && !digit);
 }
 
-static bool is_name_char(unsigned char c)
+static bool is_name_char(unsigned char byte)
 {
-    return c > ' ' && strchr("/?:,*~+%()'\\.\"-", c) == NULL && c != 0x7f;
+    return byte > ' ' && strchr("/?:,*~+%()'\\.\"-", byte) == NULL && byte != 0x7f;
 }
 
 alm_status alm_csv_clean_name(alm_ctx *cx, alm_arena *arena, alm_str text, uint32_t col,
@@ -277,29 +278,29 @@ alm_status alm_csv_clean_name(alm_ctx *cx, alm_arena *arena, alm_str text, uint3
 {
     char *name = NULL;
     ALM_TRY(alm_arena_bytes(cx, arena, text.len + 2, &name));
-    size_t n = 0;
+    size_t count = 0;
     bool upper = false;
     const bool utf8 = alm_utf8_is_valid(text);
-    for (size_t i = 0; i < text.len && n < ALM_CSV_NAME_MAX; i++) {
-        const unsigned char c = (unsigned char)text.ptr[i];
+    for (size_t i = 0; i < text.len && count < ALM_CSV_NAME_MAX; i++) {
+        const unsigned char byte = (unsigned char)text.ptr[i];
         if (alm_utf8_is_marked((alm_str){text.ptr + i, text.len - i})) {
             i += ALM_UTF8_MARK_BYTES - 1;
             continue;
         }
-        if (!is_name_char(c) || (c >= 0x80 && !utf8)) {
-            upper = n > 0;
+        if (!is_name_char(byte) || (byte >= 0x80 && !utf8)) {
+            upper = count > 0;
             continue;
         }
-        if (n == 0 && c >= '0' && c <= '9')
-            name[n++] = '_';
-        name[n++] = upper && c >= 'a' && c <= 'z' ? (char)(c - 32) : (char)c;
+        if (count == 0 && byte >= '0' && byte <= '9')
+            name[count++] = '_';
+        name[count++] = upper && byte >= 'a' && byte <= 'z' ? (char)(byte - 32) : (char)byte;
         upper = false;
     }
-    while (n > 0 && !alm_utf8_is_valid((alm_str){name, n}))
-        n--; /* a character that the limit cut in two */
-    name[n] = 0;
+    while (count > 0 && !alm_utf8_is_valid((alm_str){name, count}))
+        count--; /* a character that the limit cut in two */
+    name[count] = 0;
     *out = name;
-    if (n == 0)
+    if (count == 0)
         return alm_arena_printf(cx, arena, out, "f%u", col);
     return ALM_OK;
 }
@@ -307,9 +308,9 @@ alm_status alm_csv_clean_name(alm_ctx *cx, alm_arena *arena, alm_str text, uint3
 /* --------------------------------------------------------------------- detect */
 
 static alm_status sample_block(alm_ctx *cx, alm_arena *arena, const alm_csv_block *block,
-                               sample_column *cols, uint32_t n)
+                               sample_column *cols, uint32_t n_cols)
 {
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_cols; i++) {
         const alm_csv_field *fields = block->fields + (size_t)i * block->stride;
         cols[i].fits = ~0u;
         cols[i].none = true;
@@ -362,20 +363,20 @@ static alm_status made_name(alm_ctx *cx, alm_arena *arena, alm_map *seen, uint32
     return alm_map_put(cx, seen, alm_str_of(col->name), col, NULL);
 }
 
-static alm_status name_columns(alm_ctx *cx, alm_arena *arena, const sample_column *cols,
-                               alm_csv_shape *out)
+static alm_status csv_detect_name_columns(alm_ctx *cx, alm_arena *arena, const sample_column *cols,
+                                          alm_csv_shape *out)
 {
     alm_map seen;
     alm_map_init(&seen, true);
-    alm_status st = ALM_OK;
-    for (uint32_t i = 0; st == ALM_OK && i < out->n_cols; i++)
+    alm_status status = ALM_OK;
+    for (uint32_t i = 0; status == ALM_OK && i < out->n_cols; i++)
         if (out->header && cols[i].first.len > 0)
-            st = name_of_header(cx, arena, &seen, i, cols[i].first, &out->cols[i]);
-    for (uint32_t i = 0; st == ALM_OK && i < out->n_cols; i++)
+            status = name_of_header(cx, arena, &seen, i, cols[i].first, &out->cols[i]);
+    for (uint32_t i = 0; status == ALM_OK && i < out->n_cols; i++)
         if (!out->header || cols[i].first.len == 0)
-            st = made_name(cx, arena, &seen, i, &out->cols[i]);
+            status = made_name(cx, arena, &seen, i, &out->cols[i]);
     alm_map_deinit(&seen);
-    return st;
+    return status;
 }
 
 /* Lines that end with CR alone would be one line, with all rows of the file in it. */
@@ -412,31 +413,31 @@ alm_status alm_csv_detect(alm_ctx *cx, alm_arena *arena, alm_str sample, bool wh
     out->n_cols = count_columns(sample, out->delimiter);
     ALM_TRY(
         alm_csv_reader_new(cx, arena, NULL, out->delimiter, out->n_cols, sample.len + 1, &reader));
-    alm_status st = alm_csv_feed(cx, reader, sample.ptr, sample.len);
-    if (st == ALM_OK)
-        st = alm_csv_next(cx, reader, whole, &block);
-    if (st == ALM_OK && block.rows == 0 && sample.len > 0 && !whole)
-        st = alm_fail(cx, ALM_E_LIMIT, -1, "line 1 is longer than %zu bytes", sample.len);
+    alm_status status = alm_csv_feed(cx, reader, sample.ptr, sample.len);
+    if (status == ALM_OK)
+        status = alm_csv_next(cx, reader, whole, &block);
+    if (status == ALM_OK && block.rows == 0 && sample.len > 0 && !whole)
+        status = alm_fail(cx, ALM_E_LIMIT, -1, "line 1 is longer than %zu bytes", sample.len);
     const int64_t most =
         cx->conf != NULL ? cx->conf->http_text_analysis_max_lines : ALM_CSV_SAMPLE_ROWS;
-    if (st == ALM_OK && (int64_t)block.rows > most)
+    if (status == ALM_OK && (int64_t)block.rows > most)
         block.rows = (uint32_t)most;
     sample_column *cols = NULL;
-    if (st == ALM_OK)
-        st = ALM_NEWN(cx, arena, out->n_cols, &cols);
-    if (st == ALM_OK && block.rows > 0)
-        st = sample_block(cx, arena, &block, cols, out->n_cols);
-    if (st == ALM_OK && block.rows == 0)
+    if (status == ALM_OK)
+        status = ALM_NEWN(cx, arena, out->n_cols, &cols);
+    if (status == ALM_OK && block.rows > 0)
+        status = sample_block(cx, arena, &block, cols, out->n_cols);
+    if (status == ALM_OK && block.rows == 0)
         out->n_cols = 0;
-    if (st == ALM_OK && out->n_cols > 0) {
+    if (status == ALM_OK && out->n_cols > 0) {
         out->sample_rows = block.rows;
         out->header = header == ALM_CSV_HEADER_YES ||
                       (header != ALM_CSV_HEADER_NO &&
                        looks_like_header(cols, out->n_cols, block.rows,
                                          header == ALM_CSV_HEADER_DETECT_LONE));
         out->hollow = out->header && block.rows > 1 && is_hollow(&cols[out->n_cols - 1]);
-        st = ALM_NEWN(cx, arena, out->n_cols, &out->cols);
-        for (uint32_t i = 0; st == ALM_OK && i < out->n_cols; i++) {
+        status = ALM_NEWN(cx, arena, out->n_cols, &out->cols);
+        for (uint32_t i = 0; status == ALM_OK && i < out->n_cols; i++) {
             uint32_t fits = cols[i].fits;
             bool any = cols[i].any;
             if (!out->header && cols[i].first.len > 0) {
@@ -449,9 +450,9 @@ alm_status alm_csv_detect(alm_ctx *cx, alm_arena *arena, alm_str sample, bool wh
             out->cols[i].type = alm_csv_type_of_fits(fits, any);
             out->cols[i].found = true;
         }
-        if (st == ALM_OK)
-            st = name_columns(cx, arena, cols, out);
+        if (status == ALM_OK)
+            status = csv_detect_name_columns(cx, arena, cols, out);
     }
     alm_csv_reader_free(reader);
-    return st;
+    return status;
 }

@@ -14,61 +14,61 @@ alm_status alm_csv_reader_make(alm_ctx *cx, alm_arena *arena, alm_mem *mem,
                                const alm_csv_rules *rules, uint32_t cols, size_t record_max,
                                alm_csv_reader **out)
 {
-    alm_csv_reader *r = NULL;
+    alm_csv_reader *reader = NULL;
     if (cols > ALM_CSV_COLS_MAX)
         return alm_fail(cx, ALM_E_LIMIT, -1, "a file may have 1 to %d columns, not %u",
                         ALM_CSV_COLS_MAX, cols);
-    ALM_TRY(ALM_NEW(cx, arena, &r));
-    r->mem = mem;
-    r->rules = rules;
-    r->cols = cols;
+    ALM_TRY(ALM_NEW(cx, arena, &reader));
+    reader->mem = mem;
+    reader->rules = rules;
+    reader->cols = cols;
     const uint32_t fit = FIELDS_MAX / ALM_MAX(cols, 1U);
-    r->rows_max = fit < ALM_BATCH_ROWS ? fit : ALM_BATCH_ROWS;
-    r->record_max = record_max;
-    r->line = 1;
-    ALM_TRY(ALM_NEWN(cx, arena, (size_t)cols * r->rows_max, &r->fields));
-    ALM_TRY(ALM_NEWN(cx, arena, ALM_BATCH_ROWS, &r->lines));
-    ALM_TRY(ALM_NEWN(cx, arena, ALM_BATCH_ROWS, &r->ragged));
-    alm_buf_init(&r->buf, mem);
-    *out = r;
+    reader->rows_max = fit < ALM_BATCH_ROWS ? fit : ALM_BATCH_ROWS;
+    reader->record_max = record_max;
+    reader->line = 1;
+    ALM_TRY(ALM_NEWN(cx, arena, (size_t)cols * reader->rows_max, &reader->fields));
+    ALM_TRY(ALM_NEWN(cx, arena, ALM_BATCH_ROWS, &reader->lines));
+    ALM_TRY(ALM_NEWN(cx, arena, ALM_BATCH_ROWS, &reader->ragged));
+    alm_buf_init(&reader->buf, mem);
+    *out = reader;
     return ALM_OK;
 }
 
-void alm_csv_reader_patterns(alm_csv_reader *r, const struct alm_time_pattern *const *patterns)
+void alm_csv_reader_patterns(alm_csv_reader *reader, const struct alm_time_pattern *const *patterns)
 {
-    r->patterns = patterns;
+    reader->patterns = patterns;
 }
 
-void alm_csv_reader_exact(alm_csv_reader *r, const bool *exact)
+void alm_csv_reader_exact(alm_csv_reader *reader, const bool *exact)
 {
-    r->exact = exact;
+    reader->exact = exact;
 }
 
-void alm_csv_reader_units(alm_csv_reader *r, const alm_epoch *units)
+void alm_csv_reader_units(alm_csv_reader *reader, const alm_epoch *units)
 {
-    r->units = units;
+    reader->units = units;
 }
 
-void alm_csv_reader_free(alm_csv_reader *r)
+void alm_csv_reader_free(alm_csv_reader *reader)
 {
-    if (r != NULL)
-        alm_buf_deinit(&r->buf);
+    if (reader != NULL)
+        alm_buf_deinit(&reader->buf);
 }
 
-alm_status alm_csv_feed(alm_ctx *cx, alm_csv_reader *r, const char *bytes, size_t n)
+alm_status alm_csv_feed(alm_ctx *cx, alm_csv_reader *reader, const char *bytes, size_t n)
 {
-    if (r->at > 0) {
-        (void)memmove(r->buf.ptr, r->buf.ptr + r->at, r->buf.len - r->at);
-        r->buf.len -= r->at;
-        r->at = 0;
+    if (reader->at > 0) {
+        (void)memmove(reader->buf.ptr, reader->buf.ptr + reader->at, reader->buf.len - reader->at);
+        reader->buf.len -= reader->at;
+        reader->at = 0;
     }
-    ALM_TRY(alm_buf_append(cx, &r->buf, bytes, n));
-    if (!r->started && r->buf.len >= 3) {
-        if (memcmp(r->buf.ptr, "\xef\xbb\xbf", 3) == 0) {
-            r->at = 3;
-            r->scanned = 0;
+    ALM_TRY(alm_buf_append(cx, &reader->buf, bytes, n));
+    if (!reader->started && reader->buf.len >= 3) {
+        if (memcmp(reader->buf.ptr, "\xef\xbb\xbf", 3) == 0) {
+            reader->at = 3;
+            reader->scanned = 0;
         }
-        r->started = true;
+        reader->started = true;
     }
     return ALM_OK;
 }
@@ -81,122 +81,124 @@ typedef struct record_scan {
 } record_scan;
 
 /* Inside quotes: to behind the closing one. False: it is not there, or not known to be it. */
-static bool scan_quoted(const char *from, size_t left, bool last, record_scan *s)
+static bool csv_reader_scan_quoted(const char *from, size_t left, bool last, record_scan *scan)
 {
-    const char *quote = memchr(from + s->i, '"', left - s->i);
+    const char *quote = memchr(from + scan->i, '"', left - scan->i);
     if (quote == NULL) {
-        s->i = left;
+        scan->i = left;
         return false;
     }
-    const size_t at = (size_t)(quote - from);
-    if (at + 1 == left && !last) { /* it may be the first of two */
-        s->i = at;
+    const size_t offset = (size_t)(quote - from);
+    if (offset + 1 == left && !last) { /* it may be the first of two */
+        scan->i = offset;
         return false;
     }
-    if (at + 1 < left && from[at + 1] == '"') {
-        s->i = at + 2;
-        return s->i < left;
+    if (offset + 1 < left && from[offset + 1] == '"') {
+        scan->i = offset + 2;
+        return scan->i < left;
     }
-    s->i = at + 1;
-    s->quoted = false;
+    scan->i = offset + 1;
+    scan->quoted = false;
     return true;
 }
 
 /* Outside of quotes: to the line end (true: found) or behind a quote that opens a field. A quote in
  * the middle of a field is a byte like others. */
-static bool scan_plain(const char *from, size_t left, char delimiter, record_scan *s)
+static bool scan_plain(const char *from, size_t left, char delimiter, record_scan *scan)
 {
-    if (s->line < s->i || s->line == 0) {
-        const char *lf = memchr(from + s->i, '\n', left - s->i);
-        s->line = lf != NULL ? (size_t)(lf - from) : left;
+    if (scan->line < scan->i || scan->line == 0) {
+        const char *line_end = memchr(from + scan->i, '\n', left - scan->i);
+        scan->line = line_end != NULL ? (size_t)(line_end - from) : left;
     }
-    while (s->i < s->line) {
-        const char *quote = memchr(from + s->i, '"', s->line - s->i);
+    while (scan->i < scan->line) {
+        const char *quote = memchr(from + scan->i, '"', scan->line - scan->i);
         if (quote == NULL)
             break;
-        const size_t at = (size_t)(quote - from);
-        s->i = at + 1;
-        if (at == 0 || from[at - 1] == delimiter) {
-            s->quoted = true;
+        const size_t offset = (size_t)(quote - from);
+        scan->i = offset + 1;
+        if (offset == 0 || from[offset - 1] == delimiter) {
+            scan->quoted = true;
             return false;
         }
     }
-    s->i = s->line;
-    return s->line < left;
+    scan->i = scan->line;
+    return scan->line < left;
 }
 
-void alm_csv_line(const alm_csv_reader *r, size_t end, bool found, alm_csv_record *out)
+void alm_csv_line(const alm_csv_reader *reader, size_t end, bool found, alm_csv_record *out)
 {
-    const char *from = r->buf.ptr + r->at;
+    const char *from = reader->buf.ptr + reader->at;
     *out = (alm_csv_record){.found = true, .len = end, .next = end + found, .newlines = found};
-    for (const char *p = from; (p = memchr(p, '\n', end - (size_t)(p - from))) != NULL; p++)
+    for (const char *ptr = from; (ptr = memchr(ptr, '\n', end - (size_t)(ptr - from))) != NULL;
+         ptr++)
         out->newlines++;
     if (end > 0 && from[end - 1] == '\r')
         out->len--;
 }
 
-static alm_status find_record(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_record *out)
+static alm_status csv_reader_find_record(alm_ctx *cx, alm_csv_reader *reader, bool last,
+                                         alm_csv_record *out)
 {
-    const char *from = r->buf.ptr + r->at;
-    const size_t left = r->buf.len - r->at;
-    record_scan s = {.i = r->scanned, .quoted = r->scan_quoted};
+    const char *from = reader->buf.ptr + reader->at;
+    const size_t left = reader->buf.len - reader->at;
+    record_scan scan = {.i = reader->scanned, .quoted = reader->scan_quoted};
     bool found = false;
-    while (!found && s.i < left) {
-        if (s.quoted) {
-            if (!scan_quoted(from, left, last, &s))
+    while (!found && scan.i < left) {
+        if (scan.quoted) {
+            if (!csv_reader_scan_quoted(from, left, last, &scan))
                 break;
             continue;
         }
-        found = scan_plain(from, left, r->delimiter, &s);
-        if (!found && !s.quoted)
+        found = scan_plain(from, left, reader->delimiter, &scan);
+        if (!found && !scan.quoted)
             break;
     }
     if (!found && !last) {
-        r->scanned = s.i;
-        r->scan_quoted = s.quoted;
+        reader->scanned = scan.i;
+        reader->scan_quoted = scan.quoted;
         return ALM_OK;
     }
-    if (!found && s.quoted)
+    if (!found && scan.quoted)
         return alm_fail(cx, ALM_E_VALUE, -1, "line %llu: a quote that is not closed",
-                        (unsigned long long)r->line);
-    alm_csv_line(r, found ? s.i : left, found, out);
+                        (unsigned long long)reader->line);
+    alm_csv_line(reader, found ? scan.i : left, found, out);
     out->skip = out->len == 0;
     return ALM_OK;
 }
 
 /* Reads a quoted field at from[*i] (behind the opening quote); leaves *i at the delimiter or end. */
-static void quoted_field(const char *from, size_t n, size_t *i, size_t base, char delimiter,
-                         alm_csv_field *out)
+static void csv_reader_quoted_field(const char *from, size_t n, size_t *i, size_t base,
+                                    char delimiter, alm_csv_field *out)
 {
     const size_t start = *i;
-    size_t at = start;
+    size_t offset = start;
     bool doubled = false;
     for (;;) {
-        const char *quote = at < n ? memchr(from + at, '"', n - at) : NULL;
+        const char *quote = offset < n ? memchr(from + offset, '"', n - offset) : NULL;
         if (quote == NULL) { /* never closed: the rest of the record */
-            at = n;
+            offset = n;
             break;
         }
-        at = (size_t)(quote - from);
-        if (at + 1 < n && from[at + 1] == '"') {
+        offset = (size_t)(quote - from);
+        if (offset + 1 < n && from[offset + 1] == '"') {
             doubled = true;
-            at += 2;
+            offset += 2;
             continue;
         }
         break;
     }
-    const char *end = at < n ? memchr(from + at, delimiter, n - at) : NULL;
+    const char *end = offset < n ? memchr(from + offset, delimiter, n - offset) : NULL;
     *i = end != NULL ? (size_t)(end - from) : n;
-    const bool more = *i > at + 1; /* bytes behind the closing quote */
+    const bool more = *i > offset + 1; /* bytes behind the closing quote */
     *out = (alm_csv_field){.off = (uint32_t)(base + start),
-                           .len = (uint32_t)((more ? *i : at) - start),
+                           .len = (uint32_t)((more ? *i : offset) - start),
                            .quoted = true,
                            .coded = doubled || more};
 }
 
-static void split_record(alm_csv_reader *r, size_t base, size_t n, uint32_t row)
+static void csv_reader_split_record(alm_csv_reader *reader, size_t base, size_t n, uint32_t row)
 {
-    const char *from = r->buf.ptr + base;
+    const char *from = reader->buf.ptr + base;
     uint32_t col = 0;
     size_t i = 0;
     bool more = true;
@@ -204,44 +206,45 @@ static void split_record(alm_csv_reader *r, size_t base, size_t n, uint32_t row)
         alm_csv_field field;
         if (i < n && from[i] == '"') {
             i++;
-            quoted_field(from, n, &i, base, r->delimiter, &field);
+            csv_reader_quoted_field(from, n, &i, base, reader->delimiter, &field);
         } else {
             const size_t start = i;
-            const char *end = i < n ? memchr(from + i, r->delimiter, n - i) : NULL;
+            const char *end = i < n ? memchr(from + i, reader->delimiter, n - i) : NULL;
             i = end != NULL ? (size_t)(end - from) : n;
             field = (alm_csv_field){
                 .off = (uint32_t)(base + start), .len = (uint32_t)(i - start), .null = i == start};
         }
-        (void)alm_csv_put(r, row, col, field);
-        col += col < r->cols || !field.null; /* behind the last column an empty field is no value */
+        (void)alm_csv_put(reader, row, col, field);
+        col += col < reader->cols ||
+               !field.null; /* behind the last column an empty field is no value */
         more = i < n;
         i++;
     }
-    alm_csv_fill(r, row, col, base);
+    alm_csv_fill(reader, row, col, base);
 }
 
 /* Two quotes are one; a single one closed the quoted part, and what follows stays as it is. */
-static size_t undouble(const alm_csv_block *block, alm_str raw, char *to)
+static size_t undouble(const alm_csv_block *block, alm_str raw, char *dest)
 {
-    size_t n = 0;
+    size_t count = 0;
     (void)block;
     for (size_t i = 0; i < raw.len; i++) {
         const bool quote = raw.ptr[i] == '"';
         if (quote && (i + 1 == raw.len || raw.ptr[i + 1] != '"')) {
-            (void)memcpy(to + n, raw.ptr + i + 1, raw.len - i - 1);
-            return n + raw.len - i - 1;
+            (void)memcpy(dest + count, raw.ptr + i + 1, raw.len - i - 1);
+            return count + raw.len - i - 1;
         }
-        to[n++] = raw.ptr[i];
+        dest[count++] = raw.ptr[i];
         i += quote;
     }
-    return n;
+    return count;
 }
 
 alm_status alm_csv_reader_new(alm_ctx *cx, alm_arena *arena, alm_mem *mem, char delimiter,
                               uint32_t cols, size_t record_max, alm_csv_reader **out)
 {
     static const alm_csv_rules rules = {
-        .find = find_record, .split = split_record, .decode = undouble};
+        .find = csv_reader_find_record, .split = csv_reader_split_record, .decode = undouble};
     if (cols == 0)
         return alm_fail(cx, ALM_E_LIMIT, -1, "a file may have 1 to %d columns, not 0",
                         ALM_CSV_COLS_MAX);
@@ -254,50 +257,50 @@ alm_status alm_csv_reader_new(alm_ctx *cx, alm_arena *arena, alm_mem *mem, char 
     return ALM_OK;
 }
 
-alm_status alm_csv_next(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_block *out)
+alm_status alm_csv_next(alm_ctx *cx, alm_csv_reader *reader, bool last, alm_csv_block *out)
 {
     uint32_t rows = 0;
-    while (rows < r->rows_max && r->at < r->buf.len && !r->ended) {
+    while (rows < reader->rows_max && reader->at < reader->buf.len && !reader->ended) {
         alm_csv_record record = {0};
-        ALM_TRY(r->rules->find(cx, r, last, &record));
+        ALM_TRY(reader->rules->find(cx, reader, last, &record));
         if (!record.found) {
-            if (r->buf.len - r->at > r->record_max)
+            if (reader->buf.len - reader->at > reader->record_max)
                 return alm_fail(
                     cx, ALM_E_LIMIT, -1,
                     "line %llu: a record is longer than %zu bytes (an open quote?): the "
                     "limit is copy.record.bytes.max",
-                    (unsigned long long)r->line, r->record_max);
+                    (unsigned long long)reader->line, reader->record_max);
             break;
         }
-        r->scanned = 0;
-        r->scan_quoted = false;
+        reader->scanned = 0;
+        reader->scan_quoted = false;
         if (!record.skip) {
-            r->lines[rows] = r->line;
-            r->rules->split(r, r->at, record.len, rows);
+            reader->lines[rows] = reader->line;
+            reader->rules->split(reader, reader->at, record.len, rows);
             rows++;
         }
-        r->line += record.newlines;
-        r->at += record.next;
-        r->started = true; /* no byte order mark but at the start of the file */
-        if (r->at > UINT32_MAX / 2)
+        reader->line += record.newlines;
+        reader->at += record.next;
+        reader->started = true; /* no byte order mark but at the start of the file */
+        if (reader->at > UINT32_MAX / 2)
             break; /* offsets of a block are 32 bits */
     }
-    if (r->ended && r->rules->ends_all && r->at < r->buf.len)
+    if (reader->ended && reader->rules->ends_all && reader->at < reader->buf.len)
         return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "received copy data after EOF marker");
-    if (r->ended)
-        r->at = r->buf.len;
-    *out = (alm_csv_block){.bytes = r->buf.ptr,
+    if (reader->ended)
+        reader->at = reader->buf.len;
+    *out = (alm_csv_block){.bytes = reader->buf.ptr,
                            .rows = rows,
-                           .cols = r->cols,
-                           .stride = r->rows_max,
-                           .fields = r->fields,
-                           .lines = r->lines,
-                           .ragged = r->ragged,
-                           .rules = r->rules,
-                           .patterns = r->patterns,
-                           .exact = r->exact,
-                           .units = r->units,
-                           .copy = r->copy};
+                           .cols = reader->cols,
+                           .stride = reader->rows_max,
+                           .fields = reader->fields,
+                           .lines = reader->lines,
+                           .ragged = reader->ragged,
+                           .rules = reader->rules,
+                           .patterns = reader->patterns,
+                           .exact = reader->exact,
+                           .units = reader->units,
+                           .copy = reader->copy};
     return ALM_OK;
 }
 
@@ -312,8 +315,8 @@ alm_status alm_csv_text(alm_ctx *cx, alm_arena *arena, const alm_csv_block *bloc
     *out = raw;
     if (!field->coded)
         return ALM_OK;
-    char *to = NULL;
-    ALM_TRY(alm_arena_bytes(cx, arena, raw.len + 1, &to));
-    *out = (alm_str){to, block->rules->decode(block, raw, to)};
+    char *dest = NULL;
+    ALM_TRY(alm_arena_bytes(cx, arena, raw.len + 1, &dest));
+    *out = (alm_str){dest, block->rules->decode(block, raw, dest)};
     return ALM_OK;
 }

@@ -65,23 +65,26 @@ ALM_NODISCARD alm_status alm_csv_keep_written(alm_ctx *cx, alm_arena *arena, alm
                                               const char **out);
 
 /* Field `col` of the row; false: there is no such column. */
-static inline bool alm_csv_put(alm_csv_reader *r, uint32_t row, uint32_t col, alm_csv_field field)
+static inline bool alm_csv_put(alm_csv_reader *reader, uint32_t row, uint32_t col,
+                               alm_csv_field field)
 {
-    if (col >= r->cols)
+    if (col >= reader->cols)
         return false;
-    r->fields[(size_t)col * r->rows_max + row] = field;
+    reader->fields[(size_t)col * reader->rows_max + row] = field;
     return true;
 }
 
 /* The row has `n` fields: the columns behind them are null. */
-static inline void alm_csv_fill(alm_csv_reader *r, uint32_t row, uint32_t n, size_t base)
+static inline void alm_csv_fill(alm_csv_reader *reader, uint32_t row, uint32_t n, size_t base)
 {
-    r->ragged[row] = n < r->cols ? ALM_CSV_FEWER : n > r->cols ? ALM_CSV_MORE : ALM_CSV_WHOLE;
-    for (uint32_t col = n; col < r->cols; col++)
-        (void)alm_csv_put(r, row, col, (alm_csv_field){.off = (uint32_t)base, .null = true});
+    reader->ragged[row] = n < reader->cols   ? ALM_CSV_FEWER
+                          : n > reader->cols ? ALM_CSV_MORE
+                                             : ALM_CSV_WHOLE;
+    for (uint32_t col = n; col < reader->cols; col++)
+        (void)alm_csv_put(reader, row, col, (alm_csv_field){.off = (uint32_t)base, .null = true});
 }
 
 /* The record in front of a line end at `end` (found), or the rest. */
-void alm_csv_line(const alm_csv_reader *r, size_t end, bool found, alm_csv_record *out);
+void alm_csv_line(const alm_csv_reader *reader, size_t end, bool found, alm_csv_record *out);
 
 #endif

@@ -32,52 +32,52 @@ typedef enum step { STEP_OK, STEP_MORE, STEP_BAD } step;
             return step_;                                                                          \
     } while (0)
 
-ALM_PRINTF(2, 3) static step bad(cursor *c, const char *format, ...)
+ALM_PRINTF(2, 3) static step ilp_bad(cursor *self, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(c->r->reason, sizeof c->r->reason, format, args);
+    (void)vsnprintf(self->r->reason, sizeof self->r->reason, format, args);
     va_end(args);
     return STEP_BAD;
 }
 
-static int shown(alm_str text)
+static int ilp_shown(alm_str text)
 {
     return (int)ALM_MIN(text.len, (size_t)60);
 }
 
-void alm_ilp_init(alm_ilp_reader *r, alm_ctx *cx)
+void alm_ilp_init(alm_ilp_reader *reader, alm_ctx *cx)
 {
-    *r = (alm_ilp_reader){.cx = cx};
-    alm_arena_init(&r->texts, cx->mem);
+    *reader = (alm_ilp_reader){.cx = cx};
+    alm_arena_init(&reader->texts, cx->mem);
 }
 
-void alm_ilp_deinit(alm_ilp_reader *r)
+void alm_ilp_deinit(alm_ilp_reader *reader)
 {
-    alm_arena_deinit(&r->texts);
-    free(r->fields);
-    r->fields = NULL;
-    r->cap = 0;
+    alm_arena_deinit(&reader->texts);
+    free(reader->fields);
+    reader->fields = NULL;
+    reader->cap = 0;
 }
 
 /* ------------------------------------------------------------------------ tokens */
 
 /* The byte at the cursor; LF stands for the end of the last line. */
-static inline bool peek(const cursor *c, char *out)
+static inline bool ilp_peek(const cursor *self, char *out)
 {
-    if (c->at < c->end) {
-        *out = *c->at;
+    if (self->at < self->end) {
+        *out = *self->at;
         return true;
     }
     *out = '\n';
-    return c->last;
+    return self->last;
 }
 
 enum { STOP_COMMA = 1, STOP_BLANK = 2, STOP_EQUAL = 4, STOP_LINE = 8, STOP_ESCAPE = 16 };
 
-static inline unsigned stop_of(char ch)
+static inline unsigned stop_of(char byte)
 {
-    switch (ch) {
+    switch (byte) {
     case ',':
         return STOP_COMMA;
     case ' ':
@@ -94,43 +94,43 @@ static inline unsigned stop_of(char ch)
 }
 
 /* A copy of the token without its backslashes, from `start`; the first stands at the cursor. */
-static step unescape(cursor *c, const char *start, unsigned stops, alm_str *out)
+static step ilp_unescape(cursor *self, const char *start, unsigned stops, alm_str *out)
 {
-    const char *p = c->at;
-    while (p < c->end && (stop_of(*p) & stops) == 0)
-        p += *p == '\\' ? 2 : 1;
-    if (p >= c->end && !(c->last && p == c->end))
-        return c->last ? bad(c, "a backslash ends the line") : STEP_MORE;
+    const char *ptr = self->at;
+    while (ptr < self->end && (stop_of(*ptr) & stops) == 0)
+        ptr += *ptr == '\\' ? 2 : 1;
+    if (ptr >= self->end && !(self->last && ptr == self->end))
+        return self->last ? ilp_bad(self, "a backslash ends the line") : STEP_MORE;
     char *copy = NULL;
-    c->st = alm_arena_bytes(c->r->cx, &c->r->texts, (size_t)(p - start) + 1, &copy);
-    if (c->st != ALM_OK)
+    self->st = alm_arena_bytes(self->r->cx, &self->r->texts, (size_t)(ptr - start) + 1, &copy);
+    if (self->st != ALM_OK)
         return STEP_BAD;
-    size_t n = 0;
-    for (const char *q = start; q < p; q++) {
+    size_t count = 0;
+    for (const char *q = start; q < ptr; q++) {
         q += *q == '\\';
-        copy[n++] = *q;
+        copy[count++] = *q;
     }
-    c->at = p;
-    *out = (alm_str){copy, n};
+    self->at = ptr;
+    *out = (alm_str){copy, count};
     return STEP_OK;
 }
 
-/* The first of `stops` in [p, end), else end; *high: bit 7 of some byte before it. */
-static inline const char *find_stop(const char *p, const char *end, unsigned stops, uint8_t *high)
+/* The first of `stops` in [ptr, end), else end; *high: bit 7 of some byte before it. */
+static inline const char *find_stop(const char *ptr, const char *end, unsigned stops, uint8_t *high)
 {
-    while (p < end && (stop_of(*p) & stops) == 0)
-        *high |= (uint8_t)*p++;
-    return p;
+    while (ptr < end && (stop_of(*ptr) & stops) == 0)
+        *high |= (uint8_t)*ptr++;
+    return ptr;
 }
 
 #ifdef __SSE2__
 /* The same, sixteen bytes at once. */
-static inline const char *find_stop_wide(const char *p, const char *end, unsigned stops,
+static inline const char *find_stop_wide(const char *ptr, const char *end, unsigned stops,
                                          uint8_t *high)
 {
-    for (; end - p >= 16; p += 16) {
+    for (; end - ptr >= 16; ptr += 16) {
         __m128i block;
-        memcpy(&block, p, sizeof block);
+        memcpy(&block, ptr, sizeof block);
         __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(block, _mm_set1_epi8(' ')),
                                    _mm_cmpeq_epi8(block, _mm_set1_epi8('\n')));
         if (stops & STOP_COMMA)
@@ -144,11 +144,11 @@ static inline const char *find_stop_wide(const char *p, const char *end, unsigne
         if (hits != 0) {
             const unsigned at = (unsigned)__builtin_ctz(hits);
             *high |= (highs & ((1U << at) - 1)) != 0 ? 0x80 : 0;
-            return p + at;
+            return ptr + at;
         }
         *high |= highs != 0 ? 0x80 : 0;
     }
-    return find_stop(p, end, stops, high);
+    return find_stop(ptr, end, stops, high);
 }
 #else
 #define find_stop_wide find_stop
@@ -156,86 +156,91 @@ static inline const char *find_stop_wide(const char *p, const char *end, unsigne
 
 /* Bytes up to one of `stops`, which is left at the cursor; a blank and LF are always among them. CR before
  * the end of the line goes. */
-static inline step token(cursor *c, unsigned stops, bool escapes, alm_str *out)
+static inline step ilp_token(cursor *self, unsigned stops, bool escapes, alm_str *out)
 {
-    const char *start = c->at;
+    const char *start = self->at;
     const unsigned all = stops | (escapes ? STOP_ESCAPE : 0U);
     uint8_t high = 0;
-    const char *p = find_stop_wide(start, c->end, all, &high);
-    c->at = p;
-    if (p == c->end && !c->last)
+    const char *ptr = find_stop_wide(start, self->end, all, &high);
+    self->at = ptr;
+    if (ptr == self->end && !self->last)
         return STEP_MORE;
-    if (p < c->end && *p == '\\') {
-        STEP_TRY(unescape(c, start, stops, out));
+    if (ptr < self->end && *ptr == '\\') {
+        STEP_TRY(ilp_unescape(self, start, stops, out));
         high = 0x80;
     } else {
-        *out = (alm_str){start, (size_t)(p - start)};
+        *out = (alm_str){start, (size_t)(ptr - start)};
     }
-    if ((c->at == c->end || *c->at == '\n') && out->len > 0 && out->ptr[out->len - 1] == '\r')
+    if ((self->at == self->end || *self->at == '\n') && out->len > 0 &&
+        out->ptr[out->len - 1] == '\r')
         out->len--;
     if (high >= 0x80 && !alm_utf8_is_valid(*out))
-        return bad(c, "bytes that are not UTF-8");
+        return ilp_bad(self, "bytes that are not UTF-8");
     return STEP_OK;
 }
 
-static void skip_blanks(cursor *c)
+static void ilp_skip_blanks(cursor *self)
 {
-    while (c->at < c->end && (*c->at == ' ' || *c->at == '\r'))
-        c->at++;
+    while (self->at < self->end && (*self->at == ' ' || *self->at == '\r'))
+        self->at++;
 }
 
 /* The mark that an editor put in front of the lines; also where such files were put one behind another. */
-static step skip_mark(cursor *c)
+static step skip_mark(cursor *self)
 {
-    const size_t left = (size_t)(c->end - c->at), n = ALM_MIN(left, (size_t)ALM_UTF8_MARK_BYTES);
-    if (n == 0 || memcmp(c->at, ALM_UTF8_MARK, n) != 0)
+    const size_t left = (size_t)(self->end - self->at),
+                 n = ALM_MIN(left, (size_t)ALM_UTF8_MARK_BYTES);
+    if (n == 0 || memcmp(self->at, ALM_UTF8_MARK, n) != 0)
         return STEP_OK;
     if (n < ALM_UTF8_MARK_BYTES)
-        return c->last ? STEP_OK : STEP_MORE;
-    c->at += n;
-    skip_blanks(c);
+        return self->last ? STEP_OK : STEP_MORE;
+    self->at += n;
+    ilp_skip_blanks(self);
     return STEP_OK;
 }
 
-static step new_field(cursor *c, uint32_t n, alm_ilp_field **out)
+static step new_field(cursor *self, uint32_t n, alm_ilp_field **out)
 {
-    alm_ilp_reader *r = c->r;
-    if (n == r->cap) {
-        const uint32_t cap = ALM_MAX(32U, r->cap * 2);
-        alm_ilp_field *bigger = realloc(r->fields, cap * sizeof *bigger);
+    alm_ilp_reader *reader = self->r;
+    if (n == reader->cap) {
+        const uint32_t cap = ALM_MAX(32U, reader->cap * 2);
+        alm_ilp_field *bigger = realloc(reader->fields, cap * sizeof *bigger);
         if (bigger == NULL) {
-            c->st = alm_fail(r->cx, ALM_E_MEMORY, -1, "no memory for a line of %u fields", n);
+            self->st =
+                alm_fail(reader->cx, ALM_E_MEMORY, -1, "no memory for a line of %u fields", n);
             return STEP_BAD;
         }
-        r->fields = bigger;
-        r->cap = cap;
+        reader->fields = bigger;
+        reader->cap = cap;
     }
     /* Name, kind and value are written by who reads them, each once: a struct that is cleared in wide
      * pieces and read in narrow ones makes the processor wait. */
-    alm_ilp_field *f = &r->fields[n];
-    f->unit = ALM_ILP_NO_UNIT;
-    f->scale = f->dims = 0;
-    f->is_null = false;
-    f->text = (alm_str){0};
-    *out = f;
+    alm_ilp_field *field = &reader->fields[n];
+    field->unit = ALM_ILP_NO_UNIT;
+    field->scale = field->dims = 0;
+    field->is_null = false;
+    field->text = (alm_str){0};
+    *out = field;
     return STEP_OK;
 }
 
 /* ------------------------------------------------------------------------ values */
 
-static step bad_value(cursor *c, const alm_ilp_field *f, alm_str value)
+static step ilp_bad_value(cursor *self, const alm_ilp_field *field, alm_str value)
 {
-    return bad(c, "Could not parse entire line, field value is invalid. Field: %.*s; value: %.*s%s",
-               shown(f->name), f->name.ptr, shown(value), value.ptr, value.len > 60 ? "..." : "");
+    return ilp_bad(
+        self, "Could not parse entire line, field value is invalid. Field: %.*s; value: %.*s%s",
+        ilp_shown(field->name), field->name.ptr, ilp_shown(value), value.ptr,
+        value.len > 60 ? "..." : "");
 }
 
-static bool take_boolean(alm_str t, alm_ilp_field *f)
+static bool take_boolean(alm_str text, alm_ilp_field *field)
 {
-    const bool yes = alm_str_ieq(t, ALM_STR("t")) || alm_str_ieq(t, ALM_STR("true"));
-    if (!yes && !alm_str_ieq(t, ALM_STR("f")) && !alm_str_ieq(t, ALM_STR("false")))
+    const bool yes = alm_str_ieq(text, ALM_STR("t")) || alm_str_ieq(text, ALM_STR("true"));
+    if (!yes && !alm_str_ieq(text, ALM_STR("f")) && !alm_str_ieq(text, ALM_STR("false")))
         return false;
-    f->kind = ALM_ILP_BOOLEAN;
-    f->i = yes;
+    field->kind = ALM_ILP_BOOLEAN;
+    field->i = yes;
     return true;
 }
 
@@ -245,41 +250,41 @@ static bool int_parse(alm_str text, int64_t *out)
     return alm_int64_parse(text, out) == ALM_NUM_OK && *out != INT64_MIN;
 }
 
-static bool take_integer(alm_str body, bool is_unsigned, alm_ilp_field *f)
+static bool take_integer(alm_str body, bool is_unsigned, alm_ilp_field *field)
 {
     if (body.len > 2 && body.ptr[0] == '0' && (body.ptr[1] | 0x20) == 'x' && !is_unsigned) {
-        f->kind = ALM_ILP_LONG256;
-        return alm_long256_parse(body, &f->wide);
+        field->kind = ALM_ILP_LONG256;
+        return alm_long256_parse(body, &field->wide);
     }
-    f->kind = ALM_ILP_LONG;
-    return int_parse(body, &f->i) && (!is_unsigned || f->i >= 0);
+    field->kind = ALM_ILP_LONG;
+    return int_parse(body, &field->i) && (!is_unsigned || field->i >= 0);
 }
 
-static bool take_decimal(alm_str body, alm_ilp_field *f)
+static bool take_decimal(alm_str body, alm_ilp_field *field)
 {
     uint32_t precision = 0, scale = 0;
-    f->kind = ALM_ILP_DECIMAL;
-    f->is_null = alm_str_eq(body, ALM_STR("NaN"));
-    if (f->is_null)
+    field->kind = ALM_ILP_DECIMAL;
+    field->is_null = alm_str_eq(body, ALM_STR("NaN"));
+    if (field->is_null)
         return true;
-    const bool good = alm_decimal_parse(body, &f->wide, &precision, &scale);
-    f->scale = (uint8_t)scale;
+    const bool good = alm_decimal_parse(body, &field->wide, &precision, &scale);
+    field->scale = (uint8_t)scale;
     return good;
 }
 
-static bool take_double(alm_str t, alm_ilp_field *f)
+static bool ilp_take_double(alm_str text, alm_ilp_field *field)
 {
-    f->kind = ALM_ILP_DOUBLE;
+    field->kind = ALM_ILP_DOUBLE;
     const char first =
-        t.ptr[t.ptr[0] == '-' || t.ptr[0] == '+' ? ALM_MIN((size_t)1, t.len - 1) : 0];
+        text.ptr[text.ptr[0] == '-' || text.ptr[0] == '+' ? ALM_MIN((size_t)1, text.len - 1) : 0];
     const bool word = (first | 0x20) >= 'a' && (first | 0x20) <= 'z';
-    if (word && !alm_str_eq(t, ALM_STR("NaN")) && !alm_str_eq(t, ALM_STR("Infinity")) &&
-        !alm_str_eq(t, ALM_STR("-Infinity")))
+    if (word && !alm_str_eq(text, ALM_STR("NaN")) && !alm_str_eq(text, ALM_STR("Infinity")) &&
+        !alm_str_eq(text, ALM_STR("-Infinity")))
         return false;
-    return alm_double_parse(t, &f->f) == ALM_NUM_OK;
+    return alm_double_parse(text, &field->f) == ALM_NUM_OK;
 }
 
-static alm_ilp_unit unit_of(char suffix)
+static alm_ilp_unit ilp_unit_of(char suffix)
 {
     switch (suffix) {
     case 'n':
@@ -293,77 +298,80 @@ static alm_ilp_unit unit_of(char suffix)
     }
 }
 
-static bool take_time(alm_str body, alm_ilp_unit unit, alm_ilp_field *f)
+static bool take_time(alm_str body, alm_ilp_unit unit, alm_ilp_field *field)
 {
-    f->kind = ALM_ILP_TIME;
-    f->unit = (uint8_t)unit;
-    return int_parse(body, &f->i);
+    field->kind = ALM_ILP_TIME;
+    field->unit = (uint8_t)unit;
+    return int_parse(body, &field->i);
 }
 
 /* A value that is neither quoted nor binary. */
-static step scalar(cursor *c, alm_ilp_field *f)
+static step ilp_scalar(cursor *self, alm_ilp_field *field)
 {
-    alm_str t;
-    STEP_TRY(token(c, STOP_COMMA | STOP_BLANK | STOP_LINE, false, &t));
-    f->text = t;
-    if (t.len == 0)
-        return bad_value(c, f, t);
-    const char last = t.ptr[t.len - 1];
-    const alm_str body = {t.ptr, t.len - 1};
+    alm_str text;
+    STEP_TRY(ilp_token(self, STOP_COMMA | STOP_BLANK | STOP_LINE, false, &text));
+    field->text = text;
+    if (text.len == 0)
+        return ilp_bad_value(self, field, text);
+    const char last = text.ptr[text.len - 1];
+    const alm_str body = {text.ptr, text.len - 1};
     bool good = false;
     if (last >= '0' && last <= '9')
-        good = take_double(t, f);
-    else if (take_boolean(t, f))
+        good = ilp_take_double(text, field);
+    else if (take_boolean(text, field))
         good = true;
     else if (last == 'i' || last == 'u')
-        good = take_integer(body, last == 'u', f);
-    else if (unit_of(last) != ALM_ILP_NO_UNIT)
-        good = take_time(body, unit_of(last), f);
+        good = take_integer(body, last == 'u', field);
+    else if (ilp_unit_of(last) != ALM_ILP_NO_UNIT)
+        good = take_time(body, ilp_unit_of(last), field);
     else if (last == 'd')
-        good = take_decimal(body, f);
+        good = take_decimal(body, field);
     else
-        good = take_double(t, f);
-    return good ? STEP_OK : bad_value(c, f, t);
+        good = ilp_take_double(text, field);
+    return good ? STEP_OK : ilp_bad_value(self, field, text);
 }
 
 /* "text": a backslash makes the next byte literal; a bare LF ends the line before the text is over. */
-static step quoted(cursor *c, alm_ilp_field *f)
+static step ilp_quoted(cursor *self, alm_ilp_field *field)
 {
-    const char *start = ++c->at, *p = start;
+    const char *start = ++self->at, *ptr = start;
     bool escaped = false;
     uint8_t high = 0;
-    while (p < c->end && *p != '"' && *p != '\n') {
-        high |= (uint8_t)*p;
-        if (*p == '\\') {
+    while (ptr < self->end && *ptr != '"' && *ptr != '\n') {
+        high |= (uint8_t)*ptr;
+        if (*ptr == '\\') {
             escaped = true;
-            p++;
+            ptr++;
         }
-        p++;
+        ptr++;
     }
-    if (p >= c->end)
-        return c->last ? bad(c, "the text of field %.*s is not closed", shown(f->name), f->name.ptr)
-                       : STEP_MORE;
-    if (*p == '\n') {
-        c->at = p;
-        return bad(c, "the text of field %.*s is not closed", shown(f->name), f->name.ptr);
+    if (ptr >= self->end)
+        return self->last ? ilp_bad(self, "the text of field %.*s is not closed",
+                                    ilp_shown(field->name), field->name.ptr)
+                          : STEP_MORE;
+    if (*ptr == '\n') {
+        self->at = ptr;
+        return ilp_bad(self, "the text of field %.*s is not closed", ilp_shown(field->name),
+                       field->name.ptr);
     }
-    f->kind = ALM_ILP_STRING;
-    f->text = (alm_str){start, (size_t)(p - start)};
-    c->at = p + 1;
+    field->kind = ALM_ILP_STRING;
+    field->text = (alm_str){start, (size_t)(ptr - start)};
+    self->at = ptr + 1;
     if (escaped) {
         char *copy = NULL;
-        size_t n = 0;
-        c->st = alm_arena_bytes(c->r->cx, &c->r->texts, f->text.len + 1, &copy);
-        if (c->st != ALM_OK)
+        size_t count = 0;
+        self->st = alm_arena_bytes(self->r->cx, &self->r->texts, field->text.len + 1, &copy);
+        if (self->st != ALM_OK)
             return STEP_BAD;
-        for (const char *q = start; q < p; q++) {
+        for (const char *q = start; q < ptr; q++) {
             q += *q == '\\';
-            copy[n++] = *q;
+            copy[count++] = *q;
         }
-        f->text = (alm_str){copy, n};
+        field->text = (alm_str){copy, count};
     }
-    if (high >= 0x80 && !alm_utf8_is_valid(f->text))
-        return bad(c, "the text of field %.*s is not UTF-8", shown(f->name), f->name.ptr);
+    if (high >= 0x80 && !alm_utf8_is_valid(field->text))
+        return ilp_bad(self, "the text of field %.*s is not UTF-8", ilp_shown(field->name),
+                       field->name.ptr);
     return STEP_OK;
 }
 
@@ -371,262 +379,271 @@ static step quoted(cursor *c, alm_ilp_field *f)
 
 enum { BINARY_DOUBLE = 0x10, BINARY_ARRAY = 0x0e, BINARY_DECIMAL = 0x17, ELEMENT_DOUBLE = 0x0a };
 
-static step need(cursor *c, const alm_ilp_field *f, size_t n)
+static step need(cursor *self, const alm_ilp_field *field, size_t n)
 {
-    if ((size_t)(c->end - c->at) >= n)
+    if ((size_t)(self->end - self->at) >= n)
         return STEP_OK;
-    return c->last
-               ? bad(c, "the binary value of field %.*s is cut off", shown(f->name), f->name.ptr)
-               : STEP_MORE;
+    return self->last ? ilp_bad(self, "the binary value of field %.*s is cut off",
+                                ilp_shown(field->name), field->name.ptr)
+                      : STEP_MORE;
 }
 
-static step binary_array(cursor *c, alm_ilp_field *f)
+static step binary_array(cursor *self, alm_ilp_field *field)
 {
-    STEP_TRY(need(c, f, 2));
-    const uint8_t element = (uint8_t)c->at[0], dims = (uint8_t)c->at[1];
+    STEP_TRY(need(self, field, 2));
+    const uint8_t element = (uint8_t)self->at[0], dims = (uint8_t)self->at[1];
     if (element != ELEMENT_DOUBLE)
-        return bad(c, "field %.*s: an array has elements of type %u, only double is supported",
-                   shown(f->name), f->name.ptr, element);
+        return ilp_bad(self,
+                       "field %.*s: an array has elements of type %u, only double is supported",
+                       ilp_shown(field->name), field->name.ptr, element);
     if (dims == 0 || dims > ALM_ARRAY_DIMS_MAX)
-        return bad(c, "field %.*s: an array of %u dimensions", shown(f->name), f->name.ptr, dims);
-    c->at += 2;
-    STEP_TRY(need(c, f, 4 * (size_t)dims));
+        return ilp_bad(self, "field %.*s: an array of %u dimensions", ilp_shown(field->name),
+                       field->name.ptr, dims);
+    self->at += 2;
+    STEP_TRY(need(self, field, 4 * (size_t)dims));
     size_t count = 1;
     for (uint8_t d = 0; d < dims; d++) {
         uint32_t len;
-        memcpy(&len, c->at + 4 * (size_t)d, sizeof len);
+        memcpy(&len, self->at + 4 * (size_t)d, sizeof len);
         count *= len;
         if (len > INT32_MAX || count > (size_t)1 << 27)
-            return bad(c, "field %.*s: an array that is too large", shown(f->name), f->name.ptr);
+            return ilp_bad(self, "field %.*s: an array that is too large", ilp_shown(field->name),
+                           field->name.ptr);
     }
     const size_t bytes = 4 * (size_t)dims + 8 * count;
-    STEP_TRY(need(c, f, bytes));
-    f->kind = ALM_ILP_ARRAY;
-    f->dims = dims;
-    f->text = (alm_str){c->at, bytes};
-    c->at += bytes;
+    STEP_TRY(need(self, field, bytes));
+    field->kind = ALM_ILP_ARRAY;
+    field->dims = dims;
+    field->text = (alm_str){self->at, bytes};
+    self->at += bytes;
     return STEP_OK;
 }
 
 /* scale, length, two's complement with the highest byte first; no bytes: null */
-static step binary_decimal(cursor *c, alm_ilp_field *f)
+static step binary_decimal(cursor *self, alm_ilp_field *field)
 {
-    STEP_TRY(need(c, f, 2));
-    const uint8_t scale = (uint8_t)c->at[0], len = (uint8_t)c->at[1];
+    STEP_TRY(need(self, field, 2));
+    const uint8_t scale = (uint8_t)self->at[0], len = (uint8_t)self->at[1];
     if (scale > ALM_DECIMAL_DIGITS_MAX || len > 32)
-        return bad(c, "field %.*s: a decimal with scale %u and %u bytes", shown(f->name),
-                   f->name.ptr, scale, len);
-    c->at += 2;
-    STEP_TRY(need(c, f, len));
-    const uint8_t fill = len > 0 && (c->at[0] & 0x80) != 0 ? 0xff : 0;
+        return ilp_bad(self, "field %.*s: a decimal with scale %u and %u bytes",
+                       ilp_shown(field->name), field->name.ptr, scale, len);
+    self->at += 2;
+    STEP_TRY(need(self, field, len));
+    const uint8_t fill = len > 0 && (self->at[0] & 0x80) != 0 ? 0xff : 0;
     uint8_t bytes[32]; /* lowest first */
     memset(bytes, fill, sizeof bytes);
     for (uint8_t i = 0; i < len; i++)
-        bytes[i] = (uint8_t)c->at[len - 1 - i];
-    memcpy(&f->wide, bytes, sizeof f->wide);
-    f->kind = ALM_ILP_DECIMAL;
-    f->scale = scale;
-    f->is_null = len == 0;
-    c->at += len;
+        bytes[i] = (uint8_t)self->at[len - 1 - i];
+    memcpy(&field->wide, bytes, sizeof field->wide);
+    field->kind = ALM_ILP_DECIMAL;
+    field->scale = scale;
+    field->is_null = len == 0;
+    self->at += len;
     return STEP_OK;
 }
 
-static step binary(cursor *c, alm_ilp_field *f)
+static step binary(cursor *self, alm_ilp_field *field)
 {
-    c->at++; /* the second = */
-    STEP_TRY(need(c, f, 1));
-    const uint8_t type = (uint8_t)*c->at++;
+    self->at++; /* the second = */
+    STEP_TRY(need(self, field, 1));
+    const uint8_t type = (uint8_t)*self->at++;
     switch (type) {
     case BINARY_DOUBLE:
-        STEP_TRY(need(c, f, sizeof f->f));
-        memcpy(&f->f, c->at, sizeof f->f);
-        c->at += sizeof f->f;
-        f->kind = ALM_ILP_DOUBLE;
+        STEP_TRY(need(self, field, sizeof field->f));
+        memcpy(&field->f, self->at, sizeof field->f);
+        self->at += sizeof field->f;
+        field->kind = ALM_ILP_DOUBLE;
         return STEP_OK;
     case BINARY_ARRAY:
-        return binary_array(c, f);
+        return binary_array(self, field);
     case BINARY_DECIMAL:
-        return binary_decimal(c, f);
+        return binary_decimal(self, field);
     default:
-        return bad(c, "field %.*s: unknown type %u of a binary value", shown(f->name), f->name.ptr,
-                   type);
+        return ilp_bad(self, "field %.*s: unknown type %u of a binary value",
+                       ilp_shown(field->name), field->name.ptr, type);
     }
 }
 
 /* -------------------------------------------------------------------------- lines */
 
 /* Past the comma behind a symbol or a field; *end: nothing follows it, as clients write that put one behind each. */
-static step pass_comma(cursor *c, bool *end)
+static step pass_comma(cursor *self, bool *end)
 {
-    char ch;
-    c->at++;
-    if (!peek(c, &ch))
+    char byte;
+    self->at++;
+    if (!ilp_peek(self, &byte))
         return STEP_MORE;
-    *end = ch == ' ' || ch == '\n' || ch == '\r';
+    *end = byte == ' ' || byte == '\n' || byte == '\r';
     return STEP_OK;
 }
 
-static step tags(cursor *c, uint32_t *n)
+static step tags(cursor *self, uint32_t *n)
 {
-    char ch;
+    char byte;
     for (;;) {
         bool end = false;
-        if (!peek(c, &ch))
+        if (!ilp_peek(self, &byte))
             return STEP_MORE;
-        if (ch != ',')
+        if (byte != ',')
             return STEP_OK;
-        STEP_TRY(pass_comma(c, &end));
+        STEP_TRY(pass_comma(self, &end));
         if (end)
             return STEP_OK;
-        alm_ilp_field *f = NULL;
-        STEP_TRY(new_field(c, *n, &f));
-        f->kind = ALM_ILP_SYMBOL;
-        STEP_TRY(token(c, STOP_COMMA | STOP_BLANK | STOP_EQUAL | STOP_LINE, true, &f->name));
-        (void)peek(c, &ch);
-        if (f->name.len == 0)
-            return bad(c, "a symbol without a name");
-        if (ch != '=')
-            return bad(c, "Symbol value is missing: %.*s", shown(f->name), f->name.ptr);
-        c->at++;
-        STEP_TRY(token(c, STOP_COMMA | STOP_BLANK | STOP_LINE, true, &f->text));
+        alm_ilp_field *field = NULL;
+        STEP_TRY(new_field(self, *n, &field));
+        field->kind = ALM_ILP_SYMBOL;
+        STEP_TRY(
+            ilp_token(self, STOP_COMMA | STOP_BLANK | STOP_EQUAL | STOP_LINE, true, &field->name));
+        (void)ilp_peek(self, &byte);
+        if (field->name.len == 0)
+            return ilp_bad(self, "a symbol without a name");
+        if (byte != '=')
+            return ilp_bad(self, "Symbol value is missing: %.*s", ilp_shown(field->name),
+                           field->name.ptr);
+        self->at++;
+        STEP_TRY(ilp_token(self, STOP_COMMA | STOP_BLANK | STOP_LINE, true, &field->text));
         (*n)++;
     }
 }
 
-static step stamp(cursor *c, alm_str t, alm_ilp_line *line)
+static step stamp(cursor *self, alm_str text, alm_ilp_line *line)
 {
-    alm_str digits = t;
-    const char last = t.len > 0 ? t.ptr[t.len - 1] : 0;
-    const alm_ilp_unit unit = unit_of(last);
+    alm_str digits = text;
+    const char last = text.len > 0 ? text.ptr[text.len - 1] : 0;
+    const alm_ilp_unit unit = ilp_unit_of(last);
     if (unit != ALM_ILP_NO_UNIT) {
         line->time_unit = unit;
         digits.len--;
     }
     if (alm_int64_parse(digits, &line->time) != ALM_NUM_OK)
-        return bad(c, "Could not parse timestamp: %.*s", shown(t), t.ptr);
+        return ilp_bad(self, "Could not parse timestamp: %.*s", ilp_shown(text), text.ptr);
     line->has_time = true;
-    skip_blanks(c);
-    char ch;
-    if (!peek(c, &ch))
+    ilp_skip_blanks(self);
+    char byte;
+    if (!ilp_peek(self, &byte))
         return STEP_MORE;
-    return ch == '\n' ? STEP_OK : bad(c, "something stands behind the timestamp");
+    return byte == '\n' ? STEP_OK : ilp_bad(self, "something stands behind the timestamp");
 }
 
-static step value(cursor *c, alm_ilp_field *f)
+static step ilp_value(cursor *self, alm_ilp_field *field)
 {
-    char ch;
-    if (!peek(c, &ch))
+    char byte;
+    if (!ilp_peek(self, &byte))
         return STEP_MORE;
-    if (ch == '"')
-        return quoted(c, f);
-    return ch == '=' ? binary(c, f) : scalar(c, f);
+    if (byte == '"')
+        return ilp_quoted(self, field);
+    return byte == '=' ? binary(self, field) : ilp_scalar(self, field);
 }
 
 /* Fields and the time, the blank before them read. Without fields the word may be the time. */
-static step fields(cursor *c, uint32_t *n, alm_ilp_line *line)
+static step ilp_fields(cursor *self, uint32_t *n, alm_ilp_line *line)
 {
-    char ch;
+    char byte;
     bool end = false;
     for (bool first = true; !end; first = false) {
-        alm_ilp_field *f = NULL;
-        STEP_TRY(new_field(c, *n, &f));
-        STEP_TRY(token(c, STOP_COMMA | STOP_BLANK | STOP_EQUAL | STOP_LINE, true, &f->name));
-        (void)peek(c, &ch);
-        if (ch != '=' && ch != ',' && first)
-            return stamp(c, f->name, line);
-        if (ch != '=')
-            return bad(c, "Field value is missing: %.*s", shown(f->name), f->name.ptr);
-        if (f->name.len == 0)
-            return bad(c, "a field without a name");
-        c->at++;
-        STEP_TRY(value(c, f));
+        alm_ilp_field *field = NULL;
+        STEP_TRY(new_field(self, *n, &field));
+        STEP_TRY(
+            ilp_token(self, STOP_COMMA | STOP_BLANK | STOP_EQUAL | STOP_LINE, true, &field->name));
+        (void)ilp_peek(self, &byte);
+        if (byte != '=' && byte != ',' && first)
+            return stamp(self, field->name, line);
+        if (byte != '=')
+            return ilp_bad(self, "Field value is missing: %.*s", ilp_shown(field->name),
+                           field->name.ptr);
+        if (field->name.len == 0)
+            return ilp_bad(self, "a field without a name");
+        self->at++;
+        STEP_TRY(ilp_value(self, field));
         (*n)++;
-        if (!peek(c, &ch))
+        if (!ilp_peek(self, &byte))
             return STEP_MORE;
-        if (ch == ',') {
-            STEP_TRY(pass_comma(c, &end));
+        if (byte == ',') {
+            STEP_TRY(pass_comma(self, &end));
             continue;
         }
-        if (ch != ' ' && ch != '\n' && ch != '\r')
-            return bad(c, "field %.*s: ',' or a blank is expected behind its value", shown(f->name),
-                       f->name.ptr);
+        if (byte != ' ' && byte != '\n' && byte != '\r')
+            return ilp_bad(self, "field %.*s: ',' or a blank is expected behind its value",
+                           ilp_shown(field->name), field->name.ptr);
         break;
     }
-    skip_blanks(c);
-    if (!peek(c, &ch))
+    ilp_skip_blanks(self);
+    if (!ilp_peek(self, &byte))
         return STEP_MORE;
-    if (ch == '\n')
+    if (byte == '\n')
         return STEP_OK;
-    alm_str t;
-    STEP_TRY(token(c, STOP_BLANK | STOP_LINE, false, &t));
-    if (end && memchr(t.ptr, '=', t.len) != NULL)
-        return bad(c, "Field value is missing: a blank stands between ',' and %.*s", shown(t),
-                   t.ptr);
-    return stamp(c, t, line);
+    alm_str text;
+    STEP_TRY(ilp_token(self, STOP_BLANK | STOP_LINE, false, &text));
+    if (end && memchr(text.ptr, '=', text.len) != NULL)
+        return ilp_bad(self, "Field value is missing: a blank stands between ',' and %.*s",
+                       ilp_shown(text), text.ptr);
+    return stamp(self, text, line);
 }
 
-static step one_line(cursor *c, alm_ilp_line *line)
+static step one_line(cursor *self, alm_ilp_line *line)
 {
-    char ch;
+    char byte;
     uint32_t n = 0;
-    STEP_TRY(token(c, STOP_COMMA | STOP_BLANK | STOP_LINE, true, &line->table));
+    STEP_TRY(ilp_token(self, STOP_COMMA | STOP_BLANK | STOP_LINE, true, &line->table));
     if (line->table.len == 0)
-        return bad(c, "a line without a table");
-    STEP_TRY(tags(c, &n));
-    skip_blanks(c);
-    if (!peek(c, &ch))
+        return ilp_bad(self, "a line without a table");
+    STEP_TRY(tags(self, &n));
+    ilp_skip_blanks(self);
+    if (!ilp_peek(self, &byte))
         return STEP_MORE;
-    if (ch != '\n')
-        STEP_TRY(fields(c, &n, line));
+    if (byte != '\n')
+        STEP_TRY(ilp_fields(self, &n, line));
     if (n == 0)
-        return bad(c, "No fields were provided");
-    line->fields = c->r->fields;
+        return ilp_bad(self, "No fields were provided");
+    line->fields = self->r->fields;
     line->n_fields = n;
     return STEP_OK;
 }
 
 /* The rest of the line, its LF included; 0: it has not come yet. */
-static size_t rest_of_line(const cursor *c, const char *start)
+static size_t rest_of_line(const cursor *self, const char *start)
 {
-    const char *lf = memchr(c->at, '\n', (size_t)(c->end - c->at));
-    return lf != NULL ? (size_t)(lf + 1 - start) : c->last ? (size_t)(c->end - start) : 0;
+    const char *line_end = memchr(self->at, '\n', (size_t)(self->end - self->at));
+    return line_end != NULL ? (size_t)(line_end + 1 - start)
+           : self->last     ? (size_t)(self->end - start)
+                            : 0;
 }
 
-alm_status alm_ilp_next(alm_ilp_reader *r, const char *bytes, size_t n, bool last, size_t *used,
-                        alm_ilp_line *line, alm_ilp_result *result)
+alm_status alm_ilp_next(alm_ilp_reader *reader, const char *bytes, size_t n, bool last,
+                        size_t *used, alm_ilp_line *line, alm_ilp_result *result)
 {
-    cursor c = {.r = r, .at = bytes, .end = bytes + n, .last = last, .st = ALM_OK};
+    cursor self = {.r = reader, .at = bytes, .end = bytes + n, .last = last, .st = ALM_OK};
     *used = 0;
     *line = (alm_ilp_line){0};
     *result = ALM_ILP_BLANK;
-    if (r->skipping) {
-        *used = rest_of_line(&c, bytes);
-        r->skipping = *used == 0 && !last;
-        *used = r->skipping ? n : *used;
+    if (reader->skipping) {
+        *used = rest_of_line(&self, bytes);
+        reader->skipping = *used == 0 && !last;
+        *used = reader->skipping ? n : *used;
         return ALM_OK;
     }
-    alm_arena_reset(&r->texts);
-    skip_blanks(&c);
-    if (skip_mark(&c) == STEP_MORE) {
+    alm_arena_reset(&reader->texts);
+    ilp_skip_blanks(&self);
+    if (skip_mark(&self) == STEP_MORE) {
         *result = ALM_ILP_MORE;
         return ALM_OK;
     }
-    if (c.at == c.end || *c.at == '\n' || *c.at == '#') {
-        *used = rest_of_line(&c, bytes);
+    if (self.at == self.end || *self.at == '\n' || *self.at == '#') {
+        *used = rest_of_line(&self, bytes);
         *result = *used == 0 ? ALM_ILP_MORE : ALM_ILP_BLANK;
         return ALM_OK;
     }
-    const step got = one_line(&c, line);
-    if (c.st != ALM_OK)
-        return c.st;
+    const step got = one_line(&self, line);
+    if (self.st != ALM_OK)
+        return self.st;
     if (got == STEP_MORE) {
         *result = ALM_ILP_MORE;
         return ALM_OK;
     }
     *result = got == STEP_OK ? ALM_ILP_LINE : ALM_ILP_BAD;
-    *used = rest_of_line(&c, bytes);
+    *used = rest_of_line(&self, bytes);
     if (*used == 0) { /* bad, and its end has not come */
-        r->skipping = true;
+        reader->skipping = true;
         *used = n;
     }
     return ALM_OK;

@@ -81,14 +81,15 @@ typedef struct alm_ilp_reader {
     char reason[240];
 } alm_ilp_reader;
 
-void alm_ilp_init(alm_ilp_reader *r, alm_ctx *cx);
-void alm_ilp_deinit(alm_ilp_reader *r);
+void alm_ilp_init(alm_ilp_reader *reader, alm_ctx *cx);
+void alm_ilp_deinit(alm_ilp_reader *reader);
 
 /*
  * Reads the line at the start of `bytes`; `last`: nothing comes behind them. *used counts the bytes of the
  * line with its LF (MORE: 0). A status other than ALM_OK is for want of memory only.
  */
-ALM_NODISCARD alm_status alm_ilp_next(alm_ilp_reader *r, const char *bytes, size_t n, bool last,
-                                      size_t *used, alm_ilp_line *line, alm_ilp_result *result);
+ALM_NODISCARD alm_status alm_ilp_next(alm_ilp_reader *reader, const char *bytes, size_t n,
+                                      bool last, size_t *used, alm_ilp_line *line,
+                                      alm_ilp_result *result);
 
 #endif

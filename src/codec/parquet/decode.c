@@ -21,60 +21,60 @@ uint32_t alm_pq_physical_width(const alm_pq_leaf *leaf)
 
 /* --------------------------------------------------------------------------------------- PLAIN */
 
-static const char *plain_bytes(alm_pq_decoder *d, size_t n, alm_view *out)
+static const char *plain_bytes(alm_pq_decoder *decoder, size_t n, alm_view *out)
 {
-    const uint8_t *at = d->at;
-    const uint8_t *const end = d->end;
+    const uint8_t *ptr = decoder->at;
+    const uint8_t *const end = decoder->end;
     for (size_t i = 0; i < n; i++) {
         uint32_t len;
-        if ((size_t)(end - at) < sizeof len)
+        if ((size_t)(end - ptr) < sizeof len)
             return too_short;
-        memcpy(&len, at, sizeof len);
-        at += sizeof len;
-        const size_t room = (size_t)(end - at);
+        memcpy(&len, ptr, sizeof len);
+        ptr += sizeof len;
+        const size_t room = (size_t)(end - ptr);
         if (len > room || len == ALM_VIEW_NULL)
             return "a text is longer than its page";
         if (out != NULL)
-            out[i] = alm_pq_view(at, len, room);
-        at += len;
+            out[i] = alm_pq_view(ptr, len, room);
+        ptr += len;
     }
-    d->at = at;
+    decoder->at = ptr;
     return NULL;
 }
 
-static const char *plain_bools(alm_pq_decoder *d, size_t n, uint8_t *out)
+static const char *plain_bools(alm_pq_decoder *decoder, size_t n, uint8_t *out)
 {
-    if ((d->taken + n + 7) / 8 > (size_t)(d->end - d->base))
+    if ((decoder->taken + n + 7) / 8 > (size_t)(decoder->end - decoder->base))
         return too_short;
-    for (size_t i = d->taken; out != NULL && i < d->taken + n; i++)
-        *out++ = d->base[i / 8] >> (i % 8) & 1;
-    d->taken += n;
+    for (size_t i = decoder->taken; out != NULL && i < decoder->taken + n; i++)
+        *out++ = decoder->base[i / 8] >> (i % 8) & 1;
+    decoder->taken += n;
     return NULL;
 }
 
-static const char *plain(alm_pq_decoder *d, size_t n, void *out)
+static const char *parquet_decode_plain(alm_pq_decoder *decoder, size_t n, void *out)
 {
-    if (d->leaf->physical == ALM_PQ_BOOLEAN)
-        return plain_bools(d, n, out);
-    if (d->leaf->physical == ALM_PQ_BYTE_ARRAY)
-        return plain_bytes(d, n, out);
-    const size_t width = alm_pq_plain_width(d->leaf);
-    if (width > 0 && n > (size_t)(d->end - d->at) / width)
+    if (decoder->leaf->physical == ALM_PQ_BOOLEAN)
+        return plain_bools(decoder, n, out);
+    if (decoder->leaf->physical == ALM_PQ_BYTE_ARRAY)
+        return plain_bytes(decoder, n, out);
+    const size_t width = alm_pq_plain_width(decoder->leaf);
+    if (width > 0 && n > (size_t)(decoder->end - decoder->at) / width)
         return too_short;
     if (out != NULL && n * width > 0)
-        memcpy(out, d->at, n * width);
-    d->at += n * width;
+        memcpy(out, decoder->at, n * width);
+    decoder->at += n * width;
     return NULL;
 }
 
 /* ---------------------------------------------------------------------------------- the others */
 
-static const char *rle_bools(alm_pq_decoder *d, size_t n, uint8_t *out)
+static const char *rle_bools(alm_pq_decoder *decoder, size_t n, uint8_t *out)
 {
     bool all = false;
     if (out == NULL)
-        return alm_pq_runs_take(&d->runs, n, NULL) ? NULL : too_short;
-    if (!alm_pq_runs_levels(&d->runs, n, 1, out, &all))
+        return alm_pq_runs_take(&decoder->runs, n, NULL) ? NULL : too_short;
+    if (!alm_pq_runs_levels(&decoder->runs, n, 1, out, &all))
         return too_short;
     if (all)
         memset(out, 1, n);
@@ -82,15 +82,15 @@ static const char *rle_bools(alm_pq_decoder *d, size_t n, uint8_t *out)
 }
 
 /* INT32: the low half of each sum. */
-static const char *delta_ints(alm_pq_decoder *d, size_t n, void *out)
+static const char *delta_ints(alm_pq_decoder *decoder, size_t n, void *out)
 {
     int64_t some[1024];
     int32_t *narrow = out;
-    if (d->leaf->physical == ALM_PQ_INT64 || out == NULL)
-        return alm_pq_delta_take(&d->delta, n, out);
+    if (decoder->leaf->physical == ALM_PQ_INT64 || out == NULL)
+        return alm_pq_delta_take(&decoder->delta, n, out);
     while (n > 0) {
         const size_t k = ALM_MIN(n, ALM_COUNT(some));
-        const char *bad = alm_pq_delta_take(&d->delta, k, some);
+        const char *bad = alm_pq_delta_take(&decoder->delta, k, some);
         if (bad != NULL)
             return bad;
         for (size_t i = 0; i < k; i++)
@@ -101,46 +101,47 @@ static const char *delta_ints(alm_pq_decoder *d, size_t n, void *out)
     return NULL;
 }
 
-static const char *split(alm_pq_decoder *d, size_t n, uint8_t *out)
+static const char *parquet_decode_split(alm_pq_decoder *decoder, size_t n, uint8_t *out)
 {
-    const size_t width = alm_pq_plain_width(d->leaf);
-    if (n > d->stride - d->taken)
+    const size_t width = alm_pq_plain_width(decoder->leaf);
+    if (n > decoder->stride - decoder->taken)
         return too_short;
-    const uint8_t *in = d->base + d->taken;
+    const uint8_t *input = decoder->base + decoder->taken;
     for (size_t b = 0; out != NULL && b < width; b++)
         for (size_t i = 0; i < n; i++)
-            out[i * width + b] = in[b * d->stride + i];
-    d->taken += n;
+            out[i * width + b] = input[b * decoder->stride + i];
+    decoder->taken += n;
     return NULL;
 }
 
 /* A value of text or FIXED from bytes that stay. */
-static const char *put_bytes(const alm_pq_decoder *d, const uint8_t *at, uint64_t n, size_t room,
-                             void *out, size_t i)
+static const char *parquet_decode_put_bytes(const alm_pq_decoder *decoder, const uint8_t *ptr,
+                                            uint64_t n, size_t room, void *out, size_t i)
 {
-    if (d->leaf->physical == ALM_PQ_BYTE_ARRAY) {
-        ((alm_view *)out)[i] = alm_pq_view(at, (uint32_t)n, room);
+    if (decoder->leaf->physical == ALM_PQ_BYTE_ARRAY) {
+        ((alm_view *)out)[i] = alm_pq_view(ptr, (uint32_t)n, room);
         return NULL;
     }
-    if (n != d->leaf->length)
+    if (n != decoder->leaf->length)
         return "a value has another size than its type";
-    memcpy((uint8_t *)out + i * n, at, n);
+    memcpy((uint8_t *)out + i * n, ptr, n);
     return NULL;
 }
 
-static const char *delta_lengths(alm_pq_decoder *d, size_t n, void *out)
+static const char *delta_lengths(alm_pq_decoder *decoder, size_t n, void *out)
 {
     int64_t len[512];
     for (size_t done = 0; done < n;) {
         const size_t k = ALM_MIN(n - done, ALM_COUNT(len));
-        const char *bad = alm_pq_delta_take(&d->delta, k, len);
+        const char *bad = alm_pq_delta_take(&decoder->delta, k, len);
         for (size_t i = 0; bad == NULL && i < k; i++) {
-            const size_t room = (size_t)(d->end - d->at);
+            const size_t room = (size_t)(decoder->end - decoder->at);
             if (len[i] < 0 || (uint64_t)len[i] > room || len[i] >= ALM_VIEW_NULL)
                 return "a text is longer than its page";
             if (out != NULL)
-                bad = put_bytes(d, d->at, (uint64_t)len[i], room, out, done + i);
-            d->at += len[i];
+                bad = parquet_decode_put_bytes(decoder, decoder->at, (uint64_t)len[i], room, out,
+                                               done + i);
+            decoder->at += len[i];
         }
         if (bad != NULL)
             return bad;
@@ -149,39 +150,40 @@ static const char *delta_lengths(alm_pq_decoder *d, size_t n, void *out)
     return NULL;
 }
 
-/* d->last becomes its first `prefix` bytes and `n` more. */
-static alm_status delta_value(alm_ctx *cx, alm_pq_decoder *d, int64_t prefix, int64_t n,
+/* decoder->last becomes its first `prefix` bytes and `n` more. */
+static alm_status delta_value(alm_ctx *cx, alm_pq_decoder *decoder, int64_t prefix, int64_t n,
                               const char **bad)
 {
-    if (prefix < 0 || (uint64_t)prefix > d->last->len)
+    if (prefix < 0 || (uint64_t)prefix > decoder->last->len)
         *bad = "a text begins with more bytes than the one before has";
-    else if (n < 0 || n > d->end - d->at || n + prefix > ALM_PQ_PAGE_MAX)
+    else if (n < 0 || n > decoder->end - decoder->at || n + prefix > ALM_PQ_PAGE_MAX)
         *bad = "a text is longer than its page";
     if (*bad != NULL)
         return ALM_OK;
-    d->last->len = (size_t)prefix;
-    ALM_TRY(alm_buf_append(cx, d->last, d->at, (size_t)n));
-    d->at += n;
+    decoder->last->len = (size_t)prefix;
+    ALM_TRY(alm_buf_append(cx, decoder->last, decoder->at, (size_t)n));
+    decoder->at += n;
     return ALM_OK;
 }
 
-static alm_status delta_strings(alm_ctx *cx, alm_arena *arena, alm_pq_decoder *d, size_t n,
+static alm_status delta_strings(alm_ctx *cx, alm_arena *arena, alm_pq_decoder *decoder, size_t n,
                                 void *out, const char **bad)
 {
     int64_t prefix[256], suffix[256];
     for (size_t done = 0; done < n;) {
         const size_t k = ALM_MIN(n - done, ALM_COUNT(prefix));
-        *bad = alm_pq_delta_take(&d->delta, k, prefix);
+        *bad = alm_pq_delta_take(&decoder->delta, k, prefix);
         if (*bad == NULL)
-            *bad = alm_pq_delta_take(&d->suffix, k, suffix);
+            *bad = alm_pq_delta_take(&decoder->suffix, k, suffix);
         for (size_t i = 0; i < k && *bad == NULL; i++) {
-            ALM_TRY(delta_value(cx, d, prefix[i], suffix[i], bad));
+            ALM_TRY(delta_value(cx, decoder, prefix[i], suffix[i], bad));
             if (out == NULL || *bad != NULL)
                 continue;
-            alm_str kept = {d->last->ptr, d->last->len};
-            if (kept.len > ALM_VIEW_INLINE && d->leaf->physical == ALM_PQ_BYTE_ARRAY)
+            alm_str kept = {decoder->last->ptr, decoder->last->len};
+            if (kept.len > ALM_VIEW_INLINE && decoder->leaf->physical == ALM_PQ_BYTE_ARRAY)
                 ALM_TRY(alm_arena_copy(cx, arena, kept, &kept));
-            *bad = put_bytes(d, (const uint8_t *)kept.ptr, kept.len, kept.len, out, done + i);
+            *bad = parquet_decode_put_bytes(decoder, (const uint8_t *)kept.ptr, kept.len, kept.len,
+                                            out, done + i);
         }
         if (*bad != NULL)
             return ALM_OK;
@@ -191,30 +193,30 @@ static alm_status delta_strings(alm_ctx *cx, alm_arena *arena, alm_pq_decoder *d
     return ALM_OK;
 }
 
-alm_status alm_pq_decode(alm_ctx *cx, alm_arena *arena, alm_pq_decoder *d, size_t n, void *out,
-                         const char **bad)
+alm_status alm_pq_decode(alm_ctx *cx, alm_arena *arena, alm_pq_decoder *decoder, size_t n,
+                         void *out, const char **bad)
 {
     *bad = NULL;
     if (n == 0)
         return ALM_OK;
-    switch ((alm_pq_encoding)d->encoding) {
+    switch ((alm_pq_encoding)decoder->encoding) {
     case ALM_PQ_PLAIN:
-        *bad = plain(d, n, out);
+        *bad = parquet_decode_plain(decoder, n, out);
         return ALM_OK;
     case ALM_PQ_RLE:
-        *bad = rle_bools(d, n, out);
+        *bad = rle_bools(decoder, n, out);
         return ALM_OK;
     case ALM_PQ_DELTA_BINARY_PACKED:
-        *bad = delta_ints(d, n, out);
+        *bad = delta_ints(decoder, n, out);
         return ALM_OK;
     case ALM_PQ_BYTE_STREAM_SPLIT:
-        *bad = split(d, n, out);
+        *bad = parquet_decode_split(decoder, n, out);
         return ALM_OK;
     case ALM_PQ_DELTA_LENGTH_BYTE_ARRAY:
-        *bad = delta_lengths(d, n, out);
+        *bad = delta_lengths(decoder, n, out);
         return ALM_OK;
     case ALM_PQ_DELTA_BYTE_ARRAY:
-        return delta_strings(cx, arena, d, n, out, bad);
+        return delta_strings(cx, arena, decoder, n, out, bad);
     case ALM_PQ_PLAIN_DICTIONARY:
     case ALM_PQ_RLE_DICTIONARY:
     case ALM_PQ_BIT_PACKED:
@@ -226,71 +228,71 @@ alm_status alm_pq_decode(alm_ctx *cx, alm_arena *arena, alm_pq_decoder *d, size_
 
 /* --------------------------------------------------------------------------------------- begin */
 
-static const char *init_rle(alm_pq_decoder *d)
+static const char *init_rle(alm_pq_decoder *decoder)
 {
     uint32_t len;
-    if (d->leaf->physical != ALM_PQ_BOOLEAN)
+    if (decoder->leaf->physical != ALM_PQ_BOOLEAN)
         return "RLE is for booleans only";
-    if ((size_t)(d->end - d->at) < sizeof len)
-        return d->at == d->end ? NULL : too_short; /* a page of nulls */
-    memcpy(&len, d->at, sizeof len);
-    d->at += sizeof len;
-    if (len > (size_t)(d->end - d->at))
+    if ((size_t)(decoder->end - decoder->at) < sizeof len)
+        return decoder->at == decoder->end ? NULL : too_short; /* a page of nulls */
+    memcpy(&len, decoder->at, sizeof len);
+    decoder->at += sizeof len;
+    if (len > (size_t)(decoder->end - decoder->at))
         return too_short;
-    alm_pq_runs_init(&d->runs, d->at, d->at + len, 1);
+    alm_pq_runs_init(&decoder->runs, decoder->at, decoder->at + len, 1);
     return NULL;
 }
 
-static bool holds_texts(const alm_pq_leaf *leaf)
+static bool parquet_decode_holds_texts(const alm_pq_leaf *leaf)
 {
     return leaf->physical == ALM_PQ_BYTE_ARRAY || leaf->physical == ALM_PQ_FIXED;
 }
 
-static const char *init_split(alm_pq_decoder *d)
+static const char *init_split(alm_pq_decoder *decoder)
 {
-    const size_t width = alm_pq_plain_width(d->leaf);
-    const size_t bytes = (size_t)(d->end - d->at);
-    if (width == 0 || d->leaf->physical == ALM_PQ_INT96)
+    const size_t width = alm_pq_plain_width(decoder->leaf);
+    const size_t bytes = (size_t)(decoder->end - decoder->at);
+    if (width == 0 || decoder->leaf->physical == ALM_PQ_INT96)
         return "BYTE_STREAM_SPLIT of a type that has no such bytes";
     if (bytes % width != 0)
         return "streams of bytes differ in length";
-    d->stride = bytes / width;
+    decoder->stride = bytes / width;
     return NULL;
 }
 
-static const char *init_lengths(alm_pq_decoder *d, alm_pq_delta *lengths)
+static const char *init_lengths(alm_pq_decoder *decoder, alm_pq_delta *lengths)
 {
-    const char *bad = alm_pq_delta_init(lengths, d->at, d->end);
-    return bad != NULL ? bad : alm_pq_delta_end(lengths, &d->at);
+    const char *bad = alm_pq_delta_init(lengths, decoder->at, decoder->end);
+    return bad != NULL ? bad : alm_pq_delta_end(lengths, &decoder->at);
 }
 
-const char *alm_pq_decoder_init(alm_pq_decoder *d, const alm_pq_leaf *leaf, int32_t encoding,
-                                const uint8_t *at, const uint8_t *end, alm_buf *last)
+const char *alm_pq_decoder_init(alm_pq_decoder *decoder, const alm_pq_leaf *leaf, int32_t encoding,
+                                const uint8_t *ptr, const uint8_t *end, alm_buf *last)
 {
     const char *bad = NULL;
-    *d = (alm_pq_decoder){.leaf = leaf, .at = at, .base = at, .end = end, .last = last};
-    d->encoding = (uint32_t)encoding;
+    *decoder = (alm_pq_decoder){.leaf = leaf, .at = ptr, .base = ptr, .end = end, .last = last};
+    decoder->encoding = (uint32_t)encoding;
     last->len = 0;
     switch (encoding) {
     case ALM_PQ_PLAIN:
         return NULL;
     case ALM_PQ_RLE:
-        return init_rle(d);
+        return init_rle(decoder);
     case ALM_PQ_BYTE_STREAM_SPLIT:
-        return init_split(d);
+        return init_split(decoder);
     case ALM_PQ_DELTA_BINARY_PACKED:
         if (leaf->physical != ALM_PQ_INT32 && leaf->physical != ALM_PQ_INT64)
             return "DELTA_BINARY_PACKED is for integers only";
-        return at == end ? NULL : alm_pq_delta_init(&d->delta, at, end);
+        return ptr == end ? NULL : alm_pq_delta_init(&decoder->delta, ptr, end);
     case ALM_PQ_DELTA_LENGTH_BYTE_ARRAY:
-        if (!holds_texts(leaf))
+        if (!parquet_decode_holds_texts(leaf))
             return "DELTA_LENGTH_BYTE_ARRAY is for texts only";
-        return at == end ? NULL : init_lengths(d, &d->delta);
+        return ptr == end ? NULL : init_lengths(decoder, &decoder->delta);
     case ALM_PQ_DELTA_BYTE_ARRAY:
-        if (!holds_texts(leaf))
+        if (!parquet_decode_holds_texts(leaf))
             return "DELTA_BYTE_ARRAY is for texts only";
-        bad = at == end ? NULL : init_lengths(d, &d->delta);
-        return bad != NULL || at == end ? bad : init_lengths(d, &d->suffix);
+        bad = ptr == end ? NULL : init_lengths(decoder, &decoder->delta);
+        return bad != NULL || ptr == end ? bad : init_lengths(decoder, &decoder->suffix);
     default:
         return "an encoding that is not known";
     }

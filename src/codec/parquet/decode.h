@@ -23,11 +23,11 @@ typedef struct alm_pq_runs {
     uint32_t bit;           /* of `packed`: bits of *at that are used up */
 } alm_pq_runs;
 
-void alm_pq_runs_init(alm_pq_runs *r, const uint8_t *at, const uint8_t *end, uint32_t width);
+void alm_pq_runs_init(alm_pq_runs *runs, const uint8_t *ptr, const uint8_t *end, uint32_t width);
 /* False: the bytes end before. out NULL: left out. */
-bool alm_pq_runs_take(alm_pq_runs *r, size_t n, uint32_t *out);
+bool alm_pq_runs_take(alm_pq_runs *runs, size_t n, uint32_t *out);
 /* Levels: numbers below 256. *all: they all are `full`, and `out` was not written. */
-bool alm_pq_runs_levels(alm_pq_runs *r, size_t n, uint32_t full, uint8_t *out, bool *all);
+bool alm_pq_runs_levels(alm_pq_runs *runs, size_t n, uint32_t full, uint8_t *out, bool *all);
 
 /* DELTA_BINARY_PACKED. */
 typedef struct alm_pq_delta {
@@ -43,10 +43,10 @@ typedef struct alm_pq_delta {
     bool first;
 } alm_pq_delta;
 
-const char *alm_pq_delta_init(alm_pq_delta *d, const uint8_t *at, const uint8_t *end);
-const char *alm_pq_delta_take(alm_pq_delta *d, size_t n, int64_t *out);
-/* Where the stream ends; d has been taken from no value yet. */
-const char *alm_pq_delta_end(const alm_pq_delta *d, const uint8_t **end);
+const char *alm_pq_delta_init(alm_pq_delta *delta, const uint8_t *ptr, const uint8_t *end);
+const char *alm_pq_delta_take(alm_pq_delta *delta, size_t n, int64_t *out);
+/* Where the stream ends; delta has been taken from no value yet. */
+const char *alm_pq_delta_end(const alm_pq_delta *delta, const uint8_t **end);
 
 typedef struct alm_pq_decoder {
     const alm_pq_leaf *leaf;
@@ -60,35 +60,35 @@ typedef struct alm_pq_decoder {
 } alm_pq_decoder;
 
 /* The values of a page; not of a dictionary. `last` is the caller's, emptied. */
-const char *alm_pq_decoder_init(alm_pq_decoder *d, const alm_pq_leaf *leaf, int32_t encoding,
-                                const uint8_t *at, const uint8_t *end, alm_buf *last);
+const char *alm_pq_decoder_init(alm_pq_decoder *decoder, const alm_pq_leaf *leaf, int32_t encoding,
+                                const uint8_t *ptr, const uint8_t *end, alm_buf *last);
 /* out NULL: left out. */
-ALM_NODISCARD alm_status alm_pq_decode(alm_ctx *cx, alm_arena *arena, alm_pq_decoder *d, size_t n,
-                                       void *out, const char **bad);
+ALM_NODISCARD alm_status alm_pq_decode(alm_ctx *cx, alm_arena *arena, alm_pq_decoder *decoder,
+                                       size_t n, void *out, const char **bad);
 
 /* A view of n bytes, of which `room` >= n can be read. */
-static inline alm_view alm_pq_view(const uint8_t *at, uint32_t n, size_t room)
+static inline alm_view alm_pq_view(const uint8_t *ptr, uint32_t n, size_t room)
 {
-    alm_view v = {.len = n};
+    alm_view view = {.len = n};
     if (n > ALM_VIEW_INLINE) {
-        memcpy(v.prefix, at, sizeof v.prefix);
-        v.off = (uint64_t)(uintptr_t)at;
+        memcpy(view.prefix, ptr, sizeof view.prefix);
+        view.off = (uint64_t)(uintptr_t)ptr;
     } else if (room >= ALM_VIEW_INLINE) {
         uint32_t a;
         uint64_t b;
-        memcpy(&a, at, sizeof a);
-        memcpy(&b, at + sizeof a, sizeof b);
+        memcpy(&a, ptr, sizeof a);
+        memcpy(&b, ptr + sizeof a, sizeof b);
         a &= n >= 4 ? UINT32_MAX : (1U << (8 * n)) - 1;
         b &= n <= 4 ? 0 : UINT64_MAX >> (8 * (ALM_VIEW_INLINE - n));
-        memcpy(v.prefix, &a, sizeof a);
-        memcpy(v.tail, &b, sizeof b);
+        memcpy(view.prefix, &a, sizeof a);
+        memcpy(view.tail, &b, sizeof b);
     } else if (n > 0) {
-        char in[ALM_VIEW_INLINE] = {0};
-        memcpy(in, at, n);
-        memcpy(v.prefix, in, sizeof v.prefix);
-        memcpy(v.tail, in + sizeof v.prefix, sizeof v.tail);
+        char input[ALM_VIEW_INLINE] = {0};
+        memcpy(input, ptr, n);
+        memcpy(view.prefix, input, sizeof view.prefix);
+        memcpy(view.tail, input + sizeof view.prefix, sizeof view.tail);
     }
-    return v;
+    return view;
 }
 
 #endif

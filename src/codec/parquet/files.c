@@ -12,10 +12,10 @@
 static alm_status check_path(alm_ctx *cx, const char *path)
 {
     bool good = path[0] != 0 && path[0] != '/';
-    for (const char *at = path; good && *at != 0;) {
-        const size_t n = strcspn(at, "/");
-        good = !alm_str_eq((alm_str){at, n}, ALM_STR(".."));
-        at += n + (at[n] == '/');
+    for (const char *ptr = path; good && *ptr != 0;) {
+        const size_t len = strcspn(ptr, "/");
+        good = !alm_str_eq((alm_str){ptr, len}, ALM_STR(".."));
+        ptr += len + (ptr[len] == '/');
     }
     if (good)
         return ALM_OK;
@@ -33,32 +33,32 @@ typedef struct mapped {
 
 static void unmap(void *arg)
 {
-    const mapped *m = arg;
-    (void)m->io->unmap(m->io, m->at, m->n);
+    const mapped *self = arg;
+    (void)self->io->unmap(self->io, self->at, self->n);
 }
 
 static alm_status map_handle(alm_ctx *cx, alm_arena *arena, int handle, const char *path,
                              alm_str *out)
 {
     const alm_io *io = cx->io;
-    mapped *m = NULL;
+    mapped *self = NULL;
     const int64_t n = io->size(io, handle);
     *out = ALM_STR("");
     if (n < 0)
         return alm_io_fail(cx, (int)n, path);
     if (n == 0)
         return ALM_OK;
-    ALM_TRY(ALM_NEW(cx, arena, &m));
-    m->io = io;
-    m->n = (size_t)n;
-    const int code = io->map(io, handle, m->n, &m->at);
+    ALM_TRY(ALM_NEW(cx, arena, &self));
+    self->io = io;
+    self->n = (size_t)n;
+    const int code = io->map(io, handle, self->n, &self->at);
     if (code < 0)
         return alm_io_fail(cx, code, path);
-    const alm_status st = alm_arena_defer(cx, arena, unmap, m);
-    if (st != ALM_OK)
-        unmap(m);
-    *out = (alm_str){m->at, m->n};
-    return st;
+    const alm_status status = alm_arena_defer(cx, arena, unmap, self);
+    if (status != ALM_OK)
+        unmap(self);
+    *out = (alm_str){self->at, self->n};
+    return status;
 }
 
 alm_status alm_pq_files_open(alm_ctx *cx, alm_arena *arena, const char *folder, const char *path,
@@ -72,9 +72,9 @@ alm_status alm_pq_files_open(alm_ctx *cx, alm_arena *arena, const char *folder, 
         return alm_fail(cx, handle == -EXDEV || handle == -ELOOP ? ALM_E_DENIED : ALM_E_ARG, -1,
                         "no such file below cairo.sql.copy.root, or it leads out of it [file=%s]",
                         path);
-    const alm_status st = map_handle(cx, arena, handle, path, &bytes);
+    const alm_status status = map_handle(cx, arena, handle, path, &bytes);
     (void)io->close(io, handle); /* only read */
-    ALM_TRY(st);
+    ALM_TRY(status);
     return alm_pq_open(cx, arena, path, bytes, out);
 }
 
@@ -95,16 +95,16 @@ typedef struct listing {
     alm_status st;
 } listing;
 
-static alm_status grow(finding *f, const char ***array, uint32_t n, uint32_t *cap)
+static alm_status parquet_files_grow(finding *self, const char ***array, uint32_t n, uint32_t *cap)
 {
     const char **wider = NULL;
     if (n < *cap)
         return ALM_OK;
     if (n >= ALM_PQ_FILES_MAX)
-        return alm_fail(f->cx, ALM_E_LIMIT, -1, "the pattern finds more than %d files or folders",
-                        ALM_PQ_FILES_MAX);
+        return alm_fail(self->cx, ALM_E_LIMIT, -1,
+                        "the pattern finds more than %d files or folders", ALM_PQ_FILES_MAX);
     const uint32_t room = ALM_MAX(2 * *cap, 64U);
-    ALM_TRY(ALM_NEWN(f->cx, f->arena, room, &wider));
+    ALM_TRY(ALM_NEWN(self->cx, self->arena, room, &wider));
     if (n > 0)
         memcpy(wider, *array, n * sizeof *wider);
     *array = wider;
@@ -112,15 +112,16 @@ static alm_status grow(finding *f, const char ***array, uint32_t n, uint32_t *ca
     return ALM_OK;
 }
 
-static int take_name(void *arg, const char *name)
+static int parquet_files_take_name(void *arg, const char *name)
 {
-    listing *l = arg;
+    listing *self = arg;
     if (name[0] == '.' || name[0] == '_') /* hidden, or of a writer: _SUCCESS, _temporary */
         return 0;
-    l->st = grow(l->f, &l->name, l->n, &l->cap);
-    if (l->st == ALM_OK)
-        l->st = alm_arena_zstr(l->f->cx, l->f->arena, alm_str_of(name), &l->name[l->n++]);
-    return l->st != ALM_OK;
+    self->st = parquet_files_grow(self->f, &self->name, self->n, &self->cap);
+    if (self->st == ALM_OK)
+        self->st =
+            alm_arena_zstr(self->f->cx, self->f->arena, alm_str_of(name), &self->name[self->n++]);
+    return self->st != ALM_OK;
 }
 
 static bool has_pattern(const char *text, size_t n)
@@ -131,111 +132,115 @@ static bool has_pattern(const char *text, size_t n)
     return false;
 }
 
-static alm_status find_in(finding *f, const char *base, const char *pattern, uint32_t deep);
+static alm_status parquet_files_find_in(finding *f, const char *base, const char *pattern,
+                                        uint32_t deep);
 
 /* One entry of a folder against the first part of a pattern; `rest` NULL: it is the last. */
-static alm_status match(finding *f, const char *path, bool folder, const char *name,
-                        const char *part, const char *rest, const char *pattern, uint32_t deep)
+static alm_status parquet_files_match(finding *self, const char *path, bool folder,
+                                      const char *name, const char *part, const char *rest,
+                                      const char *pattern, uint32_t deep)
 {
     const bool any_depth = strcmp(part, "**") == 0;
     if (folder && any_depth)
-        return find_in(f, path, pattern, deep + 1);
+        return parquet_files_find_in(self, path, pattern, deep + 1);
     if (fnmatch(part, name, 0) != 0)
         return ALM_OK;
     if (folder)
-        return rest != NULL ? find_in(f, path, rest, deep + 1) : ALM_OK;
+        return rest != NULL ? parquet_files_find_in(self, path, rest, deep + 1) : ALM_OK;
     if (rest != NULL)
         return ALM_OK;
-    ALM_TRY(grow(f, &f->path, f->n, &f->cap));
-    f->path[f->n++] = path;
+    ALM_TRY(parquet_files_grow(self, &self->path, self->n, &self->cap));
+    self->path[self->n++] = path;
     return ALM_OK;
 }
 
 /* The entries of the folder `dir`, which is `base`. What is neither a file nor a folder, as links are, is left out. */
-static alm_status find_entries(finding *f, int dir, const char *base, const char *part,
+static alm_status find_entries(finding *self, int dir, const char *base, const char *part,
                                const char *rest, const char *pattern, uint32_t deep)
 {
-    const alm_io *io = f->cx->io;
-    listing l = {.f = f};
-    (void)io->list_in(io, dir, take_name, &l);
+    const alm_io *io = self->cx->io;
+    listing l = {.f = self};
+    (void)io->list_in(io, dir, parquet_files_take_name, &l);
     ALM_TRY(l.st);
     for (uint32_t i = 0; i < l.n; i++) {
         const char *path = NULL;
         alm_io_stat meta;
         if (io->stat_in(io, dir, l.name[i], &meta) < 0 || (!meta.is_dir && !meta.is_file))
             continue;
-        ALM_TRY(alm_arena_printf(f->cx, f->arena, &path, "%s%s%s", base, base[0] != 0 ? "/" : "",
-                                 l.name[i]));
-        ALM_TRY(match(f, path, meta.is_dir, l.name[i], part, rest, pattern, deep));
+        ALM_TRY(alm_arena_printf(self->cx, self->arena, &path, "%s%s%s", base,
+                                 base[0] != 0 ? "/" : "", l.name[i]));
+        ALM_TRY(parquet_files_match(self, path, meta.is_dir, l.name[i], part, rest, pattern, deep));
     }
     return ALM_OK;
 }
 
 /* Depth is bounded by ALM_PQ_FOLDERS_DEEP. */
-static alm_status find_in(finding *f, const char *base, const char *pattern, uint32_t deep)
+static alm_status parquet_files_find_in(finding *self, const char *base, const char *pattern,
+                                        uint32_t deep)
 {
-    const alm_io *io = f->cx->io;
-    const size_t n = strcspn(pattern, "/");
+    const alm_io *io = self->cx->io;
+    const size_t len = strcspn(pattern, "/");
     const char *part = NULL, *path = NULL;
-    const char *rest = pattern[n] == '/' ? pattern + n + 1 : NULL;
+    const char *rest = pattern[len] == '/' ? pattern + len + 1 : NULL;
     if (deep > ALM_PQ_FOLDERS_DEEP)
         return ALM_OK;
-    ALM_TRY(alm_check(f->cx));
-    ALM_TRY(alm_arena_zstr(f->cx, f->arena, (alm_str){pattern, n}, &part));
-    if (!has_pattern(part, n) && rest != NULL) {
-        ALM_TRY(alm_arena_printf(f->cx, f->arena, &path, "%s%s%s", base, base[0] != 0 ? "/" : "",
-                                 part));
-        return find_in(f, path, rest, deep + 1);
+    ALM_TRY(alm_check(self->cx));
+    ALM_TRY(alm_arena_zstr(self->cx, self->arena, (alm_str){pattern, len}, &part));
+    if (!has_pattern(part, len) && rest != NULL) {
+        ALM_TRY(alm_arena_printf(self->cx, self->arena, &path, "%s%s%s", base,
+                                 base[0] != 0 ? "/" : "", part));
+        return parquet_files_find_in(self, path, rest, deep + 1);
     }
     if (strcmp(part, "**") == 0 && rest != NULL) /* no folder at all is one of its depths */
-        ALM_TRY(find_in(f, base, rest, deep + 1));
-    const int dir = io->open_dir_below(io, f->root, base, 0);
+        ALM_TRY(parquet_files_find_in(self, base, rest, deep + 1));
+    const int dir = io->open_dir_below(io, self->root, base, 0);
     if (dir < 0)
         return ALM_OK; /* a folder that is not there, or leads out, is empty */
-    const alm_status st = find_entries(f, dir, base, part, rest, pattern, deep);
+    const alm_status status = find_entries(self, dir, base, part, rest, pattern, deep);
     (void)io->close(io, dir);
-    return st;
+    return status;
 }
 
 alm_status alm_pq_files_find(alm_ctx *cx, alm_arena *arena, const char *folder, const char *pattern,
                              const char *const **out, uint32_t *n)
 {
-    finding f = {.cx = cx, .arena = arena};
+    finding self = {.cx = cx, .arena = arena};
     pattern = alm_io_path_below(folder, pattern);
     ALM_TRY(check_path(cx, pattern));
     if (!has_pattern(pattern, strlen(pattern))) {
-        ALM_TRY(grow(&f, &f.path, 0, &f.cap));
-        f.path[f.n++] = pattern;
+        ALM_TRY(parquet_files_grow(&self, &self.path, 0, &self.cap));
+        self.path[self.n++] = pattern;
     } else {
-        f.root = cx->io->open_dir(cx->io, folder);
-        const alm_status st = f.root >= 0 ? find_in(&f, "", pattern, 0) : ALM_OK;
-        if (f.root >= 0)
-            (void)cx->io->close(cx->io, f.root);
-        ALM_TRY(st);
+        self.root = cx->io->open_dir(cx->io, folder);
+        const alm_status status =
+            self.root >= 0 ? parquet_files_find_in(&self, "", pattern, 0) : ALM_OK;
+        if (self.root >= 0)
+            (void)cx->io->close(cx->io, self.root);
+        ALM_TRY(status);
     }
-    if (f.n == 0)
+    if (self.n == 0)
         return alm_fail(cx, ALM_E_ARG, -1, "no file below cairo.sql.copy.root matches '%s'",
                         pattern);
-    *out = f.path;
-    *n = f.n;
+    *out = self.path;
+    *n = self.n;
     return ALM_OK;
 }
 
 /* ---------------------------------------------------------------------------- values of folders */
 
-static alm_status decode(alm_ctx *cx, alm_arena *arena, alm_str in, alm_str *out)
+static alm_status parquet_files_decode(alm_ctx *cx, alm_arena *arena, alm_str text, alm_str *out)
 {
-    char *to = NULL;
-    size_t n = 0;
-    ALM_TRY(alm_arena_bytes(cx, arena, in.len + 1, &to));
-    for (size_t i = 0; i < in.len; i++) {
-        const int hi = in.ptr[i] == '%' && in.len - i > 2 ? alm_hex_digit(in.ptr[i + 1]) : -1;
-        const int lo = hi >= 0 ? alm_hex_digit(in.ptr[i + 2]) : -1;
-        to[n++] = (char)(lo >= 0 ? hi << 4 | lo : in.ptr[i]);
+    char *dest = NULL;
+    size_t count = 0;
+    ALM_TRY(alm_arena_bytes(cx, arena, text.len + 1, &dest));
+    for (size_t i = 0; i < text.len; i++) {
+        const int hi = text.ptr[i] == '%' && text.len - i > 2 ? alm_hex_digit(text.ptr[i + 1]) : -1;
+        const int lo = hi >= 0 ? alm_hex_digit(text.ptr[i + 2]) : -1;
+        dest[count++] = (char)(lo >= 0 ? hi << 4 | lo : text.ptr[i]);
         i += lo >= 0 ? 2 : 0;
     }
-    to[n] = 0;
-    *out = (alm_str){to, n};
+    dest[count] = 0;
+    *out = (alm_str){dest, count};
     return ALM_OK;
 }
 
@@ -244,18 +249,20 @@ alm_status alm_pq_folder_values(alm_ctx *cx, alm_arena *arena, const char *path,
 {
     uint32_t most = 0;
     *n = 0;
-    for (const char *at = path; *at != 0; at++)
-        most += *at == '/';
+    for (const char *ptr = path; *ptr != 0; ptr++)
+        most += *ptr == '/';
     ALM_TRY(ALM_NEWN(cx, arena, most + 1, out));
-    for (const char *at = path, *end; (end = strchr(at, '/')) != NULL; at = end + 1) {
-        const char *equals = memchr(at, '=', (size_t)(end - at));
-        if (equals == NULL || equals == at)
+    for (const char *ptr = path, *end; (end = strchr(ptr, '/')) != NULL; ptr = end + 1) {
+        const char *equals = memchr(ptr, '=', (size_t)(end - ptr));
+        if (equals == NULL || equals == ptr)
             continue;
-        alm_pq_folder_value *v = &(*out)[(*n)++];
-        ALM_TRY(decode(cx, arena, (alm_str){at, (size_t)(equals - at)}, &v->name));
-        ALM_TRY(decode(cx, arena, (alm_str){equals + 1, (size_t)(end - equals - 1)}, &v->value));
-        if (alm_str_eq(v->value, ALM_STR("__HIVE_DEFAULT_PARTITION__")))
-            v->value = (alm_str){0};
+        alm_pq_folder_value *value = &(*out)[(*n)++];
+        ALM_TRY(
+            parquet_files_decode(cx, arena, (alm_str){ptr, (size_t)(equals - ptr)}, &value->name));
+        ALM_TRY(parquet_files_decode(cx, arena, (alm_str){equals + 1, (size_t)(end - equals - 1)},
+                                     &value->value));
+        if (alm_str_eq(value->value, ALM_STR("__HIVE_DEFAULT_PARTITION__")))
+            value->value = (alm_str){0};
     }
     return ALM_OK;
 }

@@ -1,19 +1,19 @@
 /* format.c - names of the numbers of the format. */
 #include "codec/parquet/format.h"
 
-static const char *name_of(const char *const *name, size_t n, int32_t x)
+static const char *parquet_format_name_of(const char *const *name, size_t n, int32_t value)
 {
-    return x < 0 || (size_t)x >= n || name[x] == NULL ? "?" : name[x];
+    return value < 0 || (size_t)value >= n || name[value] == NULL ? "?" : name[value];
 }
 
-const char *alm_pq_physical_name(int32_t x)
+const char *alm_pq_physical_name(int32_t value)
 {
     static const char *const name[] = {"BOOLEAN", "INT32",  "INT64",      "INT96",
                                        "FLOAT",   "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"};
-    return name_of(name, ALM_COUNT(name), x);
+    return parquet_format_name_of(name, ALM_COUNT(name), value);
 }
 
-const char *alm_pq_converted_name(int32_t x)
+const char *alm_pq_converted_name(int32_t value)
 {
     static const char *const name[] = {"UTF8",
                                        "MAP",
@@ -38,10 +38,10 @@ const char *alm_pq_converted_name(int32_t x)
                                        "BSON",
                                        "INTERVAL"};
     _Static_assert(ALM_COUNT(name) == ALM_PQ_C_COUNT, "a name for each");
-    return name_of(name, ALM_COUNT(name), x);
+    return parquet_format_name_of(name, ALM_COUNT(name), value);
 }
 
-const char *alm_pq_logical_name(int32_t x)
+const char *alm_pq_logical_name(int32_t value)
 {
     static const char *const name[ALM_PQ_L_COUNT] = {
         [ALM_PQ_L_STRING] = "STRING",      [ALM_PQ_L_MAP] = "MAP",
@@ -53,10 +53,10 @@ const char *alm_pq_logical_name(int32_t x)
         [ALM_PQ_L_UUID] = "UUID",          [ALM_PQ_L_FLOAT16] = "FLOAT16",
         [ALM_PQ_L_VARIANT] = "VARIANT",    [ALM_PQ_L_GEOMETRY] = "GEOMETRY",
         [ALM_PQ_L_GEOGRAPHY] = "GEOGRAPHY"};
-    return name_of(name, ALM_COUNT(name), x);
+    return parquet_format_name_of(name, ALM_COUNT(name), value);
 }
 
-const char *alm_pq_encoding_name(int32_t x)
+const char *alm_pq_encoding_name(int32_t value)
 {
     static const char *const name[] = {"PLAIN",
                                        NULL,
@@ -68,12 +68,12 @@ const char *alm_pq_encoding_name(int32_t x)
                                        "DELTA_BYTE_ARRAY",
                                        "RLE_DICTIONARY",
                                        "BYTE_STREAM_SPLIT"};
-    return name_of(name, ALM_COUNT(name), x);
+    return parquet_format_name_of(name, ALM_COUNT(name), value);
 }
 
-const char *alm_pq_codec_name(int32_t x)
+const char *alm_pq_codec_name(int32_t value)
 {
     static const char *const name[] = {"UNCOMPRESSED", "SNAPPY", "GZIP", "LZO",
                                        "BROTLI",       "LZ4",    "ZSTD", "LZ4_RAW"};
-    return name_of(name, ALM_COUNT(name), x);
+    return parquet_format_name_of(name, ALM_COUNT(name), value);
 }

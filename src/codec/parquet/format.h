@@ -192,10 +192,10 @@ typedef struct alm_pq_column_index {
 } alm_pq_column_index;
 
 /* Names as in the specification, for parquet_metadata and errors; "?" for numbers beyond it. */
-const char *alm_pq_physical_name(int32_t x);
-const char *alm_pq_converted_name(int32_t x);
-const char *alm_pq_logical_name(int32_t x);
-const char *alm_pq_encoding_name(int32_t x);
-const char *alm_pq_codec_name(int32_t x);
+const char *alm_pq_physical_name(int32_t value);
+const char *alm_pq_converted_name(int32_t value);
+const char *alm_pq_logical_name(int32_t value);
+const char *alm_pq_encoding_name(int32_t value);
+const char *alm_pq_codec_name(int32_t value);
 
 #endif

@@ -13,15 +13,15 @@ alm_status alm_pq_cursor_new(alm_ctx *cx, const alm_pq_file *file, uint32_t col,
                              alm_pq_cursor **out)
 {
     ALM_ASSERT(col < file->n_columns);
-    const alm_pq_read_col *c = &file->column[col];
-    if (c->refused != NULL)
+    const alm_pq_read_col *read_col = &file->column[col];
+    if (read_col->refused != NULL)
         return alm_fail(cx, ALM_E_UNSUPPORTED, -1, "parquet file '%.200s', column '%.200s': %s",
-                        file->name, c->name, c->refused);
+                        file->name, read_col->name, read_col->refused);
     alm_pq_cursor *cur = calloc(1, sizeof *cur);
     if (cur == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to read a column");
     cur->file = file;
-    cur->leaf = &file->leaf[c->leaf];
+    cur->leaf = &file->leaf[read_col->leaf];
     cur->mem = cx->mem;
     cur->group = -1;
     alm_arena_init(&cur->group_arena, cx->mem);
@@ -59,13 +59,13 @@ void alm_pq_cursor_free(alm_pq_cursor *cur)
 /* Room for a call, made once. */
 static alm_status make_scratch(alm_ctx *cx, alm_pq_cursor *cur)
 {
-    alm_arena *a = &cur->scratch;
-    const size_t n = ALM_BATCH_ROWS;
+    alm_arena *arena = &cur->scratch;
+    const size_t n_rows = ALM_BATCH_ROWS;
     if (cur->dense != NULL)
         return ALM_OK;
-    ALM_TRY(alm_arena_bytes(cx, a, n, &cur->defs));
-    ALM_TRY(alm_arena_bytes(cx, a, n * sizeof *cur->codes, &cur->codes));
-    return alm_arena_bytes(cx, a, n * ALM_MAX(cur->leaf->width, 1U), &cur->dense);
+    ALM_TRY(alm_arena_bytes(cx, arena, n_rows, &cur->defs));
+    ALM_TRY(alm_arena_bytes(cx, arena, n_rows * sizeof *cur->codes, &cur->codes));
+    return alm_arena_bytes(cx, arena, n_rows * ALM_MAX(cur->leaf->width, 1U), &cur->dense);
 }
 
 /* FIXED may be long: its room grows with what is asked for. */
@@ -87,7 +87,8 @@ static alm_status physical_room(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *aren
     for (uint32_t i = 0; i < k; i++)                                                               \
     ((type *)out)[i] = ((const type *)dict)[code[i]]
 
-static void gather(const void *dict, const uint32_t *code, uint32_t k, uint32_t width, void *out)
+static void parquet_reader_gather(const void *dict, const uint32_t *code, uint32_t k,
+                                  uint32_t width, void *out)
 {
     typedef struct wide {
         uint64_t w[2];
@@ -133,7 +134,7 @@ alm_status alm_pq_cursor_values(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *aren
     if (cur->coded) {
         ALM_TRY(take_codes(cx, cur, k, out != NULL ? cur->codes : NULL));
         if (out != NULL)
-            gather(cur->dict, cur->codes, k, leaf->width, out);
+            parquet_reader_gather(cur->dict, cur->codes, k, leaf->width, out);
         return ALM_OK;
     }
     if (out == NULL || leaf->way == ALM_PQ_WAY_COPY) {
@@ -156,7 +157,7 @@ static alm_status take_levels(alm_ctx *cx, alm_pq_cursor *cur, uint32_t k, uint3
                               bool *all)
 {
     const uint32_t full = cur->leaf->max_def;
-    uint32_t n = 0, most = 0;
+    uint32_t count = 0, most = 0;
     *present = k;
     *all = true;
     if (full == 0)
@@ -166,13 +167,13 @@ static alm_status take_levels(alm_ctx *cx, alm_pq_cursor *cur, uint32_t k, uint3
     if (*all)
         return ALM_OK;
     for (uint32_t i = 0; i < k; i++) {
-        n += cur->defs[i] == full;
+        count += cur->defs[i] == full;
         most = ALM_MAX(most, (uint32_t)cur->defs[i]);
     }
     if (most > full)
         return alm_pq_cursor_fail(cx, cur, "a level is beyond the schema");
-    *present = n;
-    *all = n == k;
+    *present = count;
+    *all = count == k;
     return ALM_OK;
 }
 
@@ -184,8 +185,8 @@ static alm_status take_levels(alm_ctx *cx, alm_pq_cursor *cur, uint32_t k, uint3
     }
 
 /* The values that are there at their rows, null at the others. One more of `dense` may be read. */
-static void spread(const uint8_t *def, uint32_t full, uint32_t k, uint32_t width, const void *dense,
-                   const void *null, void *out)
+static void parquet_reader_spread(const uint8_t *def, uint32_t full, uint32_t k, uint32_t width,
+                                  const void *dense, const void *null, void *out)
 {
     typedef struct wide {
         uint64_t w[2];
@@ -229,21 +230,21 @@ static void passed(alm_pq_cursor *cur, uint32_t k)
 static bool lend(alm_pq_cursor *cur, uint32_t k, void **out, bool *no_nulls)
 {
     const alm_pq_leaf *leaf = cur->leaf;
-    alm_pq_decoder *d = &cur->decoder;
+    alm_pq_decoder *decoder = &cur->decoder;
     const size_t bytes = (size_t)k * leaf->width;
     if (cur->coded || leaf->way != ALM_PQ_WAY_COPY || leaf->physical == ALM_PQ_BYTE_ARRAY ||
-        leaf->physical == ALM_PQ_BOOLEAN || d->encoding != ALM_PQ_PLAIN)
+        leaf->physical == ALM_PQ_BOOLEAN || decoder->encoding != ALM_PQ_PLAIN)
         return false;
-    if (bytes > (size_t)(d->end - d->at) ||
-        (uintptr_t)d->at % ALM_MIN(leaf->width, (uint32_t)ALM_PQ_ALIGN) != 0)
+    if (bytes > (size_t)(decoder->end - decoder->at) ||
+        (uintptr_t)decoder->at % ALM_MIN(leaf->width, (uint32_t)ALM_PQ_ALIGN) != 0)
         return false;
     ALM_ASSERT(leaf->width == alm_pq_plain_width(leaf));
-    const bool nulls = alm_pq_has_null(leaf->type, d->at, k);
+    const bool nulls = alm_pq_has_null(leaf->type, decoder->at, k);
     if (nulls && alm_type_info_of(leaf->type)->cls == ALM_TC_FLOATING)
         return false; /* they are settled in a copy */
     *no_nulls &= !nulls;
-    memcpy(out, &d->at, sizeof *out); /* as const */
-    d->at += bytes;
+    memcpy(out, &decoder->at, sizeof *out); /* as const */
+    decoder->at += bytes;
     return true;
 }
 
@@ -266,14 +267,14 @@ static alm_status read_flat(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *arena, u
         }
         if (*out == NULL)
             ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * width + 1, out));
-        char *to = (char *)*out + (size_t)done * width;
-        void *values = all ? to : cur->dense;
+        char *dest = (char *)*out + (size_t)done * width;
+        void *values = all ? dest : cur->dense;
         ALM_TRY(alm_pq_cursor_values(cx, cur, arena, present, values));
         const bool nulls =
             cur->coded ? cur->dict_nulls : alm_pq_settle_nulls(cur->leaf->type, values, present);
         *no_nulls &= all && !nulls;
         if (!all)
-            spread(cur->defs, cur->leaf->max_def, k, width, cur->dense, null, to);
+            parquet_reader_spread(cur->defs, cur->leaf->max_def, k, width, cur->dense, null, dest);
         passed(cur, k);
     }
     return ALM_OK;
@@ -284,7 +285,7 @@ static alm_status skip_flat(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *arena, i
     while (cur->row < row) {
         uint32_t k = 0, present = 0;
         bool all = true;
-        const uint32_t n = (uint32_t)ALM_MIN(row - cur->row, (int64_t)ALM_BATCH_ROWS);
+        const uint32_t n_rows = (uint32_t)ALM_MIN(row - cur->row, (int64_t)ALM_BATCH_ROWS);
         if (!cur->in_page || cur->page_left == 0) {
             ALM_TRY(alm_pq_cursor_page(cx, cur, row));
             continue;
@@ -294,7 +295,7 @@ static alm_status skip_flat(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *arena, i
             cur->in_page = false;
             continue;
         }
-        ALM_TRY(page_rows(cx, cur, row, n, &k));
+        ALM_TRY(page_rows(cx, cur, row, n_rows, &k));
         ALM_TRY(take_levels(cx, cur, k, &present, &all));
         ALM_TRY(alm_pq_cursor_values(cx, cur, arena, present, NULL));
         passed(cur, k);
@@ -303,8 +304,8 @@ static alm_status skip_flat(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *arena, i
 }
 
 /* To a row of a row group. */
-static alm_status seek(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *arena, uint32_t group,
-                       int64_t row)
+static alm_status parquet_reader_seek(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *arena,
+                                      uint32_t group, int64_t row)
 {
     ALM_TRY(make_scratch(cx, cur));
     if (cur->group != group || row < cur->row) {
@@ -328,37 +329,38 @@ static alm_status seek(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *arena, uint32
     return ALM_OK;
 }
 
-static void check_range(const alm_pq_cursor *cur, uint32_t group, int64_t row, uint32_t n)
+static void parquet_reader_check_range(const alm_pq_cursor *cur, uint32_t group, int64_t row,
+                                       uint32_t n)
 {
     ALM_ASSERT(group < cur->file->meta.n_row_groups && n <= ALM_BATCH_ROWS);
     ALM_ASSERT(row >= 0 && row + n <= cur->file->meta.row_group[group].n_rows);
 }
 
 /* A cursor that failed stands nowhere. */
-static alm_status failed(alm_pq_cursor *cur, alm_status st)
+static alm_status parquet_reader_failed(alm_pq_cursor *cur, alm_status status)
 {
-    if (st != ALM_OK)
+    if (status != ALM_OK)
         cur->group = -1;
-    return st;
+    return status;
 }
 
-alm_status alm_pq_read(alm_ctx *cx, alm_pq_cursor *cur, uint32_t group, int64_t row, uint32_t n,
-                       alm_arena *arena, alm_vec *out)
+alm_status alm_pq_read(alm_ctx *cx, alm_pq_cursor *cur, uint32_t group, int64_t row,
+                       uint32_t n_rows, alm_arena *arena, alm_vec *out)
 {
     const alm_pq_leaf *leaf = cur->leaf;
     const bool list = leaf->max_rep > 0;
     void *data = NULL;
     bool no_nulls = true;
-    check_range(cur, group, row, n);
+    parquet_reader_check_range(cur, group, row, n_rows);
     free_retired(cur);
-    ALM_TRY(failed(cur, seek(cx, cur, arena, group, row)));
+    ALM_TRY(parquet_reader_failed(cur, parquet_reader_seek(cx, cur, arena, group, row)));
     const uint32_t width = list ? (uint32_t)sizeof(alm_view) : leaf->width;
-    if (list || n == 0)
-        ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * width + 1, &data));
+    if (list || n_rows == 0)
+        ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n_rows * width + 1, &data));
     if (list)
-        ALM_TRY(failed(cur, alm_pq_cursor_lists(cx, cur, arena, n, data)));
-    else if (n > 0)
-        ALM_TRY(failed(cur, read_flat(cx, cur, arena, n, &data, &no_nulls)));
+        ALM_TRY(parquet_reader_failed(cur, alm_pq_cursor_lists(cx, cur, arena, n_rows, data)));
+    else if (n_rows > 0)
+        ALM_TRY(parquet_reader_failed(cur, read_flat(cx, cur, arena, n_rows, &data, &no_nulls)));
     *out = (alm_vec){.type = list ? alm_type_array(leaf->max_rep) : leaf->type,
                      .width = (uint8_t)width,
                      .no_nulls = no_nulls && !list,
@@ -377,8 +379,8 @@ alm_status alm_pq_dictionary(alm_ctx *cx, alm_pq_cursor *cur, uint32_t group,
         cur->leaf->max_rep > 0)
         return ALM_OK;
     if (cur->group != group)
-        ALM_TRY(failed(cur, alm_pq_cursor_enter(cx, cur, group)));
-    ALM_TRY(failed(cur, alm_pq_cursor_dictionary(cx, cur)));
+        ALM_TRY(parquet_reader_failed(cur, alm_pq_cursor_enter(cx, cur, group)));
+    ALM_TRY(parquet_reader_failed(cur, alm_pq_cursor_dictionary(cx, cur)));
     if (!cur->has_dict)
         return ALM_OK;
     if (cur->dict_views == NULL) {
@@ -406,26 +408,26 @@ static alm_status page_codes(alm_ctx *cx, alm_pq_cursor *cur, uint32_t k, uint32
             out[i] = cur->codes[i] + 1;
         return ALM_OK;
     }
-    for (uint32_t i = 0, at = 0; i < k; i++)
-        out[i] = cur->defs[i] == cur->leaf->max_def ? cur->codes[at++] + 1 : 0;
+    for (uint32_t i = 0, place = 0; i < k; i++)
+        out[i] = cur->defs[i] == cur->leaf->max_def ? cur->codes[place++] + 1 : 0;
     return ALM_OK;
 }
 
 alm_status alm_pq_read_codes(alm_ctx *cx, alm_pq_cursor *cur, uint32_t group, int64_t row,
                              uint32_t n, uint32_t *codes, bool *coded)
 {
-    check_range(cur, group, row, n);
+    parquet_reader_check_range(cur, group, row, n);
     free_retired(cur);
     *coded = cur->leaf->physical == ALM_PQ_BYTE_ARRAY && cur->leaf->max_rep == 0;
     if (!*coded)
         return ALM_OK;
-    ALM_TRY(failed(cur, seek(cx, cur, &cur->scratch, group, row)));
+    ALM_TRY(parquet_reader_failed(cur, parquet_reader_seek(cx, cur, &cur->scratch, group, row)));
     for (uint32_t done = 0, k = 0; done < n && *coded; done += k) {
-        ALM_TRY(failed(cur, page_rows(cx, cur, cur->row, n - done, &k)));
+        ALM_TRY(parquet_reader_failed(cur, page_rows(cx, cur, cur->row, n - done, &k)));
         *coded = cur->coded;
         if (!*coded)
             break;
-        ALM_TRY(failed(cur, page_codes(cx, cur, k, codes + done)));
+        ALM_TRY(parquet_reader_failed(cur, page_codes(cx, cur, k, codes + done)));
         passed(cur, k);
     }
     return ALM_OK;

@@ -87,12 +87,12 @@ ALM_NODISCARD alm_status alm_pq_cursor_new(alm_ctx *cx, const alm_pq_file *file,
                                            alm_pq_cursor **out);
 void alm_pq_cursor_free(alm_pq_cursor *cur); /* NULL is fine */
 /*
- * Rows [row, row + n) of a row group, n <= ALM_BATCH_ROWS, as a dense vector. Memory from `arena`; it, or its texts, may
+ * Rows [row, row + n_rows) of a row group, n_rows <= ALM_BATCH_ROWS, as a dense vector. Memory from `arena`; it, or its texts, may
  * lie in the page that the cursor keeps: the vector is good until the next call with this cursor. SYMBOL
  * comes as views (dict == NULL).
  */
 ALM_NODISCARD alm_status alm_pq_read(alm_ctx *cx, alm_pq_cursor *cur, uint32_t group, int64_t row,
-                                     uint32_t n, alm_arena *arena, alm_vec *out);
+                                     uint32_t n_rows, alm_arena *arena, alm_vec *out);
 /* The bytes of a chunk, where the file is mapped; ptr NULL: they are not within it. */
 alm_str alm_pq_chunk_bytes(const alm_pq_file *file, uint32_t group, uint32_t col);
 /* Rows of the first page of a chunk, 0: not known. Pages of a chunk mostly are equally long. */

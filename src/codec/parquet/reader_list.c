@@ -17,36 +17,37 @@ typedef struct row_shape {
 
 /* ---------------------------------------------------------------------------------- elements */
 
-static const char *to_double(const alm_pq_leaf *leaf, const void *in, uint32_t k, double *out)
+static const char *reader_list_to_double(const alm_pq_leaf *leaf, const void *input, uint32_t k,
+                                         double *out)
 {
     static const int64_t exact = INT64_C(1) << 53;
     bool over = false;
     switch (leaf->type.id) {
     case ALM_T_BYTE:
         for (uint32_t i = 0; i < k; i++)
-            out[i] = ((const int8_t *)in)[i];
+            out[i] = ((const int8_t *)input)[i];
         break;
     case ALM_T_SHORT:
         for (uint32_t i = 0; i < k; i++)
-            out[i] = ((const int16_t *)in)[i];
+            out[i] = ((const int16_t *)input)[i];
         break;
     case ALM_T_INT:
         for (uint32_t i = 0; i < k; i++)
-            out[i] = ((const int32_t *)in)[i];
+            out[i] = ((const int32_t *)input)[i];
         break;
     case ALM_T_LONG:
         for (uint32_t i = 0; i < k; i++) {
-            const int64_t x = ((const int64_t *)in)[i];
-            over |= x > exact || x < -exact;
-            out[i] = (double)x;
+            const int64_t value = ((const int64_t *)input)[i];
+            over |= value > exact || value < -exact;
+            out[i] = (double)value;
         }
         break;
     case ALM_T_FLOAT:
         for (uint32_t i = 0; i < k; i++)
-            out[i] = (double)((const float *)in)[i];
+            out[i] = (double)((const float *)input)[i];
         break;
     default:
-        memcpy(out, in, k * sizeof *out);
+        memcpy(out, input, k * sizeof *out);
     }
     return over ? "a number in a list is beyond 2^53, what DOUBLE holds exactly" : NULL;
 }
@@ -73,7 +74,7 @@ static alm_status next_levels(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *arena)
     if (most > leaf->max_def)
         return alm_pq_cursor_fail(cx, cur, "a level is beyond the schema");
     ALM_TRY(alm_pq_cursor_values(cx, cur, arena, present, cur->dense));
-    const char *bad = to_double(leaf, cur->dense, present, cur->element);
+    const char *bad = reader_list_to_double(leaf, cur->dense, present, cur->element);
     if (bad != NULL)
         return alm_pq_cursor_fail(cx, cur, bad);
     cur->page_left -= k;
@@ -85,38 +86,39 @@ static alm_status next_levels(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *arena)
 
 /* ------------------------------------------------------------------------------------ one row */
 
-static const char *close_lists(row_shape *s, uint32_t from, uint32_t dims)
+static const char *close_lists(row_shape *shape, uint32_t from, uint32_t dims)
 {
     for (uint32_t k = from; k < dims; k++) {
-        if (s->known[k] && s->len[k] != s->count[k])
+        if (shape->known[k] && shape->len[k] != shape->count[k])
             return "lists in a list differ in length, which an array cannot hold";
-        s->known[k] = true;
-        s->len[k] = s->count[k];
+        shape->known[k] = true;
+        shape->len[k] = shape->count[k];
     }
     return NULL;
 }
 
 /* An entry that begins lists from depth `from`: one element in each that has one. */
-static const char *open_lists(const alm_pq_leaf *leaf, row_shape *s, uint32_t from, uint32_t def)
+static const char *open_lists(const alm_pq_leaf *leaf, row_shape *shape, uint32_t from,
+                              uint32_t def)
 {
     for (uint32_t k = from; k < leaf->max_rep; k++) {
         const uint32_t has = leaf->list_def[k];
-        s->count[k] = def >= has;
+        shape->count[k] = def >= has;
         if (def >= has)
             continue;
         if (k > 0 && def + 1 < has)
             return "a list in a list is null, which an array cannot hold";
         for (uint32_t inner = k + 1; inner < leaf->max_rep; inner++)
-            s->count[inner] = 0;
+            shape->count[inner] = 0;
         break;
     }
     return NULL;
 }
 
 static alm_status make_array(alm_ctx *cx, const alm_pq_cursor *cur, alm_arena *arena,
-                             const row_shape *s, alm_view *out)
+                             const row_shape *shape, alm_view *out)
 {
-    alm_array_out w;
+    alm_array_out writer;
     uint32_t len[ALM_ARRAY_DIMS_MAX] = {0};
     const alm_buf *elements = &cur->elements;
     const uint32_t dims = cur->leaf->max_rep;
@@ -124,42 +126,43 @@ static alm_status make_array(alm_ctx *cx, const alm_pq_cursor *cur, alm_arena *a
     size_t room = 1;
     bool over = false;
     for (uint32_t k = 0; k < dims; k++) {
-        len[k] = s->len[k];
+        len[k] = shape->len[k];
         over |= __builtin_mul_overflow(room, len[k], &room);
     }
     if (over || room != n) /* such as one that is empty and goes on */
         return alm_pq_cursor_fail(cx, cur, "the levels of a list contradict each other");
-    ALM_TRY(alm_array_begin(cx, arena, -1, dims, len, &w));
-    ALM_ASSERT(w.count == n);
+    ALM_TRY(alm_array_begin(cx, arena, -1, dims, len, &writer));
+    ALM_ASSERT(writer.count == n);
     if (n > 0)
-        memcpy(w.at, elements->ptr, elements->len);
-    *out = alm_array_finish(&w);
+        memcpy(writer.at, elements->ptr, elements->len);
+    *out = alm_array_finish(&writer);
     return ALM_OK;
 }
 
 /* One entry of a row: levels and, where there is one, an element. */
-static alm_status take_entry(alm_ctx *cx, alm_pq_cursor *cur, row_shape *s, bool first)
+static alm_status take_entry(alm_ctx *cx, alm_pq_cursor *cur, row_shape *shape, bool first)
 {
     const alm_pq_leaf *leaf = cur->leaf;
     const uint32_t i = cur->level++;
     const uint32_t rep = cur->rep_level[i], def = cur->def_level[i];
     const char *bad = NULL;
     if (first) {
-        bad = open_lists(leaf, s, 0, def);
+        bad = open_lists(leaf, shape, 0, def);
     } else if (def < leaf->list_def[rep - 1]) {
         bad = "a level is beyond the schema";
     } else {
-        bad = close_lists(s, rep, leaf->max_rep);
-        s->count[rep - 1]++;
+        bad = close_lists(shape, rep, leaf->max_rep);
+        shape->count[rep - 1]++;
         if (bad == NULL)
-            bad = open_lists(leaf, s, rep, def);
+            bad = open_lists(leaf, shape, rep, def);
     }
     if (bad != NULL)
         return alm_pq_cursor_fail(cx, cur, bad);
     if (def < leaf->list_def[leaf->max_rep - 1])
         return ALM_OK;
-    const double x = def == leaf->max_def ? cur->element[cur->next_element++] : __builtin_nan("");
-    return alm_buf_append(cx, &cur->elements, &x, sizeof x);
+    const double value =
+        def == leaf->max_def ? cur->element[cur->next_element++] : __builtin_nan("");
+    return alm_buf_append(cx, &cur->elements, &value, sizeof value);
 }
 
 /* Are there more entries of the row that has begun? */
@@ -178,7 +181,7 @@ static alm_status row_goes_on(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *arena,
 static alm_status take_row(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *arena, alm_view *out)
 {
     const alm_pq_leaf *leaf = cur->leaf;
-    row_shape s = {0};
+    row_shape shape = {0};
     bool more = true;
     if (cur->level == cur->n_levels)
         ALM_TRY(next_levels(cx, cur, arena));
@@ -187,17 +190,17 @@ static alm_status take_row(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *arena, al
     const bool null = cur->def_level[cur->level] + 1U < leaf->list_def[0];
     cur->elements.len = 0;
     for (bool first = true; more; first = false) {
-        ALM_TRY(take_entry(cx, cur, &s, first));
+        ALM_TRY(take_entry(cx, cur, &shape, first));
         ALM_TRY(row_goes_on(cx, cur, arena, &more));
     }
     cur->row++;
-    const char *bad = close_lists(&s, 0, leaf->max_rep);
+    const char *bad = close_lists(&shape, 0, leaf->max_rep);
     if (bad != NULL)
         return alm_pq_cursor_fail(cx, cur, bad);
     if (out == NULL)
         return ALM_OK;
     *out = alm_view_null();
-    return null ? ALM_OK : make_array(cx, cur, arena, &s, out);
+    return null ? ALM_OK : make_array(cx, cur, arena, &shape, out);
 }
 
 alm_status alm_pq_cursor_lists(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *arena, uint32_t n,

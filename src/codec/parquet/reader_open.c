@@ -32,11 +32,11 @@ bool alm_pq_slice(const alm_pq_file *file, int64_t offset, int64_t bytes, alm_st
     return true;
 }
 
-static uint32_t little_endian(const char *at)
+static uint32_t little_endian(const char *ptr)
 {
-    uint32_t x;
-    memcpy(&x, at, sizeof x);
-    return x;
+    uint32_t value;
+    memcpy(&value, ptr, sizeof value);
+    return value;
 }
 
 static alm_status read_footer(alm_ctx *cx, alm_arena *arena, alm_pq_file *file, alm_str all)
@@ -75,35 +75,36 @@ static alm_status read_footer(alm_ctx *cx, alm_arena *arena, alm_pq_file *file, 
 static alm_status check_chunk(alm_ctx *cx, const alm_pq_file *file, uint32_t g, uint32_t i)
 {
     const alm_pq_row_group *group = &file->meta.row_group[g];
-    const alm_pq_column_chunk *c = &group->column[i];
+    const alm_pq_column_chunk *chunk = &group->column[i];
     const alm_pq_leaf *leaf = &file->leaf[i];
-    if (c->encrypted || !c->has_meta)
+    if (chunk->encrypted || !chunk->has_meta)
         return ALM_OK; /* an error where it is read */
-    if (c->physical != (int8_t)leaf->physical)
+    if (chunk->physical != (int8_t)leaf->physical)
         return alm_pq_fail(cx, file, g, leaf->path, "it is %s here and %s in the schema",
-                           alm_pq_physical_name(c->physical),
+                           alm_pq_physical_name(chunk->physical),
                            alm_pq_physical_name((int32_t)leaf->physical));
-    if (c->n_values < 0 || (leaf->max_rep == 0 && c->n_values != group->n_rows))
+    if (chunk->n_values < 0 || (leaf->max_rep == 0 && chunk->n_values != group->n_rows))
         return alm_pq_fail(cx, file, g, leaf->path,
-                           "it has %lld values in a row group of %lld rows", (long long)c->n_values,
-                           (long long)group->n_rows);
+                           "it has %lld values in a row group of %lld rows",
+                           (long long)chunk->n_values, (long long)group->n_rows);
     return ALM_OK;
 }
 
 /* Rows are countable, each row group has a chunk for each leaf. */
-static alm_status check_groups(alm_ctx *cx, alm_pq_file *file)
+static alm_status reader_open_check_groups(alm_ctx *cx, alm_pq_file *file)
 {
     int64_t rows = 0;
-    for (uint32_t g = 0; g < file->meta.n_row_groups; g++) {
-        const alm_pq_row_group *group = &file->meta.row_group[g];
+    for (uint32_t row_group = 0; row_group < file->meta.n_row_groups; row_group++) {
+        const alm_pq_row_group *group = &file->meta.row_group[row_group];
         if (group->n_rows < 0 || __builtin_add_overflow(rows, group->n_rows, &rows) ||
             rows > INT64_MAX / 64)
-            return alm_pq_fail(cx, file, g, NULL, "it has %lld rows", (long long)group->n_rows);
+            return alm_pq_fail(cx, file, row_group, NULL, "it has %lld rows",
+                               (long long)group->n_rows);
         if (group->n_columns != file->n_leaves)
-            return alm_pq_fail(cx, file, g, NULL, "it has %u columns, and the schema %u",
+            return alm_pq_fail(cx, file, row_group, NULL, "it has %u columns, and the schema %u",
                                group->n_columns, file->n_leaves);
         for (uint32_t i = 0; i < file->n_leaves; i++)
-            ALM_TRY(check_chunk(cx, file, g, i));
+            ALM_TRY(check_chunk(cx, file, row_group, i));
     }
     file->meta.n_rows = rows; /* some writers leave the sum at 0 */
     return ALM_OK;
@@ -118,7 +119,7 @@ alm_status alm_pq_open(alm_ctx *cx, alm_arena *arena, const char *name, alm_str 
     file->ts_col = -1;
     ALM_TRY(read_footer(cx, arena, file, bytes));
     ALM_TRY(alm_pq_map_schema(cx, arena, file));
-    ALM_TRY(check_groups(cx, file));
+    ALM_TRY(reader_open_check_groups(cx, file));
     *out = file;
     return ALM_OK;
 }

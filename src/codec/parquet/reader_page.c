@@ -17,20 +17,20 @@ alm_status alm_pq_cursor_fail(alm_ctx *cx, const alm_pq_cursor *cur, const char 
 /* ---------------------------------------------------------------------------------- the chunk */
 
 /* Some writers say 0 where there is no dictionary, some give only its place. */
-static int64_t chunk_begin(const alm_pq_column_chunk *c)
+static int64_t chunk_begin(const alm_pq_column_chunk *chunk)
 {
-    const bool dict = c->dictionary_offset >= ALM_PQ_MAGIC_BYTES &&
-                      (c->dictionary_offset < c->data_offset || c->data_offset <= 0);
-    return dict ? c->dictionary_offset : c->data_offset;
+    const bool dict = chunk->dictionary_offset >= ALM_PQ_MAGIC_BYTES &&
+                      (chunk->dictionary_offset < chunk->data_offset || chunk->data_offset <= 0);
+    return dict ? chunk->dictionary_offset : chunk->data_offset;
 }
 
 alm_status alm_pq_cursor_enter(alm_ctx *cx, alm_pq_cursor *cur, uint32_t group)
 {
     const alm_pq_file *file = cur->file;
     const uint32_t leaf = (uint32_t)(cur->leaf - file->leaf);
-    const alm_pq_column_chunk *c = &file->meta.row_group[group].column[leaf];
+    const alm_pq_column_chunk *chunk = &file->meta.row_group[group].column[leaf];
     cur->group = group;
-    cur->chunk = c;
+    cur->chunk = chunk;
     cur->in_page = cur->has_dict = cur->index_read = false;
     cur->dict_views = NULL;
     cur->index = (alm_pq_offset_index){0};
@@ -38,30 +38,30 @@ alm_status alm_pq_cursor_enter(alm_ctx *cx, alm_pq_cursor *cur, uint32_t group)
     cur->row = 0;
     cur->level = cur->n_levels = 0;
     alm_arena_reset(&cur->group_arena);
-    if (c->encrypted || (!c->has_meta && file->meta.encrypted))
+    if (chunk->encrypted || (!chunk->has_meta && file->meta.encrypted))
         return alm_pq_cursor_fail(cx, cur, "it is encrypted, which is not supported");
-    if (!c->has_meta)
+    if (!chunk->has_meta)
         return alm_pq_cursor_fail(cx, cur, "it has no metadata");
-    if (c->file_path.ptr != NULL && c->file_path.len > 0)
+    if (chunk->file_path.ptr != NULL && chunk->file_path.len > 0)
         return alm_pq_cursor_fail(cx, cur, "it is in another file, which is not supported");
-    if (c->codec < 0 || c->codec >= ALM_PQ_CODEC_COUNT)
+    if (chunk->codec < 0 || chunk->codec >= ALM_PQ_CODEC_COUNT)
         return alm_pq_cursor_fail(cx, cur, "a compression that is not known");
-    if (c->codec == ALM_PQ_LZO)
+    if (chunk->codec == ALM_PQ_LZO)
         return alm_pq_cursor_fail(cx, cur, "the compression LZO is not supported");
-    cur->begin = chunk_begin(c);
-    if (cur->begin < ALM_PQ_MAGIC_BYTES || cur->begin > file->data_end || c->compressed_bytes < 0 ||
-        c->compressed_bytes > file->data_end - cur->begin)
+    cur->begin = chunk_begin(chunk);
+    if (cur->begin < ALM_PQ_MAGIC_BYTES || cur->begin > file->data_end ||
+        chunk->compressed_bytes < 0 || chunk->compressed_bytes > file->data_end - cur->begin)
         return alm_pq_cursor_fail(cx, cur, "its place is not within the file");
     /* Sizes of some writers leave out the header of the dictionary: values are counted, the end is that of data. */
     cur->end = file->data_end;
     cur->at = cur->begin;
-    cur->values_left = c->n_values;
+    cur->values_left = chunk->n_values;
     return ALM_OK;
 }
 
 /* ---------------------------------------------------------------------------------- one page */
 
-static alm_block_form form_of(int8_t codec)
+static alm_block_form reader_page_form_of(int8_t codec)
 {
     static const alm_block_form form[] = {
         [ALM_PQ_UNCOMPRESSED] = ALM_BLOCK_RAW, [ALM_PQ_SNAPPY] = ALM_BLOCK_SNAPPY,
@@ -72,49 +72,51 @@ static alm_block_form form_of(int8_t codec)
     return form[codec];
 }
 
-static alm_status page_header(alm_ctx *cx, alm_pq_cursor *cur, alm_pq_page_header *h,
+static alm_status page_header(alm_ctx *cx, alm_pq_cursor *cur, alm_pq_page_header *header,
                               const uint8_t **data)
 {
-    alm_str in = {0};
+    alm_str text = {0};
     size_t used = 0;
-    if (!alm_pq_slice(cur->file, cur->at, cur->end - cur->at, &in))
+    if (!alm_pq_slice(cur->file, cur->at, cur->end - cur->at, &text))
         return alm_pq_cursor_fail(cx, cur, "a page is not within the file");
-    const char *bad = alm_pq_read_page_header(in, h, &used);
+    const char *bad = alm_pq_read_page_header(text, header, &used);
     if (bad != NULL)
         return alm_pq_fail(cx, cur->file, cur->group, cur->leaf->path,
                            "the header of the page at %lld is damaged: %s", (long long)cur->at,
                            bad);
-    if ((size_t)h->compressed_bytes > in.len - used)
+    if ((size_t)header->compressed_bytes > text.len - used)
         return alm_pq_fail(cx, cur->file, cur->group, cur->leaf->path,
                            "the page at %lld has %d bytes and the file only %zu for it",
-                           (long long)cur->at, h->compressed_bytes, in.len - used);
+                           (long long)cur->at, header->compressed_bytes, text.len - used);
     const bool raw = cur->chunk->codec == ALM_PQ_UNCOMPRESSED;
     const int64_t free_bytes = 1 << 20;
-    if (h->uncompressed_bytes > ALM_PQ_PAGE_MAX ||
-        (raw && h->uncompressed_bytes != h->compressed_bytes) ||
-        (h->uncompressed_bytes > free_bytes &&
-         h->uncompressed_bytes / ALM_PQ_RATIO_MAX > h->compressed_bytes))
+    if (header->uncompressed_bytes > ALM_PQ_PAGE_MAX ||
+        (raw && header->uncompressed_bytes != header->compressed_bytes) ||
+        (header->uncompressed_bytes > free_bytes &&
+         header->uncompressed_bytes / ALM_PQ_RATIO_MAX > header->compressed_bytes))
         return alm_pq_fail(cx, cur->file, cur->group, cur->leaf->path,
                            "the page at %lld says that its %d bytes unpack to %d",
-                           (long long)cur->at, h->compressed_bytes, h->uncompressed_bytes);
-    *data = (const uint8_t *)in.ptr + used;
-    cur->at += (int64_t)used + h->compressed_bytes;
+                           (long long)cur->at, header->compressed_bytes,
+                           header->uncompressed_bytes);
+    *data = (const uint8_t *)text.ptr + used;
+    cur->at += (int64_t)used + header->compressed_bytes;
     return ALM_OK;
 }
 
-static alm_status check_crc(alm_ctx *cx, const alm_pq_cursor *cur, const alm_pq_page_header *h,
+static alm_status check_crc(alm_ctx *cx, const alm_pq_cursor *cur, const alm_pq_page_header *header,
                             const uint8_t *data)
 {
-    if (!h->has_crc || libdeflate_crc32(0, data, (size_t)h->compressed_bytes) == h->crc)
+    if (!header->has_crc ||
+        libdeflate_crc32(0, data, (size_t)header->compressed_bytes) == header->crc)
         return ALM_OK;
     return alm_pq_cursor_fail(cx, cur, "a page fails its checksum");
 }
 
 /* n bytes of a page unpacked to `buf`, or where they are. The byte behind the first `lead` is to be aligned. */
-static alm_status unpack(alm_ctx *cx, alm_pq_cursor *cur, alm_str packed, size_t n, size_t lead,
-                         bool is_packed, alm_buf *buf, const uint8_t **out)
+static alm_status reader_page_unpack(alm_ctx *cx, alm_pq_cursor *cur, alm_str packed, size_t n,
+                                     size_t lead, bool is_packed, alm_buf *buf, const uint8_t **out)
 {
-    const alm_block_form form = is_packed ? form_of(cur->chunk->codec) : ALM_BLOCK_RAW;
+    const alm_block_form form = is_packed ? reader_page_form_of(cur->chunk->codec) : ALM_BLOCK_RAW;
     const size_t pad = -lead % ALM_PQ_ALIGN;
     buf->len = 0;
     if (form == ALM_BLOCK_RAW && packed.len == n) {
@@ -134,149 +136,153 @@ static alm_status unpack(alm_ctx *cx, alm_pq_cursor *cur, alm_str packed, size_t
 
 /* ---------------------------------------------------------------------------------- dictionary */
 
-static alm_status read_dictionary(alm_ctx *cx, alm_pq_cursor *cur, const alm_pq_page_header *h,
+static alm_status read_dictionary(alm_ctx *cx, alm_pq_cursor *cur, const alm_pq_page_header *header,
                                   const uint8_t *data)
 {
     const uint8_t *raw = NULL;
     const char *bad = NULL;
     void *physical = NULL;
     const alm_pq_leaf *leaf = cur->leaf;
-    const uint32_t n = (uint32_t)h->n_values;
+    const uint32_t n_values = (uint32_t)header->n_values;
     if (cur->has_dict)
         return alm_pq_cursor_fail(cx, cur, "it has two dictionaries");
-    if (h->encoding != ALM_PQ_PLAIN && h->encoding != ALM_PQ_PLAIN_DICTIONARY)
+    if (header->encoding != ALM_PQ_PLAIN && header->encoding != ALM_PQ_PLAIN_DICTIONARY)
         return alm_pq_cursor_fail(cx, cur, "the dictionary is not PLAIN");
-    ALM_TRY(check_crc(cx, cur, h, data));
-    ALM_TRY(unpack(cx, cur, (alm_str){(const char *)data, (size_t)h->compressed_bytes},
-                   (size_t)h->uncompressed_bytes, 0, true, &cur->dict_page, &raw));
+    ALM_TRY(check_crc(cx, cur, header, data));
+    ALM_TRY(reader_page_unpack(cx, cur,
+                               (alm_str){(const char *)data, (size_t)header->compressed_bytes},
+                               (size_t)header->uncompressed_bytes, 0, true, &cur->dict_page, &raw));
     const uint32_t width = alm_pq_plain_width(leaf); /* a text has its length, a boolean is a bit */
     const uint64_t least = leaf->physical == ALM_PQ_BYTE_ARRAY ? 4 : width;
-    if (leaf->physical == ALM_PQ_BOOLEAN ? n > 8 * (uint64_t)h->uncompressed_bytes
-                                         : n * least > (uint64_t)h->uncompressed_bytes)
+    if (leaf->physical == ALM_PQ_BOOLEAN ? n_values > 8 * (uint64_t)header->uncompressed_bytes
+                                         : n_values * least > (uint64_t)header->uncompressed_bytes)
         return alm_pq_cursor_fail(cx, cur, "the dictionary has fewer bytes than values");
-    alm_pq_decoder d;
-    bad = alm_pq_decoder_init(&d, leaf, ALM_PQ_PLAIN, raw, raw + h->uncompressed_bytes, &cur->last);
-    ALM_TRY(alm_arena_bytes(cx, &cur->group_arena, (size_t)n * alm_pq_physical_width(leaf) + 1,
-                            &physical));
-    ALM_TRY(alm_arena_bytes(cx, &cur->group_arena, (size_t)n * leaf->width + 1, &cur->dict));
+    alm_pq_decoder decoder;
+    bad = alm_pq_decoder_init(&decoder, leaf, ALM_PQ_PLAIN, raw, raw + header->uncompressed_bytes,
+                              &cur->last);
+    ALM_TRY(alm_arena_bytes(cx, &cur->group_arena,
+                            (size_t)n_values * alm_pq_physical_width(leaf) + 1, &physical));
+    ALM_TRY(alm_arena_bytes(cx, &cur->group_arena, (size_t)n_values * leaf->width + 1, &cur->dict));
     if (bad == NULL)
-        ALM_TRY(alm_pq_decode(cx, &cur->group_arena, &d, n, physical, &bad));
+        ALM_TRY(alm_pq_decode(cx, &cur->group_arena, &decoder, n_values, physical, &bad));
     if (bad == NULL)
-        ALM_TRY(alm_pq_convert(cx, &cur->group_arena, leaf, physical, n, cur->dict, &bad));
+        ALM_TRY(alm_pq_convert(cx, &cur->group_arena, leaf, physical, n_values, cur->dict, &bad));
     if (bad == NULL)
-        bad = alm_pq_check_texts(leaf, cur->dict, n);
+        bad = alm_pq_check_texts(leaf, cur->dict, n_values);
     if (bad != NULL)
         return alm_pq_fail(cx, cur->file, cur->group, leaf->path, "the dictionary is damaged: %s",
                            bad);
-    cur->dict_nulls = alm_pq_settle_nulls(leaf->type, cur->dict, n);
-    cur->n_dict = n;
+    cur->dict_nulls = alm_pq_settle_nulls(leaf->type, cur->dict, n_values);
+    cur->n_dict = n_values;
     cur->has_dict = true;
     return ALM_OK;
 }
 
 alm_status alm_pq_cursor_dictionary(alm_ctx *cx, alm_pq_cursor *cur)
 {
-    alm_pq_page_header h;
+    alm_pq_page_header header;
     const uint8_t *data = NULL;
     const int64_t at = cur->at;
     if (cur->has_dict || cur->chunk->n_values == 0)
         return ALM_OK;
     cur->at = cur->begin;
-    ALM_TRY(page_header(cx, cur, &h, &data));
-    if (h.type == ALM_PQ_PAGE_DICTIONARY)
-        ALM_TRY(read_dictionary(cx, cur, &h, data));
+    ALM_TRY(page_header(cx, cur, &header, &data));
+    if (header.type == ALM_PQ_PAGE_DICTIONARY)
+        ALM_TRY(read_dictionary(cx, cur, &header, data));
     cur->at = at == cur->begin && cur->has_dict ? cur->at : at;
     return ALM_OK;
 }
 
 /* ---------------------------------------------------------------------------------- data pages */
 
-static uint32_t bits_of(uint32_t max)
+static uint32_t reader_page_bits_of(uint32_t max)
 {
     return max == 0 ? 0 : 32 - (uint32_t)__builtin_clz(max);
 }
 
 /* Levels of a v1 page: behind their length, or packed without one. */
-static const char *levels_v1(alm_pq_runs *r, uint32_t max, int8_t encoding, uint32_t n,
-                             const uint8_t **at, const uint8_t *end)
+static const char *levels_v1(alm_pq_runs *runs, uint32_t max, int8_t encoding, uint32_t n,
+                             const uint8_t **ptr, const uint8_t *end)
 {
-    const size_t room = (size_t)(end - *at);
+    const size_t room = (size_t)(end - *ptr);
     uint32_t bytes;
     if (max == 0)
         return NULL;
     if (encoding == ALM_PQ_BIT_PACKED) {
-        const uint64_t need = ((uint64_t)n * bits_of(max) + 7) / 8;
+        const uint64_t need = ((uint64_t)n * reader_page_bits_of(max) + 7) / 8;
         if (need > room)
             return "its levels end too early";
-        alm_pq_runs_init(r, *at, *at + need, bits_of(max));
-        r->high_first = true;
-        r->packed = n;
-        *at += need;
+        alm_pq_runs_init(runs, *ptr, *ptr + need, reader_page_bits_of(max));
+        runs->high_first = true;
+        runs->packed = n;
+        *ptr += need;
         return NULL;
     }
     if (encoding != ALM_PQ_RLE)
         return "levels in an encoding that is not known";
     if (room < sizeof bytes)
         return "its levels end too early";
-    memcpy(&bytes, *at, sizeof bytes);
-    *at += sizeof bytes;
+    memcpy(&bytes, *ptr, sizeof bytes);
+    *ptr += sizeof bytes;
     if (bytes > room - sizeof bytes)
         return "its levels are longer than the page";
-    alm_pq_runs_init(r, *at, *at + bytes, bits_of(max));
-    *at += bytes;
+    alm_pq_runs_init(runs, *ptr, *ptr + bytes, reader_page_bits_of(max));
+    *ptr += bytes;
     return NULL;
 }
 
-static const char *begin_values(alm_pq_cursor *cur, int8_t encoding, const uint8_t *at,
+static const char *begin_values(alm_pq_cursor *cur, int8_t encoding, const uint8_t *ptr,
                                 const uint8_t *end)
 {
     cur->coded = encoding == ALM_PQ_RLE_DICTIONARY || encoding == ALM_PQ_PLAIN_DICTIONARY;
     if (!cur->coded)
-        return alm_pq_decoder_init(&cur->decoder, cur->leaf, encoding, at, end, &cur->last);
-    if (at == end) { /* a page of nulls */
-        alm_pq_runs_init(&cur->index_runs, at, end, 1);
+        return alm_pq_decoder_init(&cur->decoder, cur->leaf, encoding, ptr, end, &cur->last);
+    if (ptr == end) { /* a page of nulls */
+        alm_pq_runs_init(&cur->index_runs, ptr, end, 1);
         return NULL;
     }
-    if (*at > 32)
+    if (*ptr > 32)
         return "numbers in the dictionary have more than 32 bits";
-    alm_pq_runs_init(&cur->index_runs, at + 1, end, *at);
+    alm_pq_runs_init(&cur->index_runs, ptr + 1, end, *ptr);
     return cur->has_dict ? NULL : "it needs a dictionary and has none";
 }
 
-static alm_status page_v1(alm_ctx *cx, alm_pq_cursor *cur, const alm_pq_page_header *h,
+static alm_status page_v1(alm_ctx *cx, alm_pq_cursor *cur, const alm_pq_page_header *header,
                           const uint8_t *data)
 {
     const uint8_t *raw = NULL;
     const alm_pq_leaf *leaf = cur->leaf;
-    ALM_TRY(unpack(cx, cur, (alm_str){(const char *)data, (size_t)h->compressed_bytes},
-                   (size_t)h->uncompressed_bytes, cur->lead, true, &cur->page, &raw));
-    const uint8_t *const begin = raw, *const end = raw + h->uncompressed_bytes;
-    const uint32_t n = (uint32_t)h->n_values;
-    const char *bad = levels_v1(&cur->rep, leaf->max_rep, h->rep_encoding, n, &raw, end);
+    ALM_TRY(
+        reader_page_unpack(cx, cur, (alm_str){(const char *)data, (size_t)header->compressed_bytes},
+                           (size_t)header->uncompressed_bytes, cur->lead, true, &cur->page, &raw));
+    const uint8_t *const begin = raw, *const end = raw + header->uncompressed_bytes;
+    const uint32_t n_values = (uint32_t)header->n_values;
+    const char *bad =
+        levels_v1(&cur->rep, leaf->max_rep, header->rep_encoding, n_values, &raw, end);
     if (bad == NULL)
-        bad = levels_v1(&cur->def, leaf->max_def, h->def_encoding, n, &raw, end);
+        bad = levels_v1(&cur->def, leaf->max_def, header->def_encoding, n_values, &raw, end);
     cur->lead = (size_t)(raw - begin); /* levels of full pages are equally long */
     if (bad == NULL)
-        bad = begin_values(cur, h->encoding, raw, end);
+        bad = begin_values(cur, header->encoding, raw, end);
     return bad != NULL ? alm_pq_cursor_fail(cx, cur, bad) : ALM_OK;
 }
 
-static alm_status page_v2(alm_ctx *cx, alm_pq_cursor *cur, const alm_pq_page_header *h,
+static alm_status page_v2(alm_ctx *cx, alm_pq_cursor *cur, const alm_pq_page_header *header,
                           const uint8_t *data)
 {
     const alm_pq_leaf *leaf = cur->leaf;
     const uint8_t *raw = NULL;
-    const int64_t levels = (int64_t)h->rep_bytes + h->def_bytes;
-    if (levels > h->compressed_bytes || levels > h->uncompressed_bytes)
+    const int64_t levels = (int64_t)header->rep_bytes + header->def_bytes;
+    if (levels > header->compressed_bytes || levels > header->uncompressed_bytes)
         return alm_pq_cursor_fail(cx, cur, "its levels are longer than the page");
-    const uint8_t *const def = data + h->rep_bytes, *const values = def + h->def_bytes;
-    const size_t packed = (size_t)(h->compressed_bytes - levels);
-    const size_t n = (size_t)(h->uncompressed_bytes - levels);
-    alm_pq_runs_init(&cur->rep, data, def, bits_of(leaf->max_rep));
-    alm_pq_runs_init(&cur->def, def, values, bits_of(leaf->max_def));
-    ALM_TRY(unpack(cx, cur, (alm_str){(const char *)values, packed}, n, 0, h->is_compressed,
-                   &cur->page, &raw));
-    const char *bad = begin_values(cur, h->encoding, raw, raw + n);
+    const uint8_t *const def = data + header->rep_bytes, *const values = def + header->def_bytes;
+    const size_t packed = (size_t)(header->compressed_bytes - levels);
+    const size_t n = (size_t)(header->uncompressed_bytes - levels);
+    alm_pq_runs_init(&cur->rep, data, def, reader_page_bits_of(leaf->max_rep));
+    alm_pq_runs_init(&cur->def, def, values, reader_page_bits_of(leaf->max_def));
+    ALM_TRY(reader_page_unpack(cx, cur, (alm_str){(const char *)values, packed}, n, 0,
+                               header->is_compressed, &cur->page, &raw));
+    const char *bad = begin_values(cur, header->encoding, raw, raw + n);
     return bad != NULL ? alm_pq_cursor_fail(cx, cur, bad) : ALM_OK;
 }
 
@@ -299,54 +305,55 @@ static alm_status retire_page(alm_ctx *cx, alm_pq_cursor *cur)
     return ALM_OK;
 }
 
-static alm_status data_page(alm_ctx *cx, alm_pq_cursor *cur, const alm_pq_page_header *h,
+static alm_status data_page(alm_ctx *cx, alm_pq_cursor *cur, const alm_pq_page_header *header,
                             const uint8_t *data)
 {
-    ALM_TRY(check_crc(cx, cur, h, data));
+    ALM_TRY(check_crc(cx, cur, header, data));
     ALM_TRY(retire_page(cx, cur));
-    ALM_TRY(h->type == ALM_PQ_PAGE_DATA ? page_v1(cx, cur, h, data) : page_v2(cx, cur, h, data));
-    cur->page_values = cur->page_left = (uint32_t)h->n_values;
+    ALM_TRY(header->type == ALM_PQ_PAGE_DATA ? page_v1(cx, cur, header, data)
+                                             : page_v2(cx, cur, header, data));
+    cur->page_values = cur->page_left = (uint32_t)header->n_values;
     cur->in_page = true;
     return ALM_OK;
 }
 
 alm_status alm_pq_cursor_page(alm_ctx *cx, alm_pq_cursor *cur, int64_t row)
 {
-    alm_pq_page_header h;
+    alm_pq_page_header header;
     const uint8_t *data = NULL;
     cur->in_page = false;
     for (;;) {
         if (cur->values_left <= 0)
             return alm_pq_cursor_fail(cx, cur, "it has fewer values than it says");
         ALM_TRY(alm_check(cx));
-        ALM_TRY(page_header(cx, cur, &h, &data));
-        if (h.type == ALM_PQ_PAGE_DICTIONARY) {
+        ALM_TRY(page_header(cx, cur, &header, &data));
+        if (header.type == ALM_PQ_PAGE_DICTIONARY) {
             if (!cur->has_dict)
-                ALM_TRY(read_dictionary(cx, cur, &h, data));
+                ALM_TRY(read_dictionary(cx, cur, &header, data));
             continue;
         }
-        if (h.type != ALM_PQ_PAGE_DATA && h.type != ALM_PQ_PAGE_DATA_V2)
+        if (header.type != ALM_PQ_PAGE_DATA && header.type != ALM_PQ_PAGE_DATA_V2)
             continue;
-        if (h.n_values > cur->values_left)
+        if (header.n_values > cur->values_left)
             return alm_pq_cursor_fail(cx, cur, "its pages have more values than it says");
-        if (cur->index_rows >= 0 && h.n_values != cur->index_rows)
+        if (cur->index_rows >= 0 && header.n_values != cur->index_rows)
             return alm_pq_cursor_fail(cx, cur, "its offset index contradicts its pages");
         cur->index_rows = -1;
-        cur->values_left -= h.n_values;
-        if (cur->leaf->max_rep == 0 && cur->row + h.n_values <= row) {
-            cur->row += h.n_values;
+        cur->values_left -= header.n_values;
+        if (cur->leaf->max_rep == 0 && cur->row + header.n_values <= row) {
+            cur->row += header.n_values;
             continue;
         }
-        if (h.n_values > 0)
-            return data_page(cx, cur, &h, data);
+        if (header.n_values > 0)
+            return data_page(cx, cur, &header, data);
     }
 }
 
 alm_str alm_pq_chunk_bytes(const alm_pq_file *file, uint32_t group, uint32_t col)
 {
-    const alm_pq_column_chunk *c = &file->meta.row_group[group].column[file->column[col].leaf];
+    const alm_pq_column_chunk *chunk = &file->meta.row_group[group].column[file->column[col].leaf];
     alm_str out = {0};
-    if (!alm_pq_slice(file, chunk_begin(c), c->compressed_bytes, &out))
+    if (!alm_pq_slice(file, chunk_begin(chunk), chunk->compressed_bytes, &out))
         out = (alm_str){0};
     return out;
 }
@@ -354,21 +361,21 @@ alm_str alm_pq_chunk_bytes(const alm_pq_file *file, uint32_t group, uint32_t col
 int64_t alm_pq_page_rows(const alm_pq_file *file, uint32_t group, uint32_t col)
 {
     const uint32_t leaf = file->column[col].leaf;
-    const alm_pq_column_chunk *c = &file->meta.row_group[group].column[leaf];
-    int64_t at = c->data_offset;
-    if (file->column[col].refused != NULL || file->leaf[leaf].max_rep > 0 || !c->has_meta)
+    const alm_pq_column_chunk *chunk = &file->meta.row_group[group].column[leaf];
+    int64_t offset = chunk->data_offset;
+    if (file->column[col].refused != NULL || file->leaf[leaf].max_rep > 0 || !chunk->has_meta)
         return 0;
     for (int i = 0; i < 2; i++) { /* for some writers the dictionary is the first data page */
-        alm_pq_page_header h;
-        alm_str in = {0};
+        alm_pq_page_header header;
+        alm_str text = {0};
         size_t used = 0;
-        if (at < ALM_PQ_MAGIC_BYTES || at >= file->data_end ||
-            !alm_pq_slice(file, at, file->data_end - at, &in) ||
-            alm_pq_read_page_header(in, &h, &used) != NULL)
+        if (offset < ALM_PQ_MAGIC_BYTES || offset >= file->data_end ||
+            !alm_pq_slice(file, offset, file->data_end - offset, &text) ||
+            alm_pq_read_page_header(text, &header, &used) != NULL)
             return 0;
-        if (h.type == ALM_PQ_PAGE_DATA || h.type == ALM_PQ_PAGE_DATA_V2)
-            return h.n_values;
-        at += (int64_t)used + h.compressed_bytes;
+        if (header.type == ALM_PQ_PAGE_DATA || header.type == ALM_PQ_PAGE_DATA_V2)
+            return header.n_values;
+        offset += (int64_t)used + header.compressed_bytes;
     }
     return 0;
 }
@@ -379,19 +386,20 @@ static alm_status read_index(alm_ctx *cx, alm_pq_cursor *cur)
 {
     alm_str bytes = {0};
     const char *bad = NULL;
-    const alm_pq_column_chunk *c = cur->chunk;
+    const alm_pq_column_chunk *chunk = cur->chunk;
     const int64_t rows = cur->file->meta.row_group[cur->group].n_rows;
     cur->index_read = true;
-    if (c->offset_index_bytes <= 0 ||
-        !alm_pq_slice(cur->file, c->offset_index_offset, c->offset_index_bytes, &bytes))
+    if (chunk->offset_index_bytes <= 0 ||
+        !alm_pq_slice(cur->file, chunk->offset_index_offset, chunk->offset_index_bytes, &bytes))
         return ALM_OK;
     ALM_TRY(alm_pq_read_offset_index(cx, &cur->group_arena, bytes, &cur->index, &bad));
     int64_t row = -1;
     for (uint32_t i = 0; bad == NULL && i < cur->index.n_pages; i++) {
-        const alm_pq_page_location *p = &cur->index.page[i];
-        const bool good = p->first_row >= row && p->first_row <= rows && p->offset >= cur->begin &&
-                          p->offset < cur->end && (i > 0 || p->first_row == 0);
-        row = p->first_row;
+        const alm_pq_page_location *location = &cur->index.page[i];
+        const bool good = location->first_row >= row && location->first_row <= rows &&
+                          location->offset >= cur->begin && location->offset < cur->end &&
+                          (i > 0 || location->first_row == 0);
+        row = location->first_row;
         if (!good)
             bad = "";
     }
@@ -414,18 +422,18 @@ alm_status alm_pq_cursor_jump(alm_ctx *cx, alm_pq_cursor *cur, int64_t row)
     }
     if (hi == 0)
         return ALM_OK;
-    const alm_pq_page_location *p = &cur->index.page[lo];
+    const alm_pq_page_location *location = &cur->index.page[lo];
     const int64_t next = lo + 1 < cur->index.n_pages ? cur->index.page[lo + 1].first_row
                                                      : cur->file->meta.row_group[cur->group].n_rows;
-    if (p->first_row <= cur->row + (cur->in_page ? cur->page_left : 0) && cur->row <= row)
+    if (location->first_row <= cur->row + (cur->in_page ? cur->page_left : 0) && cur->row <= row)
         return ALM_OK; /* it is this page or the next one */
     ALM_TRY(alm_pq_cursor_dictionary(cx, cur));
-    cur->at = p->offset;
-    cur->index_rows = cur->leaf->max_rep == 0 ? next - p->first_row : -1;
-    cur->row = p->first_row;
+    cur->at = location->offset;
+    cur->index_rows = cur->leaf->max_rep == 0 ? next - location->first_row : -1;
+    cur->row = location->first_row;
     cur->in_page = false;
     cur->level = cur->n_levels = 0;
     cur->values_left =
-        cur->leaf->max_rep == 0 ? cur->chunk->n_values - p->first_row : cur->chunk->n_values;
+        cur->leaf->max_rep == 0 ? cur->chunk->n_values - location->first_row : cur->chunk->n_values;
     return ALM_OK;
 }

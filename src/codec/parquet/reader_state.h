@@ -61,10 +61,10 @@ bool alm_pq_slice(const alm_pq_file *file, int64_t offset, int64_t bytes, alm_st
 alm_status alm_pq_fail(alm_ctx *cx, const alm_pq_file *file, int64_t group, const char *column,
                        const char *format, ...) ALM_PRINTF(5, 6);
 
-/* n values: `in` is physical (BYTE_ARRAY: views in address form; FIXED: their bytes; BOOLEAN: a byte), out is of
+/* n values: `input` is physical (BYTE_ARRAY: views in address form; FIXED: their bytes; BOOLEAN: a byte), out is of
  * the leaf's type. Texts that are made come from `arena`. NULL, or why a value cannot be one. */
 ALM_NODISCARD alm_status alm_pq_convert(alm_ctx *cx, alm_arena *arena, const alm_pq_leaf *leaf,
-                                        const void *in, size_t n, void *out, const char **bad);
+                                        const void *input, size_t n, void *out, const char **bad);
 /* Values of a text are UTF-8: NULL, or why not. Of other types there is nothing to say. */
 const char *alm_pq_check_texts(const alm_pq_leaf *leaf, const void *values, uint32_t n);
 /* Is one of n values, of this type, the null of it? True also where that is not worth a look. */

@@ -17,16 +17,16 @@ typedef struct alm_pq_request {
     int32_t level_pos, bloom_pos;
 } alm_pq_request;
 
-void alm_pq_request_init(alm_pq_request *r);
+void alm_pq_request_init(alm_pq_request *request);
 /* Name number i; NULL: no more. */
 const char *alm_pq_request_name(size_t i);
 /* *known is false for another name. A value with ptr NULL is true where a boolean is wanted. The texts are borrowed. */
 ALM_NODISCARD alm_status alm_pq_request_read(alm_ctx *cx, int32_t pos, alm_str name, alm_str value,
-                                             alm_pq_request *r, bool *known);
+                                             alm_pq_request *request, bool *known);
 /* When all have been read: what must fit together. */
-ALM_NODISCARD alm_status alm_pq_request_check(alm_ctx *cx, const alm_pq_request *r);
+ALM_NODISCARD alm_status alm_pq_request_check(alm_ctx *cx, const alm_pq_request *request);
 /* Sets `raw` and `bloom` of the columns. */
-ALM_NODISCARD alm_status alm_pq_request_columns(alm_ctx *cx, const alm_pq_request *r,
-                                                alm_pq_column *columns, uint32_t n);
+ALM_NODISCARD alm_status alm_pq_request_columns(alm_ctx *cx, const alm_pq_request *request,
+                                                alm_pq_column *columns, uint32_t n_columns);
 
 #endif

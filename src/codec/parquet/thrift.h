@@ -45,27 +45,28 @@ typedef struct alm_thrift_field {
     uint8_t type; /* alm_thrift_type; the value of a boolean is in it */
 } alm_thrift_field;
 
-void alm_thrift_bad(alm_thrift_in *in, const char *why); /* the first one stays */
+void alm_thrift_bad(alm_thrift_in *thrift, const char *why); /* the first one stays */
 /* Around the fields of a struct. */
-void alm_thrift_enter(alm_thrift_in *in);
-void alm_thrift_leave(alm_thrift_in *in);
+void alm_thrift_enter(alm_thrift_in *thrift);
+void alm_thrift_leave(alm_thrift_in *thrift);
 /* The next field; false: the end of the struct. */
-bool alm_thrift_next(alm_thrift_in *in, alm_thrift_field *field);
+bool alm_thrift_next(alm_thrift_in *thrift, alm_thrift_field *field);
 /* Values of a field. One of another type than asked for is left out, as if it were not there: 0, empty, false. */
-bool alm_thrift_bool(alm_thrift_in *in, const alm_thrift_field *field);
-int64_t alm_thrift_int(alm_thrift_in *in, const alm_thrift_field *field); /* BYTE, I16, I32, I64 */
-int32_t alm_thrift_i32(alm_thrift_in *in, const alm_thrift_field *field); /* beyond it: bad */
-alm_str alm_thrift_binary(alm_thrift_in *in, const alm_thrift_field *field);
+bool alm_thrift_bool(alm_thrift_in *thrift, const alm_thrift_field *field);
+int64_t alm_thrift_int(alm_thrift_in *thrift,
+                       const alm_thrift_field *field); /* BYTE, I16, I32, I64 */
+int32_t alm_thrift_i32(alm_thrift_in *thrift, const alm_thrift_field *field); /* beyond it: bad */
+alm_str alm_thrift_binary(alm_thrift_in *thrift, const alm_thrift_field *field);
 /* Number of elements, each of `type` and of at least `least_bytes`. */
-uint32_t alm_thrift_list(alm_thrift_in *in, const alm_thrift_field *field, alm_thrift_type type,
+uint32_t alm_thrift_list(alm_thrift_in *thrift, const alm_thrift_field *field, alm_thrift_type type,
                          uint32_t least_bytes);
-void alm_thrift_skip(alm_thrift_in *in, const alm_thrift_field *field);
+void alm_thrift_skip(alm_thrift_in *thrift, const alm_thrift_field *field);
 /* Elements of a list. */
-bool alm_thrift_elem_bool(alm_thrift_in *in);
-int64_t alm_thrift_elem_int(alm_thrift_in *in);
-alm_str alm_thrift_elem_binary(alm_thrift_in *in);
+bool alm_thrift_elem_bool(alm_thrift_in *thrift);
+int64_t alm_thrift_elem_int(alm_thrift_in *thrift);
+alm_str alm_thrift_elem_binary(alm_thrift_in *thrift);
 /* ULEB128, at most 10 bytes; also what Parquet's encodings use. */
-uint64_t alm_thrift_varint(alm_thrift_in *in);
+uint64_t alm_thrift_varint(alm_thrift_in *thrift);
 
 /* ------------------------------------------------------------------------------------- writing */
 
@@ -83,15 +84,15 @@ void alm_thrift_end(alm_thrift_out *out);
 void alm_thrift_put_bool(alm_thrift_out *out, int16_t id, bool x);
 void alm_thrift_put_byte(alm_thrift_out *out, int16_t id, int8_t x);
 void alm_thrift_put_i16(alm_thrift_out *out, int16_t id, int16_t x);
-void alm_thrift_put_i32(alm_thrift_out *out, int16_t id, int32_t x);
-void alm_thrift_put_i64(alm_thrift_out *out, int16_t id, int64_t x);
-void alm_thrift_put_binary(alm_thrift_out *out, int16_t id, alm_str x);
+void alm_thrift_put_i32(alm_thrift_out *out, int16_t id, int32_t value);
+void alm_thrift_put_i64(alm_thrift_out *out, int16_t id, int64_t value);
+void alm_thrift_put_binary(alm_thrift_out *out, int16_t id, alm_str text);
 void alm_thrift_put_struct(alm_thrift_out *out, int16_t id);
 /* The head of a list; its n elements follow. Elements that are structs: begin, fields, end. */
 void alm_thrift_put_list(alm_thrift_out *out, int16_t id, alm_thrift_type type, uint32_t n);
 void alm_thrift_elem_put_bool(alm_thrift_out *out, bool x);
-void alm_thrift_elem_put_int(alm_thrift_out *out, int64_t x); /* I16, I32, I64 */
-void alm_thrift_elem_put_binary(alm_thrift_out *out, alm_str x);
-void alm_thrift_put_varint(alm_thrift_out *out, uint64_t x);
+void alm_thrift_elem_put_int(alm_thrift_out *out, int64_t value); /* I16, I32, I64 */
+void alm_thrift_elem_put_binary(alm_thrift_out *out, alm_str text);
+void alm_thrift_put_varint(alm_thrift_out *out, uint64_t value);
 
 #endif

@@ -17,20 +17,21 @@ typedef struct filter {
 } filter;
 
 /* The filter is the end of `out`. */
-static alm_status begin(alm_ctx *cx, alm_arena *arena, uint32_t n, alm_buf *out, filter *f)
+static alm_status write_bloom_begin(alm_ctx *cx, alm_arena *arena, uint32_t n, alm_buf *out,
+                                    filter *self)
 {
     uint64_t bytes = LEAST;
     while (bytes < MOST && bytes * 8 < (uint64_t)n * BITS_PER_VALUE)
         bytes *= 2;
     ALM_TRY(alm_pq_write_bloom_header(cx, (int32_t)bytes, out));
-    f->blocks = bytes / BLOCK_BYTES;
-    return alm_arena_zero(cx, arena, bytes, &f->word);
+    self->blocks = bytes / BLOCK_BYTES;
+    return alm_arena_zero(cx, arena, bytes, &self->word);
 }
 
-static void add(filter *f, const void *bytes, size_t n)
+static void write_bloom_add(filter *self, const void *bytes, size_t n)
 {
     const uint64_t hash = XXH64(bytes, n, 0);
-    uint32_t *block = f->word + ((hash >> 32) * f->blocks >> 32) * BLOCK_WORDS;
+    uint32_t *block = self->word + ((hash >> 32) * self->blocks >> 32) * BLOCK_WORDS;
     for (uint32_t i = 0; i < BLOCK_WORDS; i++)
         block[i] |= UINT32_C(1) << ((uint32_t)hash * salt[i] >> 27);
 }
@@ -38,21 +39,21 @@ static void add(filter *f, const void *bytes, size_t n)
 alm_status alm_pq_bloom_of(alm_ctx *cx, alm_arena *arena, const void *data, uint32_t width,
                            uint32_t n, alm_buf *out)
 {
-    filter f;
-    ALM_TRY(begin(cx, arena, n, out, &f));
+    filter self;
+    ALM_TRY(write_bloom_begin(cx, arena, n, out, &self));
     for (uint32_t i = 0; i < n; i++)
-        add(&f, (const char *)data + (size_t)i * width, width);
-    return alm_buf_append(cx, out, f.word, f.blocks * BLOCK_BYTES);
+        write_bloom_add(&self, (const char *)data + (size_t)i * width, width);
+    return alm_buf_append(cx, out, self.word, self.blocks * BLOCK_BYTES);
 }
 
 alm_status alm_pq_bloom_of_texts(alm_ctx *cx, alm_arena *arena, const char *bytes,
                                  const uint32_t *len, uint32_t n, alm_buf *out)
 {
-    filter f;
-    ALM_TRY(begin(cx, arena, n, out, &f));
+    filter self;
+    ALM_TRY(write_bloom_begin(cx, arena, n, out, &self));
     for (uint32_t i = 0; i < n; i++) {
-        add(&f, bytes, len[i]);
+        write_bloom_add(&self, bytes, len[i]);
         bytes += len[i];
     }
-    return alm_buf_append(cx, out, f.word, f.blocks * BLOCK_BYTES);
+    return alm_buf_append(cx, out, self.word, self.blocks * BLOCK_BYTES);
 }

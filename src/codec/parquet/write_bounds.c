@@ -5,13 +5,13 @@
 
 /* -------------------------------------------------------------------------- numbers */
 
-static void set(alm_pq_bound *b, const void *value, size_t n)
+static void write_bounds_set(alm_pq_bound *bound, const void *value, size_t n)
 {
     ALM_ASSERT(n <= ALM_PQ_BOUND_BYTES);
-    b->set = true;
-    b->inexact = false;
-    b->len = (uint8_t)n;
-    (void)memcpy(b->bytes, value, n);
+    bound->set = true;
+    bound->inexact = false;
+    bound->len = (uint8_t)n;
+    (void)memcpy(bound->bytes, value, n);
 }
 
 #define DEFINE_BOUNDS(name, type)                                                                  \
@@ -23,8 +23,8 @@ static void set(alm_pq_bound *b, const void *value, size_t n)
             least = x[i] < least ? x[i] : least;                                                   \
             most = x[i] > most ? x[i] : most;                                                      \
         }                                                                                          \
-        set(&out->min, &least, sizeof least);                                                      \
-        set(&out->max, &most, sizeof most);                                                        \
+        write_bounds_set(&out->min, &least, sizeof least);                                         \
+        write_bounds_set(&out->max, &most, sizeof most);                                           \
     }
 DEFINE_BOUNDS(bounds_u8, uint8_t)
 DEFINE_BOUNDS(bounds_i32, int32_t)
@@ -43,8 +43,8 @@ DEFINE_BOUNDS(bounds_i64, int64_t)
         }                                                                                          \
         least = least == 0 ? (type) - 0.0 : least;                                                 \
         most = most == 0 ? (type)0.0 : most;                                                       \
-        set(&out->min, &least, sizeof least);                                                      \
-        set(&out->max, &most, sizeof most);                                                        \
+        write_bounds_set(&out->min, &least, sizeof least);                                         \
+        write_bounds_set(&out->max, &most, sizeof most);                                           \
     }
 DEFINE_FLOAT_BOUNDS(bounds_float, float)
 DEFINE_FLOAT_BOUNDS(bounds_double, double)
@@ -64,17 +64,17 @@ static void bounds_fixed(alm_pq_order order, uint32_t width, const char *data, s
 {
     const char *least = data, *most = data;
     for (size_t i = 1; i < n; i++) {
-        const char *at = data + i * width;
+        const char *ptr = data + i * width;
         if (order == ALM_PQ_ORDER_BYTES) {
-            least = memcmp(at, least, width) < 0 ? at : least;
-            most = memcmp(at, most, width) > 0 ? at : most;
+            least = memcmp(ptr, least, width) < 0 ? ptr : least;
+            most = memcmp(ptr, most, width) > 0 ? ptr : most;
         } else {
-            least = compare_signed(at, least, width) < 0 ? at : least;
-            most = compare_signed(at, most, width) > 0 ? at : most;
+            least = compare_signed(ptr, least, width) < 0 ? ptr : least;
+            most = compare_signed(ptr, most, width) > 0 ? ptr : most;
         }
     }
-    set(&out->min, least, width);
-    set(&out->max, most, width);
+    write_bounds_set(&out->min, least, width);
+    write_bounds_set(&out->max, most, width);
 }
 
 void alm_pq_minmax_of(alm_pq_order order, uint32_t width, const void *data, size_t n,
@@ -116,14 +116,14 @@ void alm_pq_minmax_of(alm_pq_order order, uint32_t width, const void *data, size
 /* Where the last character of text[0 .. n) begins, n > 0. */
 static size_t last_character(const char *text, size_t n)
 {
-    size_t at = n - 1;
-    while (at > 0 && ((uint8_t)text[at] & 0xC0) == 0x80)
-        at--;
-    return at;
+    size_t offset = n - 1;
+    while (offset > 0 && ((uint8_t)text[offset] & 0xC0) == 0x80)
+        offset--;
+    return offset;
 }
 
 /* A beginning of at most ALM_PQ_BOUND_BYTES, of whole characters where it is UTF-8. */
-static size_t cut(alm_pq_order order, alm_str text)
+static size_t write_bounds_cut(alm_pq_order order, alm_str text)
 {
     size_t n = ALM_PQ_BOUND_BYTES;
     if (order == ALM_PQ_ORDER_TEXT)
@@ -136,20 +136,20 @@ static size_t cut(alm_pq_order order, alm_str text)
 static size_t next_text(char *bytes, size_t n)
 {
     while (n > 0) {
-        const size_t at = last_character(bytes, n);
-        size_t from = at;
+        const size_t offset = last_character(bytes, n);
+        size_t from = offset;
         uint32_t c = alm_utf8_next((alm_str){bytes, n}, &from) + 1;
         char room[4];
         if (c == 0xD800)
             c = 0xE000; /* surrogates are no characters */
         if (c <= 0x10FFFF) {
             const size_t len = alm_utf8_put(c, room);
-            if (at + len <= ALM_PQ_BOUND_BYTES) {
-                (void)memcpy(bytes + at, room, len);
-                return at + len;
+            if (offset + len <= ALM_PQ_BOUND_BYTES) {
+                (void)memcpy(bytes + offset, room, len);
+                return offset + len;
             }
         }
-        n = at;
+        n = offset;
     }
     return 0;
 }
@@ -166,16 +166,16 @@ static size_t next_bytes(char *bytes, size_t n)
 void alm_pq_minmax_of_texts(alm_pq_order order, alm_str min, alm_str max, alm_pq_minmax *out)
 {
     if (min.len <= ALM_PQ_BOUND_BYTES) {
-        set(&out->min, min.ptr, min.len);
+        write_bounds_set(&out->min, min.ptr, min.len);
     } else {
-        set(&out->min, min.ptr, cut(order, min));
+        write_bounds_set(&out->min, min.ptr, write_bounds_cut(order, min));
         out->min.inexact = true;
     }
     if (max.len <= ALM_PQ_BOUND_BYTES) {
-        set(&out->max, max.ptr, max.len);
+        write_bounds_set(&out->max, max.ptr, max.len);
         return;
     }
-    set(&out->max, max.ptr, cut(order, max));
+    write_bounds_set(&out->max, max.ptr, write_bounds_cut(order, max));
     out->max.inexact = true;
     out->max.len = (uint8_t)(order == ALM_PQ_ORDER_TEXT ? next_text(out->max.bytes, out->max.len)
                                                         : next_bytes(out->max.bytes, out->max.len));

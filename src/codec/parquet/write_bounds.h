@@ -33,9 +33,9 @@ int alm_pq_bound_compare(alm_pq_order order, const alm_pq_bound *a, const alm_pq
 /* `into` becomes the bounds of both; either may be empty (not set). */
 void alm_pq_minmax_join(alm_pq_order order, alm_pq_minmax *into, const alm_pq_minmax *more);
 
-static inline alm_str alm_pq_bound_text(const alm_pq_bound *b)
+static inline alm_str alm_pq_bound_text(const alm_pq_bound *bound)
 {
-    return b->set ? (alm_str){b->bytes, b->len} : (alm_str){NULL, 0};
+    return bound->set ? (alm_str){bound->bytes, bound->len} : (alm_str){NULL, 0};
 }
 
 #endif

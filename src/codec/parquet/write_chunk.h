@@ -31,17 +31,17 @@ typedef struct alm_pq_chunk {
     alm_pq_minmax bounds;
 } alm_pq_chunk;
 
-static inline const alm_pq_page_note *alm_pq_chunk_page(const alm_pq_chunk *c, size_t i)
+static inline const alm_pq_page_note *alm_pq_chunk_page(const alm_pq_chunk *chunk, size_t i)
 {
-    return (const alm_pq_page_note *)(const void *)c->pages.ptr + i;
+    return (const alm_pq_page_note *)(const void *)chunk->pages.ptr + i;
 }
-static inline uint32_t alm_pq_chunk_pages(const alm_pq_chunk *c)
+static inline uint32_t alm_pq_chunk_pages(const alm_pq_chunk *chunk)
 {
-    return (uint32_t)(c->pages.len / sizeof(alm_pq_page_note));
+    return (uint32_t)(chunk->pages.len / sizeof(alm_pq_page_note));
 }
 
-void alm_pq_chunk_init(alm_pq_chunk *c, alm_mem *mem);
-void alm_pq_chunk_deinit(alm_pq_chunk *c);
+void alm_pq_chunk_init(alm_pq_chunk *chunk, alm_mem *mem);
+void alm_pq_chunk_deinit(alm_pq_chunk *chunk);
 /* Fills an empty chunk. The store is spent. */
 ALM_NODISCARD alm_status alm_pq_chunk_write(alm_ctx *cx, const alm_pq_options *options,
                                             const alm_pq_column *column, const alm_pq_shape *shape,

@@ -5,11 +5,11 @@
 
 enum { SAMPLE = 1024, SAMPLE_SLOTS = 4 * SAMPLE };
 
-static uint64_t hash_of(const void *at, uint32_t width)
+static uint64_t write_dict_hash_of(const void *ptr, uint32_t width)
 {
-    uint64_t x = 0;
-    (void)memcpy(&x, at, width < 8 ? 4 : 8);
-    return width <= 8 ? alm_hash_u64(x) : alm_hash_bytes(at, width);
+    uint64_t value = 0;
+    (void)memcpy(&value, ptr, width < 8 ? 4 : 8);
+    return width <= 8 ? alm_hash_u64(value) : alm_hash_bytes(ptr, width);
 }
 
 /* At least half of a sample over all of the values is not there twice. */
@@ -21,10 +21,10 @@ static bool hardly_repeats(const char *data, uint32_t width, uint32_t count)
     if (step == 0)
         return false;
     for (uint32_t i = 0; i < SAMPLE; i++) {
-        const char *at = data + (size_t)i * step * width;
-        uint64_t slot = hash_of(at, width) % SAMPLE_SLOTS;
+        const char *ptr = data + (size_t)i * step * width;
+        uint64_t slot = write_dict_hash_of(ptr, width) % SAMPLE_SLOTS;
         for (; slots[slot] != 0; slot = (slot + 1) % SAMPLE_SLOTS)
-            if (memcmp(data + (size_t)(slots[slot] - 1) * step * width, at, width) == 0)
+            if (memcmp(data + (size_t)(slots[slot] - 1) * step * width, ptr, width) == 0)
                 break;
         distinct += slots[slot] == 0;
         slots[slot] = (uint16_t)(i + 1);
@@ -62,15 +62,15 @@ static uint32_t fill_bytes(const char *from, uint32_t width, uint32_t count, uin
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const char *at = from + (size_t)i * width;
-        uint32_t slot = (uint32_t)hash_of(at, width) & mask;
+        const char *ptr = from + (size_t)i * width;
+        uint32_t slot = (uint32_t)write_dict_hash_of(ptr, width) & mask;
         while (slots[slot] != 0 &&
-               memcmp(distinct + (size_t)(slots[slot] - 1) * width, at, width) != 0)
+               memcmp(distinct + (size_t)(slots[slot] - 1) * width, ptr, width) != 0)
             slot = (slot + 1) & mask;
         if (slots[slot] == 0) {
             if (n == most)
                 return most + 1;
-            (void)memcpy(distinct + (size_t)n * width, at, width);
+            (void)memcpy(distinct + (size_t)n * width, ptr, width);
             slots[slot] = ++n;
         }
         index[i] = slots[slot] - 1;

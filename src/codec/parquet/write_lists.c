@@ -50,11 +50,11 @@ static uint32_t new_list(const uint32_t *len, uint32_t dims, size_t i)
     return level;
 }
 
-static void *room(alm_buf *b, size_t n)
+static void *write_lists_room(alm_buf *buf, size_t n)
 {
-    void *at = b->ptr + b->len;
-    b->len += n;
-    return at;
+    void *ptr = buf->ptr + buf->len;
+    buf->len += n;
+    return ptr;
 }
 
 alm_status alm_pq_lists_add(alm_ctx *cx, alm_pq_lists *lists, uint32_t dims, alm_str array)
@@ -63,8 +63,8 @@ alm_status alm_pq_lists_add(alm_ctx *cx, alm_pq_lists *lists, uint32_t dims, alm
     size_t count = 1;
     ALM_ASSERT(dims >= 1 && dims <= ALM_ARRAY_DIMS_MAX && array.len >= dims * sizeof(uint32_t));
     (void)memcpy(len, array.ptr, dims * sizeof(uint32_t));
-    for (uint32_t d = 0; d < dims; d++)
-        count *= len[d];
+    for (uint32_t dim = 0; dim < dims; dim++)
+        count *= len[dim];
     ALM_ASSERT(array.len == dims * sizeof(uint32_t) + count * sizeof(double));
     if (count == 0)
         return add_level(cx, lists, 1);
@@ -73,17 +73,17 @@ alm_status alm_pq_lists_add(alm_ctx *cx, alm_pq_lists *lists, uint32_t dims, alm
     ALM_TRY(alm_buf_reserve(cx, &lists->repetition, count * sizeof(uint32_t)));
     ALM_TRY(alm_buf_reserve(cx, &lists->definition, count * sizeof(uint32_t)));
     ALM_TRY(alm_buf_reserve(cx, &lists->numbers, count * sizeof(double)));
-    uint32_t *repetition = room(&lists->repetition, count * sizeof(uint32_t));
-    uint32_t *definition = room(&lists->definition, count * sizeof(uint32_t));
+    uint32_t *repetition = write_lists_room(&lists->repetition, count * sizeof(uint32_t));
+    uint32_t *definition = write_lists_room(&lists->definition, count * sizeof(uint32_t));
     double *number = (double *)(void *)(lists->numbers.ptr + lists->numbers.len);
     const char *from = array.ptr + dims * sizeof(uint32_t);
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        const double x = alm_array_at(from, i);
-        const bool null = __builtin_isfinite(x) == 0;
+        const double value = alm_array_at(from, i);
+        const bool null = __builtin_isfinite(value) == 0;
         repetition[i] = dims == 1 ? i > 0 : new_list(len, dims, i);
         definition[i] = 2 * dims + !null;
-        number[n] = x;
+        number[n] = value;
         n += !null;
     }
     lists->numbers.len += n * sizeof(double);

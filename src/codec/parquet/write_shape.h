@@ -19,9 +19,9 @@ typedef struct alm_pq_shape {
 alm_pq_shape alm_pq_shape_of(const alm_pq_column *column);
 
 /* Definition level of a value that is there. */
-static inline uint32_t alm_pq_levels(const alm_pq_shape *s)
+static inline uint32_t alm_pq_levels(const alm_pq_shape *shape)
 {
-    return s->dims > 0 ? 2 * s->dims + 1 : s->required ? 0 : 1;
+    return shape->dims > 0 ? 2 * shape->dims + 1 : shape->required ? 0 : 1;
 }
 
 /* The values of a column, nulls left out. One of data, index, len is there; lists have data per page (lists.c). */

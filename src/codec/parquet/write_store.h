@@ -40,22 +40,22 @@ typedef struct alm_pq_store {
 /* Rows are taken in steps that end at multiples of so many, so that nothing depends on the batches. */
 enum { ALM_PQ_STEP = 4096 };
 
-void alm_pq_store_init(alm_pq_store *s, const alm_pq_column *column, alm_mem *mem);
-void alm_pq_store_deinit(alm_pq_store *s);
+void alm_pq_store_init(alm_pq_store *store, const alm_pq_column *column, alm_mem *mem);
+void alm_pq_store_deinit(alm_pq_store *store);
 /* Empty again; the memory is kept. */
-void alm_pq_store_reset(alm_pq_store *s);
+void alm_pq_store_reset(alm_pq_store *store);
 /* Rows [from, to), at most ALM_PQ_STEP of them, of a dense or const vector. */
-ALM_NODISCARD alm_status alm_pq_store_add(alm_ctx *cx, alm_pq_store *s, const alm_vec *vec,
+ALM_NODISCARD alm_status alm_pq_store_add(alm_ctx *cx, alm_pq_store *store, const alm_vec *vec,
                                           uint32_t from, uint32_t to);
 /* All rows are there: CODES that do not pay become BYTES. */
-ALM_NODISCARD alm_status alm_pq_store_end(alm_ctx *cx, alm_pq_store *s);
+ALM_NODISCARD alm_status alm_pq_store_end(alm_ctx *cx, alm_pq_store *store);
 /* Bytes that the rows take. */
-int64_t alm_pq_store_bytes(const alm_pq_store *s);
+int64_t alm_pq_store_bytes(const alm_pq_store *store);
 
-static inline alm_str alm_pq_text(const alm_pq_texts *t, uint32_t i)
+static inline alm_str alm_pq_text(const alm_pq_texts *texts, uint32_t i)
 {
-    return (alm_str){t->bytes.ptr + ((const uint64_t *)(const void *)t->at.ptr)[i],
-                     ((const uint32_t *)(const void *)t->len.ptr)[i]};
+    return (alm_str){texts->bytes.ptr + ((const uint64_t *)(const void *)texts->at.ptr)[i],
+                     ((const uint32_t *)(const void *)texts->len.ptr)[i]};
 }
 
 #endif

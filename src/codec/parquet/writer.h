@@ -102,19 +102,19 @@ ALM_NODISCARD alm_status alm_pq_writer_new(alm_ctx *cx, const alm_pq_column *col
                                            const alm_pq_options *options, alm_pq_sink sink,
                                            void *arg, alm_pq_writer **out);
 /* Rows [from, to) of the batch; what they point to may go when this returns. */
-ALM_NODISCARD alm_status alm_pq_write(alm_ctx *cx, alm_pq_writer *w, const alm_batch *batch,
+ALM_NODISCARD alm_status alm_pq_write(alm_ctx *cx, alm_pq_writer *writer, const alm_batch *batch,
                                       uint32_t from, uint32_t to);
 /* Ends the row group, if it has rows. */
-ALM_NODISCARD alm_status alm_pq_end_row_group(alm_ctx *cx, alm_pq_writer *w);
+ALM_NODISCARD alm_status alm_pq_end_row_group(alm_ctx *cx, alm_pq_writer *writer);
 /* A pair of the file's key-value metadata; at any time before finish; both are copied. */
-ALM_NODISCARD alm_status alm_pq_put_key_value(alm_ctx *cx, alm_pq_writer *w, alm_str key,
+ALM_NODISCARD alm_status alm_pq_put_key_value(alm_ctx *cx, alm_pq_writer *writer, alm_str key,
                                               alm_str value);
 /* The last row group, the indexes, the footer. */
-ALM_NODISCARD alm_status alm_pq_finish(alm_ctx *cx, alm_pq_writer *w);
-void alm_pq_writer_free(alm_pq_writer *w); /* NULL is fine */
+ALM_NODISCARD alm_status alm_pq_finish(alm_ctx *cx, alm_pq_writer *writer);
+void alm_pq_writer_free(alm_pq_writer *writer); /* NULL is fine */
 
 /* So far, without what waits for the end of its row group. */
-int64_t alm_pq_writer_bytes(const alm_pq_writer *w);
-int64_t alm_pq_writer_rows(const alm_pq_writer *w); /* all that came */
+int64_t alm_pq_writer_bytes(const alm_pq_writer *writer);
+int64_t alm_pq_writer_rows(const alm_pq_writer *writer); /* all that came */
 
 #endif

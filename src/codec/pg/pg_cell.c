@@ -11,9 +11,9 @@
 
 enum { CELL_HEAD = 4, FIXED_MAX = 48 }; /* length; no number and no time is longer */
 
-static size_t row_of(const alm_vec *v, size_t row)
+static size_t pg_cell_row_of(const alm_vec *vec, size_t row)
 {
-    return v->is_const ? 0 : row;
+    return vec->is_const ? 0 : row;
 }
 
 /* The bytes stand behind the place for their length already. */
@@ -24,34 +24,34 @@ static alm_status put_length(alm_buf *out, size_t n)
     return ALM_OK;
 }
 
-static alm_status put_null(alm_buf *out)
+static alm_status pg_cell_put_null(alm_buf *out)
 {
     alm_be_put32(out->ptr + out->len, UINT32_MAX);
     out->len += CELL_HEAD;
     return ALM_OK;
 }
 
-static char *place(const alm_buf *out)
+static char *pg_cell_place(const alm_buf *out)
 {
     return out->ptr + out->len + CELL_HEAD;
 }
 
-static alm_status put_any(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, size_t row,
+static alm_status put_any(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *vec, size_t row,
                           alm_buf *out)
 {
-    return alm_pg_put_cell(cx, v, row, cell->binary, out);
+    return alm_pg_put_cell(cx, vec, row, cell->binary, out);
 }
 
-static alm_status put_text(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, size_t row,
-                           alm_buf *out)
+static alm_status pg_cell_put_text(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *vec, size_t row,
+                                   alm_buf *out)
 {
     (void)cell;
-    const alm_str text = alm_vec_text(v, row);
+    const alm_str text = alm_vec_text(vec, row);
     ALM_TRY(alm_buf_reserve(cx, out, CELL_HEAD + text.len));
     if (text.ptr == NULL)
-        return put_null(out);
+        return pg_cell_put_null(out);
     if (text.len > 0)
-        memcpy(place(out), text.ptr, text.len);
+        memcpy(pg_cell_place(out), text.ptr, text.len);
     return put_length(out, text.len);
 }
 
@@ -60,88 +60,88 @@ static alm_status put_text(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, siz
     static alm_status name(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, size_t row,           \
                            alm_buf *out)                                                           \
     {                                                                                              \
-        const type value = ((const type *)v->data)[row_of(v, row)];                                \
+        const type value = ((const type *)v->data)[pg_cell_row_of(v, row)];                        \
         bits_type bits;                                                                            \
         ALM_TRY(alm_buf_reserve(cx, out, CELL_HEAD + FIXED_MAX));                                  \
         if (is_null)                                                                               \
-            return put_null(out);                                                                  \
+            return pg_cell_put_null(out);                                                          \
         if (!cell->binary)                                                                         \
             return put_length(out, format);                                                        \
         memcpy(&bits, &value, sizeof bits);                                                        \
-        put_bits(place(out), bits);                                                                \
+        put_bits(pg_cell_place(out), bits);                                                        \
         return put_length(out, sizeof bits);                                                       \
     }
 
-NUMBER_CELL(put_int, int32_t, uint32_t, value == ALM_INT_NULL, alm_int32_format(value, place(out)),
-            alm_be_put32)
-NUMBER_CELL(put_long, int64_t, uint64_t, value == ALM_LONG_NULL,
-            alm_int64_format(value, place(out)), alm_be_put64)
-NUMBER_CELL(put_double, double, uint64_t, !isfinite(value),
-            alm_double_format(value, ALM_NUM_PG, place(out)), alm_be_put64)
+NUMBER_CELL(pg_cell_put_int, int32_t, uint32_t, value == ALM_INT_NULL,
+            alm_int32_format(value, pg_cell_place(out)), alm_be_put32)
+NUMBER_CELL(pg_cell_put_long, int64_t, uint64_t, value == ALM_LONG_NULL,
+            alm_int64_format(value, pg_cell_place(out)), alm_be_put64)
+NUMBER_CELL(pg_cell_put_double, double, uint64_t, !isfinite(value),
+            alm_double_format(value, ALM_NUM_PG, pg_cell_place(out)), alm_be_put64)
 
-static alm_status put_time(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, size_t row,
-                           alm_buf *out)
+static alm_status pg_cell_put_time(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *vec, size_t row,
+                                   alm_buf *out)
 {
-    const int64_t value = ((const int64_t *)v->data)[row_of(v, row)];
+    const int64_t value = ((const int64_t *)vec->data)[pg_cell_row_of(vec, row)];
     ALM_TRY(alm_buf_reserve(cx, out, CELL_HEAD + FIXED_MAX));
     if (value == ALM_TS_NULL)
-        return put_null(out);
-    const size_t n = alm_time_writer_put(&cell->time, value, place(out));
+        return pg_cell_put_null(out);
+    const size_t n = alm_time_writer_put(&cell->time, value, pg_cell_place(out));
     if (!cell->zone)
         return put_length(out, n);
-    memcpy(place(out) + n, "+00", 3);
+    memcpy(pg_cell_place(out) + n, "+00", 3);
     return put_length(out, n + 3);
 }
 
-static alm_status put_escaped(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, size_t row,
-                              alm_buf *out)
+static alm_status pg_cell_put_escaped(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *vec,
+                                      size_t row, alm_buf *out)
 {
     (void)cell;
-    const alm_str bytes = alm_vec_text(v, row);
+    const alm_str bytes = alm_vec_text(vec, row);
     ALM_TRY(alm_buf_reserve(cx, out, CELL_HEAD + 4 * bytes.len));
     if (bytes.ptr == NULL)
-        return put_null(out);
-    char *to = place(out);
+        return pg_cell_put_null(out);
+    char *dest = pg_cell_place(out);
     for (size_t i = 0; i < bytes.len; i++) {
         const unsigned char byte = (unsigned char)bytes.ptr[i];
         if (byte >= 0x20 && byte < 0x7f) {
-            *to++ = (char)byte;
+            *dest++ = (char)byte;
             if (byte == '\\')
-                *to++ = '\\';
+                *dest++ = '\\';
             continue;
         }
-        *to++ = '\\';
+        *dest++ = '\\';
         for (int shift = 6; shift >= 0; shift -= 3)
-            *to++ = (char)('0' + (byte >> shift & 7));
+            *dest++ = (char)('0' + (byte >> shift & 7));
     }
-    return put_length(out, (size_t)(to - place(out)));
+    return put_length(out, (size_t)(dest - pg_cell_place(out)));
 }
 
 void alm_pg_cell_escapes(alm_pg_cell *cell)
 {
     if (cell->type == ALM_T_BINARY && !cell->binary)
-        cell->put = put_escaped;
+        cell->put = pg_cell_put_escaped;
 }
 
 void alm_pg_cell_init(const struct alm_conf *conf, alm_pg_cell *cell, alm_type type, bool binary)
 {
     *cell = (alm_pg_cell){.put = put_any, .type = (alm_type_id)type.id, .binary = binary};
     if (alm_type_is_text(type)) { /* lists are arrays in binary */
-        cell->put = binary && type.p != 0 ? put_any : put_text;
-        cell->form = cell->put == put_text ? ALM_PG_FORM_TEXT : ALM_PG_FORM_OWN;
+        cell->put = binary && type.p != 0 ? put_any : pg_cell_put_text;
+        cell->form = cell->put == pg_cell_put_text ? ALM_PG_FORM_TEXT : ALM_PG_FORM_OWN;
         return;
     }
     switch ((int)type.id) {
     case ALM_T_INT:
-        cell->put = put_int;
+        cell->put = pg_cell_put_int;
         cell->form = binary ? ALM_PG_FORM_INT : ALM_PG_FORM_OWN;
         return;
     case ALM_T_LONG:
-        cell->put = put_long;
+        cell->put = pg_cell_put_long;
         cell->form = binary ? ALM_PG_FORM_LONG : ALM_PG_FORM_OWN;
         return;
     case ALM_T_DOUBLE:
-        cell->put = put_double;
+        cell->put = pg_cell_put_double;
         cell->form = binary ? ALM_PG_FORM_DOUBLE : ALM_PG_FORM_OWN;
         return;
     case ALM_T_TIMESTAMP:
@@ -149,7 +149,7 @@ void alm_pg_cell_init(const struct alm_conf *conf, alm_pg_cell *cell, alm_type t
         cell->form = binary ? ALM_PG_FORM_TIME : ALM_PG_FORM_OWN;
         if (binary)
             return;
-        cell->put = put_time;
+        cell->put = pg_cell_put_time;
         alm_time_writer_init(&cell->time, type.id == ALM_T_TIMESTAMP ? ALM_TIME_US : ALM_TIME_NS,
                              conf != NULL && conf->pg_timestamp_nanoseconds ? ALM_TIME_PG_FULL
                                                                             : ALM_TIME_PG);

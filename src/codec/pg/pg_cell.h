@@ -37,9 +37,9 @@ void alm_pg_cell_escapes(alm_pg_cell *cell);
 
 /* Appends the cell of a row: 4-byte length and bytes. */
 ALM_NODISCARD static inline alm_status alm_pg_cell_put(alm_ctx *cx, alm_pg_cell *cell,
-                                                       const alm_vec *v, size_t row, alm_buf *out)
+                                                       const alm_vec *vec, size_t row, alm_buf *out)
 {
-    return cell->put(cx, cell, v, row, out);
+    return cell->put(cx, cell, vec, row, out);
 }
 
 #endif

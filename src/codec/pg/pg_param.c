@@ -67,23 +67,24 @@ alm_status alm_pg_param_type(alm_ctx *cx, uint32_t oid, alm_type *out)
 
 /* Binary forms that a text stands behind: jsonb begins with its version, inet has a head of family, bits,
  * kind and length in front of the address. False: no such value. */
-static bool wrapped_text(uint32_t oid, alm_str *in, char scratch[ALM_VALUE_TEXT_MAX])
+static bool wrapped_text(uint32_t oid, alm_str *text, char scratch[ALM_VALUE_TEXT_MAX])
 {
     enum { JSONB_VERSION = 1, INET_HEAD = 4, FAMILY_4 = 2, BITS_4 = 32, IPV4_BYTES = 4 };
-    const char *at = in->ptr;
+    const char *ptr = text->ptr;
     if (oid == ALM_PG_OID_JSONB) {
-        if (in->len == 0 || at[0] != JSONB_VERSION)
+        if (text->len == 0 || ptr[0] != JSONB_VERSION)
             return false;
-        *in = (alm_str){at + 1, in->len - 1};
+        *text = (alm_str){ptr + 1, text->len - 1};
         return true;
     }
-    if (in->len != INET_HEAD + IPV4_BYTES || at[0] != FAMILY_4 || at[1] != BITS_4 ||
-        at[3] != IPV4_BYTES)
+    if (text->len != INET_HEAD + IPV4_BYTES || ptr[0] != FAMILY_4 || ptr[1] != BITS_4 ||
+        ptr[3] != IPV4_BYTES)
         return false;
-    const uint32_t address = alm_be_get32(at + INET_HEAD);
-    const alm_vec v = {.type = ALM_TY(IPV4), .data = (void *)(uintptr_t)&address, .is_const = true};
-    if (!alm_value_text(&v, 0, ALM_TEXT_PG, scratch, in))
-        *in = ALM_STR("0.0.0.0");
+    const uint32_t address = alm_be_get32(ptr + INET_HEAD);
+    const alm_vec vec = {
+        .type = ALM_TY(IPV4), .data = (void *)(uintptr_t)&address, .is_const = true};
+    if (!alm_value_text(&vec, 0, ALM_TEXT_PG, scratch, text))
+        *text = ALM_STR("0.0.0.0");
     return true;
 }
 
@@ -100,12 +101,12 @@ static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_ty
     if (oid == ALM_PG_OID_DATE && type.id != ALM_T_DECIMAL) {
         ALM_TRY(alm_pg_length(cx, index, 4, in.len));
         const int64_t days = (int32_t)alm_be_get32(in.ptr);
-        int64_t us = days < 0 ? INT64_MIN : INT64_MAX;
+        int64_t micros = days < 0 ? INT64_MIN : INT64_MAX;
         if (days != INT32_MAX && days != INT32_MIN &&
-            __builtin_mul_overflow(days, INT64_C(86400000000), &us))
+            __builtin_mul_overflow(days, INT64_C(86400000000), &micros))
             return alm_fail(cx, ALM_E_TIME_RANGE, -1, "date parameter %u is out of range",
                             index + 1);
-        return alm_pg_time_param(cx, index, type, us, out);
+        return alm_pg_time_param(cx, index, type, micros, out);
     }
     if (oid == ALM_PG_OID_OID && type.id == ALM_T_LONG) {
         ALM_TRY(alm_pg_length(cx, index, sizeof(uint32_t), in.len));
@@ -117,11 +118,11 @@ static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_ty
 
 /* bytea: bytes as they are, or as text. */
 static alm_status binary_text_param(alm_ctx *cx, alm_arena *arena, uint32_t index, bool binary,
-                                    alm_str in, void *out)
+                                    alm_str text, void *out)
 {
     alm_str kept;
-    ALM_TRY(alm_arena_copy(cx, arena, in, &kept));
-    if (!binary && !alm_bytea_parse(in, (char *)(uintptr_t)kept.ptr, &kept.len))
+    ALM_TRY(alm_arena_copy(cx, arena, text, &kept));
+    if (!binary && !alm_bytea_parse(text, (char *)(uintptr_t)kept.ptr, &kept.len))
         return alm_fail(cx, ALM_E_VALUE, -1, "bytea parameter %u is not \\x and digits", index + 1);
     if (kept.ptr == NULL)
         kept.ptr = "";
@@ -142,51 +143,52 @@ static double float_of(const char *bytes, size_t n)
 }
 
 /* float8[] or float4[] of the wire, with as many dimensions as it says. */
-static alm_status binary_array_param(alm_ctx *cx, alm_arena *arena, uint32_t index, alm_str in,
+static alm_status binary_array_param(alm_ctx *cx, alm_arena *arena, uint32_t index, alm_str text,
                                      alm_type *type, alm_view *out)
 {
     enum { HEAD = 12, PER_DIM = 8 };
     uint32_t len[ALM_ARRAY_DIMS_MAX] = {0};
-    const uint32_t dims = in.len >= HEAD ? alm_be_get32(in.ptr) : UINT32_MAX;
-    const uint32_t of = in.len >= HEAD ? alm_be_get32(in.ptr + 8) : 0;
-    if (dims > ALM_ARRAY_DIMS_MAX || in.len < HEAD + PER_DIM * (size_t)dims ||
+    const uint32_t dims = text.len >= HEAD ? alm_be_get32(text.ptr) : UINT32_MAX;
+    const uint32_t of = text.len >= HEAD ? alm_be_get32(text.ptr + 8) : 0;
+    if (dims > ALM_ARRAY_DIMS_MAX || text.len < HEAD + PER_DIM * (size_t)dims ||
         (of != ALM_PG_OID_FLOAT8 && of != ALM_PG_OID_FLOAT4))
         return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u is not an array of float8", index + 1);
     const uint32_t width = of == ALM_PG_OID_FLOAT8 ? 8 : 4;
     bool empty = false; /* some drivers send one dimension of no elements */
-    for (uint32_t d = 0; d < dims; d++) {
-        len[d] = alm_be_get32(in.ptr + HEAD + PER_DIM * (size_t)d);
-        empty |= len[d] == 0;
+    for (uint32_t dim = 0; dim < dims; dim++) {
+        len[dim] = alm_be_get32(text.ptr + HEAD + PER_DIM * (size_t)dim);
+        empty |= len[dim] == 0;
     }
     if (dims > 0)
         type->dims = (uint8_t)dims;
-    alm_str rest = {in.ptr + HEAD + PER_DIM * (size_t)dims, in.len - HEAD - PER_DIM * (size_t)dims};
+    alm_str rest = {text.ptr + HEAD + PER_DIM * (size_t)dims,
+                    text.len - HEAD - PER_DIM * (size_t)dims};
     size_t count = dims > 0 && !empty;
-    for (uint32_t d = 0; d < dims && count <= rest.len; d++)
-        count *= len[d];
-    alm_array_out w = {0};
+    for (uint32_t dim = 0; dim < dims && count <= rest.len; dim++)
+        count *= len[dim];
+    alm_array_out writer = {0};
     bool good = count * 4 <= rest.len;
     if (good)
-        ALM_TRY(alm_array_begin(cx, arena, -1, ALM_MAX(type->dims, 1U), len, &w));
-    for (size_t i = 0; good && i < w.count; i++) {
+        ALM_TRY(alm_array_begin(cx, arena, -1, ALM_MAX(type->dims, 1U), len, &writer));
+    for (size_t i = 0; good && i < writer.count; i++) {
         const uint32_t n = rest.len >= 4 ? alm_be_get32(rest.ptr) : 1;
         good = n == UINT32_MAX || (n == width && rest.len >= 4 + width);
         const size_t used = n == UINT32_MAX ? 4 : 4 + width;
-        const double x = good && n == width ? float_of(rest.ptr + 4, width) : __builtin_nan("");
-        alm_array_put(&w, i, x);
+        const double value = good && n == width ? float_of(rest.ptr + 4, width) : __builtin_nan("");
+        alm_array_put(&writer, i, value);
         if (good)
             rest = (alm_str){rest.ptr + used, rest.len - used};
     }
     if (!good || rest.len != 0)
         return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u: bad lengths in an array", index + 1);
-    *out = alm_array_finish(&w);
+    *out = alm_array_finish(&writer);
     return ALM_OK;
 }
 
 enum { ELEMENT_TEXT = 512 };
 
 /* What is no number of a whole type: by way of a value. */
-static bool typed_element_text(alm_ctx *cx, uint32_t oid, alm_str in, char to[ELEMENT_TEXT],
+static bool typed_element_text(alm_ctx *cx, uint32_t oid, alm_str text, char dest[ELEMENT_TEXT],
                                alm_str *out)
 {
     alm_type type = oid == ALM_PG_OID_FLOAT4   ? ALM_TY(FLOAT)
@@ -194,48 +196,49 @@ static bool typed_element_text(alm_ctx *cx, uint32_t oid, alm_str in, char to[EL
                     : oid == ALM_PG_OID_UUID   ? ALM_TY(UUID)
                                                : ALM_TY(TIMESTAMP);
     char value[16], scratch[ALM_VALUE_TEXT_MAX];
-    const alm_vec v = {.type = type, .data = value, .is_const = true};
+    const alm_vec vec = {.type = type, .data = value, .is_const = true};
     if (oid == ALM_PG_OID_NUMERIC) {
         alm_i256 number;
         uint32_t precision = 0, places = 0;
-        out->ptr = to;
-        if (alm_pg_numeric_text(cx, 0, in, to, &out->len) != ALM_OK)
+        out->ptr = dest;
+        if (alm_pg_numeric_text(cx, 0, text, dest, &out->len) != ALM_OK)
             return false;
         if (alm_decimal_parse(*out, &number, &precision, &places)) /* 00007e0 is 7 */
-            out->len = alm_decimal_format(number, places, to);
+            out->len = alm_decimal_format(number, places, dest);
         return true;
     }
     if (type.id == ALM_T_TIMESTAMP && oid != ALM_PG_OID_DATE && oid != ALM_PG_OID_TIMESTAMP &&
         oid != ALM_PG_OID_TIMESTAMPTZ)
         return false;
-    if (binary_param(cx, 0, oid, type, in, value) != ALM_OK ||
-        !alm_value_text(&v, 0, ALM_TEXT_PG, scratch, out))
+    if (binary_param(cx, 0, oid, type, text, value) != ALM_OK ||
+        !alm_value_text(&vec, 0, ALM_TEXT_PG, scratch, out))
         return false;
-    (void)memcpy(to, out->ptr, out->len);
-    out->ptr = to;
+    (void)memcpy(dest, out->ptr, out->len);
+    out->ptr = dest;
     return true;
 }
 
-/* One element of a list in binary, as its text in `to`; false: not of this type. */
-static bool element_text(alm_ctx *cx, uint32_t oid, alm_str in, char to[ELEMENT_TEXT], alm_str *out)
+/* One element of a list in binary, as its text in `dest`; false: not of this type. */
+static bool element_text(alm_ctx *cx, uint32_t oid, alm_str text, char dest[ELEMENT_TEXT],
+                         alm_str *out)
 {
     int n = 0;
-    *out = in;
+    *out = text;
     if (oid == ALM_PG_OID_TEXT || oid == ALM_PG_OID_VARCHAR || oid == ALM_PG_OID_BPCHAR)
-        return alm_utf8_is_valid(in);
-    if (oid == ALM_PG_OID_BOOL && in.len == 1)
-        n = snprintf(to, 24, "%c", in.ptr[0] != 0 ? 't' : 'f');
-    else if (oid == ALM_PG_OID_INT2 && in.len == 2)
-        n = snprintf(to, 24, "%d", (int16_t)alm_be_get16(in.ptr));
-    else if (oid == ALM_PG_OID_INT4 && in.len == 4)
-        n = snprintf(to, 24, "%d", (int32_t)alm_be_get32(in.ptr));
-    else if (oid == ALM_PG_OID_OID && in.len == 4)
-        n = snprintf(to, 24, "%u", alm_be_get32(in.ptr));
-    else if (oid == ALM_PG_OID_INT8 && in.len == 8)
-        n = snprintf(to, 24, "%lld", (long long)alm_be_get64(in.ptr));
+        return alm_utf8_is_valid(text);
+    if (oid == ALM_PG_OID_BOOL && text.len == 1)
+        n = snprintf(dest, 24, "%c", text.ptr[0] != 0 ? 't' : 'f');
+    else if (oid == ALM_PG_OID_INT2 && text.len == 2)
+        n = snprintf(dest, 24, "%d", (int16_t)alm_be_get16(text.ptr));
+    else if (oid == ALM_PG_OID_INT4 && text.len == 4)
+        n = snprintf(dest, 24, "%d", (int32_t)alm_be_get32(text.ptr));
+    else if (oid == ALM_PG_OID_OID && text.len == 4)
+        n = snprintf(dest, 24, "%u", alm_be_get32(text.ptr));
+    else if (oid == ALM_PG_OID_INT8 && text.len == 8)
+        n = snprintf(dest, 24, "%lld", (long long)alm_be_get64(text.ptr));
     else
-        return typed_element_text(cx, oid, in, to, out);
-    *out = (alm_str){to, (size_t)n};
+        return typed_element_text(cx, oid, text, dest, out);
+    *out = (alm_str){dest, (size_t)n};
     return n > 0;
 }
 
@@ -282,14 +285,14 @@ static alm_status binary_list_param(alm_ctx *cx, alm_arena *arena, uint32_t inde
 /* The dimensions of an array in text: the braces it starts with. */
 static uint32_t leading_braces(alm_str text)
 {
-    uint32_t n = 0;
+    uint32_t count = 0;
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == '{' || text.ptr[i] == '[')
-            n++;
+            count++;
         else if ((uint8_t)text.ptr[i] > ' ')
             break;
     }
-    return ALM_MIN(ALM_MAX(n, 1U), (uint32_t)ALM_ARRAY_DIMS_MAX);
+    return ALM_MIN(ALM_MAX(count, 1U), (uint32_t)ALM_ARRAY_DIMS_MAX);
 }
 
 static bool takes_text(alm_type type)
@@ -307,9 +310,9 @@ static bool any_numeric(alm_type type)
 
 static alm_type numeric_type(alm_str text)
 {
-    alm_i256 x;
+    alm_i256 value;
     uint32_t precision = 0, scale = 0;
-    if (!alm_decimal_parse(text, &x, &precision, &scale))
+    if (!alm_decimal_parse(text, &value, &precision, &scale))
         return alm_type_decimal(18, 3); /* NaN, or an error for whoever reads it */
     return alm_type_decimal(ALM_MAX(ALM_MAX(precision, scale), 1U), scale);
 }
@@ -344,24 +347,24 @@ static alm_status numeric_param(alm_ctx *cx, alm_arena *arena, uint32_t index, u
  * PostgreSQL takes a UUID without hyphens, with one behind any four digits, and in braces: in the form
  * with four. What is neither comes back as it is.
  */
-static alm_str uuid_text(alm_str in, char out[ALM_UUID_TEXT])
+static alm_str uuid_text(alm_str text, char out[ALM_UUID_TEXT])
 {
-    alm_str rest = in;
+    alm_str rest = text;
     if (rest.len > 2 && rest.ptr[0] == '{' && rest.ptr[rest.len - 1] == '}')
         rest = (alm_str){rest.ptr + 1, rest.len - 2};
-    size_t digits = 0, n = 0;
+    size_t digits = 0, count = 0;
     for (size_t i = 0; i < rest.len; i++) {
         if (rest.ptr[i] == '-' && digits > 0 && digits < 32 && digits % 4 == 0 &&
             rest.ptr[i - 1] != '-')
             continue;
         if (alm_hex_digit(rest.ptr[i]) < 0 || digits == 32)
-            return in;
+            return text;
         if (digits == 8 || digits == 12 || digits == 16 || digits == 20)
-            out[n++] = '-';
-        out[n++] = rest.ptr[i];
+            out[count++] = '-';
+        out[count++] = rest.ptr[i];
         digits++;
     }
-    return digits == 32 ? (alm_str){out, n} : in;
+    return digits == 32 ? (alm_str){out, count} : text;
 }
 
 /* A number is a time in the units of its type since 1970, as it is in SQL: clients send 1705754096789000 for
@@ -388,11 +391,11 @@ static alm_status text_param(alm_ctx *cx, alm_arena *arena, alm_str kept, alm_ve
 /* Has the text, which is a time of the type, more digits than that? Few have a fraction: only these are read again. */
 static bool has_more_digits(alm_type type, alm_str text)
 {
-    int64_t ns = 0;
+    int64_t nanos = 0;
     const int64_t unit = type.id == ALM_T_DATE ? 1000000 : 1000;
     return (type.id == ALM_T_DATE || type.id == ALM_T_TIMESTAMP) && text.len > 0 &&
            memchr(text.ptr, '.', text.len) != NULL &&
-           alm_value_scan(ALM_TY(TIMESTAMP_NS), text, &ns) == ALM_SCAN_OK && ns % unit != 0;
+           alm_value_scan(ALM_TY(TIMESTAMP_NS), text, &nanos) == ALM_SCAN_OK && nanos % unit != 0;
 }
 
 static int8_t binary_infinity(uint32_t oid, alm_str bytes)
@@ -403,19 +406,19 @@ static int8_t binary_infinity(uint32_t oid, alm_str bytes)
     }
     if (bytes.len != sizeof(int64_t))
         return 0;
-    const int64_t us = (int64_t)alm_be_get64(bytes.ptr);
-    return us == INT64_MAX ? 1 : us == INT64_MIN ? -1 : 0;
+    const int64_t micros = (int64_t)alm_be_get64(bytes.ptr);
+    return micros == INT64_MAX ? 1 : micros == INT64_MIN ? -1 : 0;
 }
 
 /* A time of nanoseconds that only microseconds hold is one of these: the statement says whether it can be. */
 static alm_status distant_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t oid,
                                 bool binary, alm_str bytes, alm_vec *out)
 {
-    const alm_type us = ALM_TY(TIMESTAMP);
-    ALM_TRY(alm_vec_new(cx, arena, us, 1, out));
+    const alm_type type = ALM_TY(TIMESTAMP);
+    ALM_TRY(alm_vec_new(cx, arena, type, 1, out));
     out->is_const = true;
-    return binary ? binary_param(cx, index, oid, us, bytes, out->data)
-                  : text_value(cx, us, bytes, out->data);
+    return binary ? binary_param(cx, index, oid, type, bytes, out->data)
+                  : text_value(cx, type, bytes, out->data);
 }
 
 alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t oid, alm_type type,
@@ -445,9 +448,9 @@ alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t 
         return text_param(cx, arena, infinity < 0 ? ALM_STR("-infinity") : ALM_STR("infinity"),
                           out);
     if (binary && !takes_text(type)) {
-        const alm_status st = binary_param(cx, index, oid, type, bytes, out->data);
-        if (st != ALM_E_TIME_RANGE || type.id != ALM_T_TIMESTAMP_NS)
-            return st;
+        const alm_status status = binary_param(cx, index, oid, type, bytes, out->data);
+        if (status != ALM_E_TIME_RANGE || type.id != ALM_T_TIMESTAMP_NS)
+            return status;
         alm_error_clear(cx);
         return distant_param(cx, arena, index, oid, true, bytes, out);
     }
@@ -472,16 +475,16 @@ alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t 
     ALM_TRY(alm_arena_copy(cx, arena, bytes, &kept));
     if (kept.ptr == NULL)
         kept = (alm_str){"", 0};
-    const alm_status st = text_value(cx, type, kept, out->data);
-    if (st == ALM_OK && has_more_digits(type, kept))
+    const alm_status outcome = text_value(cx, type, kept, out->data);
+    if (outcome == ALM_OK && has_more_digits(type, kept))
         return text_param(cx, arena, kept, out);
-    if (st != ALM_E_VALUE || !time)
-        return st;
+    if (outcome != ALM_E_VALUE || !time)
+        return outcome;
     if (time_number(kept, out->data)) {
         alm_error_clear(cx);
         return ALM_OK;
     }
-    alm_status other = st;
+    alm_status other = outcome;
     if (type.id == ALM_T_TIMESTAMP_NS) {
         alm_error_clear(cx);
         other = distant_param(cx, arena, index, oid, false, kept, out);

@@ -20,32 +20,32 @@ typedef struct block {
 } block;
 
 /* As alm_be_put32 and its like, in line. */
-static inline void put16(char *to, uint16_t v)
+static inline void put16(char *dest, uint16_t v)
 {
     v = htobe16(v);
-    memcpy(to, &v, sizeof v);
+    memcpy(dest, &v, sizeof v);
 }
 
-static inline void put32(char *to, uint32_t v)
+static inline void put32(char *dest, uint32_t value)
 {
-    v = htobe32(v);
-    memcpy(to, &v, sizeof v);
+    value = htobe32(value);
+    memcpy(dest, &value, sizeof value);
 }
 
-static inline void put64(char *to, uint64_t v)
+static inline void put64(char *dest, uint64_t value)
 {
-    v = htobe64(v);
-    memcpy(to, &v, sizeof v);
+    value = htobe64(value);
+    memcpy(dest, &value, sizeof value);
 }
 
 static inline int64_t wire_time(alm_type type, int64_t value)
 {
-    int64_t us = 0;
+    int64_t micros = 0;
     if (type.id != ALM_T_TIMESTAMP)
         return alm_pg_time(type, value);
     if (value == INT64_MAX) /* infinity, see alm_pg_time; the other end does not fit */
         return value;
-    return __builtin_sub_overflow(value, ALM_PG_EPOCH_US, &us) ? INT64_MIN : us;
+    return __builtin_sub_overflow(value, ALM_PG_EPOCH_US, &micros) ? INT64_MIN : micros;
 }
 
 bool alm_pg_rows_can(const alm_pg_cell *cells, uint32_t n_cols)
@@ -61,11 +61,11 @@ bool alm_pg_rows_can(const alm_pg_cell *cells, uint32_t n_cols)
 
 /* ------------------------------------------------------------------------ length */
 
-static void find_texts(block *b, const alm_vec *v, alm_str *texts)
+static void find_texts(block *self, const alm_vec *vec, alm_str *texts)
 {
-    for (uint32_t i = 0; i < b->n; i++) {
-        texts[i] = alm_vec_text(v, b->from + i);
-        b->bytes[i] += texts[i].len;
+    for (uint32_t i = 0; i < self->n; i++) {
+        texts[i] = alm_vec_text(vec, self->from + i);
+        self->bytes[i] += texts[i].len;
     }
 }
 
@@ -78,7 +78,7 @@ static void find_texts(block *b, const alm_vec *v, alm_str *texts)
         }                                                                                          \
     } while (0)
 
-static void add_lengths(block *b, const alm_pg_cell *cell, const alm_vec *v, alm_str *texts)
+static void pg_rows_add_lengths(block *b, const alm_pg_cell *cell, const alm_vec *v, alm_str *texts)
 {
     switch (cell->form) {
     case ALM_PG_FORM_INT:
@@ -101,24 +101,24 @@ static void add_lengths(block *b, const alm_pg_cell *cell, const alm_vec *v, alm
 
 /* ------------------------------------------------------------------------- bytes */
 
-static char *put_null(char *at)
+static char *pg_rows_put_null(char *ptr)
 {
-    put32(at, UINT32_MAX);
-    return at + CELL_HEAD;
+    put32(ptr, UINT32_MAX);
+    return ptr + CELL_HEAD;
 }
 
-static void put_texts(block *b, const alm_str *texts)
+static void pg_rows_put_texts(block *self, const alm_str *texts)
 {
-    for (uint32_t i = 0; i < b->n; i++) {
-        char *at = b->at[i];
+    for (uint32_t i = 0; i < self->n; i++) {
+        char *ptr = self->at[i];
         const alm_str text = texts[i];
         if (text.ptr == NULL) {
-            b->at[i] = put_null(at);
+            self->at[i] = pg_rows_put_null(ptr);
             continue;
         }
-        put32(at, (uint32_t)text.len);
-        memcpy(at + CELL_HEAD, text.ptr, text.len);
-        b->at[i] = at + CELL_HEAD + text.len;
+        put32(ptr, (uint32_t)text.len);
+        memcpy(ptr + CELL_HEAD, text.ptr, text.len);
+        self->at[i] = ptr + CELL_HEAD + text.len;
     }
 }
 
@@ -129,7 +129,7 @@ static void put_texts(block *b, const alm_str *texts)
             const type value = values[v->is_const ? 0 : b->from + i];                              \
             char *at = b->at[i];                                                                   \
             if (is_null) {                                                                         \
-                b->at[i] = put_null(at);                                                           \
+                b->at[i] = pg_rows_put_null(at);                                                   \
                 continue;                                                                          \
             }                                                                                      \
             const type sent = to_send;                                                             \
@@ -141,7 +141,8 @@ static void put_texts(block *b, const alm_str *texts)
         }                                                                                          \
     } while (0)
 
-static void put_column(block *b, const alm_pg_cell *cell, const alm_vec *v, const alm_str *texts)
+static void pg_rows_put_column(block *b, const alm_pg_cell *cell, const alm_vec *v,
+                               const alm_str *texts)
 {
     switch (cell->form) {
     case ALM_PG_FORM_INT:
@@ -157,74 +158,74 @@ static void put_column(block *b, const alm_pg_cell *cell, const alm_vec *v, cons
         NUMBERS(double, uint64_t, !isfinite(value), put64, value);
         break;
     case ALM_PG_FORM_TEXT:
-        put_texts(b, texts);
+        pg_rows_put_texts(b, texts);
         break;
     case ALM_PG_FORM_OWN:
         break;
     }
 }
 
-static void put_heads(block *b, char *to)
+static void put_heads(block *self, char *dest)
 {
-    for (uint32_t i = 0; i < b->n; i++) {
-        to[0] = ALM_PG_SERVER_DATA_ROW;
-        put32(to + 1, (uint32_t)(b->bytes[i] - 1));
-        put16(to + 5, (uint16_t)b->batch->n_cols);
-        b->at[i] = to + ROW_HEAD;
-        to += b->bytes[i];
+    for (uint32_t i = 0; i < self->n; i++) {
+        dest[0] = ALM_PG_SERVER_DATA_ROW;
+        put32(dest + 1, (uint32_t)(self->bytes[i] - 1));
+        put16(dest + 5, (uint16_t)self->batch->n_cols);
+        self->at[i] = dest + ROW_HEAD;
+        dest += self->bytes[i];
     }
 }
 
 /* ------------------------------------------------------------------------ blocks */
 
 /* How long its rows become; rows behind `room` are left for later. */
-static size_t measure(block *b, const alm_pg_cell *cells, size_t room)
+static size_t measure(block *self, const alm_pg_cell *cells, size_t room)
 {
-    const alm_batch *batch = b->batch;
-    uint32_t text = 0, n = 0;
+    const alm_batch *batch = self->batch;
+    uint32_t text = 0, count = 0;
     size_t bytes = 0;
-    for (uint32_t i = 0; i < b->n; i++)
-        b->bytes[i] = ROW_HEAD + (size_t)CELL_HEAD * batch->n_cols;
-    for (uint32_t c = 0; c < batch->n_cols; c++) {
-        add_lengths(b, &cells[c], &batch->cols[c], b->texts[text]);
-        text += cells[c].form == ALM_PG_FORM_TEXT && text + 1 < TEXT_COLS_MAX;
+    for (uint32_t i = 0; i < self->n; i++)
+        self->bytes[i] = ROW_HEAD + (size_t)CELL_HEAD * batch->n_cols;
+    for (uint32_t col = 0; col < batch->n_cols; col++) {
+        pg_rows_add_lengths(self, &cells[col], &batch->cols[col], self->texts[text]);
+        text += cells[col].form == ALM_PG_FORM_TEXT && text + 1 < TEXT_COLS_MAX;
     }
-    while (n < b->n && (n == 0 || bytes < room))
-        bytes += b->bytes[n++];
-    b->n = n;
+    while (count < self->n && (count == 0 || bytes < room))
+        bytes += self->bytes[count++];
+    self->n = count;
     return bytes;
 }
 
-static void write_rows(block *b, const alm_pg_cell *cells, char *to)
+static void pg_write_rows(block *self, const alm_pg_cell *cells, char *dest)
 {
-    const alm_batch *batch = b->batch;
+    const alm_batch *batch = self->batch;
     uint32_t text = 0;
-    put_heads(b, to);
-    for (uint32_t c = 0; c < batch->n_cols; c++) {
-        put_column(b, &cells[c], &batch->cols[c], b->texts[text]);
-        text += cells[c].form == ALM_PG_FORM_TEXT && text + 1 < TEXT_COLS_MAX;
+    put_heads(self, dest);
+    for (uint32_t col = 0; col < batch->n_cols; col++) {
+        pg_rows_put_column(self, &cells[col], &batch->cols[col], self->texts[text]);
+        text += cells[col].form == ALM_PG_FORM_TEXT && text + 1 < TEXT_COLS_MAX;
     }
 }
 
 alm_status alm_pg_rows_put(alm_ctx *cx, const alm_pg_cell *cells, const alm_batch *batch,
                            uint32_t from, uint32_t to, size_t room, alm_buf *out, uint32_t *end)
 {
-    block b;
-    b.batch = batch;
-    b.from = from;
+    block self;
+    self.batch = batch;
+    self.from = from;
     const size_t start = out->len;
-    while (b.from < to && (b.from == from || out->len - start < room)) {
-        b.n = ALM_MIN(to - b.from, (uint32_t)BLOCK_ROWS);
-        const size_t bytes = measure(&b, cells, room - (out->len - start));
-        const alm_status st = alm_buf_reserve(cx, out, bytes);
-        if (st != ALM_OK) {
+    while (self.from < to && (self.from == from || out->len - start < room)) {
+        self.n = ALM_MIN(to - self.from, (uint32_t)BLOCK_ROWS);
+        const size_t bytes = measure(&self, cells, room - (out->len - start));
+        const alm_status status = alm_buf_reserve(cx, out, bytes);
+        if (status != ALM_OK) {
             out->len = start;
-            return st;
+            return status;
         }
-        write_rows(&b, cells, out->ptr + out->len);
+        pg_write_rows(&self, cells, out->ptr + out->len);
         out->len += bytes;
-        b.from += b.n;
+        self.from += self.n;
     }
-    *end = b.from;
+    *end = self.from;
     return ALM_OK;
 }

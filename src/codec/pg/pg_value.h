@@ -24,7 +24,7 @@ int16_t alm_pg_size(alm_type type);
 int32_t alm_pg_typmod(alm_type type);
 
 /* Appends one cell: 4-byte length and bytes. cx->conf as above. */
-ALM_NODISCARD alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *v, size_t row, bool binary,
+ALM_NODISCARD alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *vec, size_t row, bool binary,
                                          alm_buf *out);
 
 /* A row of values, "(a,b)", as a record in binary: 4-byte length and bytes. */

@@ -27,63 +27,63 @@ DEFINE_CHOOSE(64, uint64_t)
 DEFINE_CHOOSE(128, alm_wide16)
 DEFINE_CHOOSE(256, alm_wide32)
 
-static alm_view addressed(alm_view v, const char *heap)
+static alm_view addressed(alm_view view, const char *heap)
 {
-    if (v.len > ALM_VIEW_INLINE && v.len != ALM_VIEW_NULL)
-        v.off += (uint64_t)(uintptr_t)heap;
-    return v;
+    if (view.len > ALM_VIEW_INLINE && view.len != ALM_VIEW_NULL)
+        view.off += (uint64_t)(uintptr_t)heap;
+    return view;
 }
 
-static void choose_views(const uint8_t *restrict when, const alm_vec *then, size_t n,
-                         alm_view *restrict out)
+static void blend_choose_views(const uint8_t *restrict when, const alm_vec *then, size_t n_rows,
+                               alm_view *restrict out)
 {
     const alm_view *from = then->data;
     const size_t step = then->is_const ? 0 : 1;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n_rows; i++)
         if (when[i])
             out[i] = addressed(from[i * step], then->heap);
 }
 
-static void choose(const uint8_t *when, const alm_vec *then, size_t n, alm_vec *out)
+static void blend_choose(const uint8_t *when, const alm_vec *then, size_t n_rows, alm_vec *out)
 {
     if (then->heap != NULL && then->width == sizeof(alm_view)) {
-        choose_views(when, then, n, out->data);
+        blend_choose_views(when, then, n_rows, out->data);
         return;
     }
     switch (out->width) {
     case 1:
-        choose_8(when, then->data, then->is_const, n, out->data);
+        choose_8(when, then->data, then->is_const, n_rows, out->data);
         return;
     case 2:
-        choose_16(when, then->data, then->is_const, n, out->data);
+        choose_16(when, then->data, then->is_const, n_rows, out->data);
         return;
     case 4:
-        choose_32(when, then->data, then->is_const, n, out->data);
+        choose_32(when, then->data, then->is_const, n_rows, out->data);
         return;
     case 8:
-        choose_64(when, then->data, then->is_const, n, out->data);
+        choose_64(when, then->data, then->is_const, n_rows, out->data);
         return;
     case 32:
-        choose_256(when, then->data, then->is_const, n, out->data);
+        choose_256(when, then->data, then->is_const, n_rows, out->data);
         return;
     default:
         ALM_DASSERT(out->width == 16);
-        choose_128(when, then->data, then->is_const, n, out->data);
+        choose_128(when, then->data, then->is_const, n_rows, out->data);
     }
 }
 
-void alm_blend_case(const alm_vec *args, uint32_t n_args, size_t n, alm_vec *out)
+void alm_blend_case(const alm_vec *args, uint32_t n_args, size_t n_rows, alm_vec *out)
 {
     ALM_DASSERT(n_args % 2 == 1);
-    alm_blend_copy(&args[n_args - 1], n, out->data, out->width);
+    alm_blend_copy(&args[n_args - 1], n_rows, out->data, out->width);
     /* From the last condition to the first, so that the first true one wins. */
     for (uint32_t k = n_args - 1; k >= 2; k -= 2) {
         const alm_vec *when = &args[k - 2], *then = &args[k - 1];
         ALM_DASSERT(when->width == 1);
         if (!when->is_const)
-            choose(when->data, then, n, out);
+            blend_choose(when->data, then, n_rows, out);
         else if (*(const uint8_t *)when->data)
-            alm_blend_copy(then, n, out->data, out->width);
+            alm_blend_copy(then, n_rows, out->data, out->width);
     }
 }
 
@@ -118,40 +118,40 @@ DEFINE_LOOKUPS(128, alm_wide16)
 DEFINE_LOOKUPS(256, alm_wide32)
 
 void alm_blend_lookup(const alm_vec *codes, const void *table, uint32_t width, uint32_t count,
-                      size_t n, void *out)
+                      size_t n_rows, void *out)
 {
     (void)count;
     ALM_DASSERT(codes->width <= 4 && count > 0);
     switch (width) {
     case 1:
-        lookup_8(codes, table, n, out);
+        lookup_8(codes, table, n_rows, out);
         return;
     case 2:
-        lookup_16(codes, table, n, out);
+        lookup_16(codes, table, n_rows, out);
         return;
     case 4:
-        lookup_32(codes, table, n, out);
+        lookup_32(codes, table, n_rows, out);
         return;
     case 8:
-        lookup_64(codes, table, n, out);
+        lookup_64(codes, table, n_rows, out);
         return;
     case 32:
-        lookup_256(codes, table, n, out);
+        lookup_256(codes, table, n_rows, out);
         return;
     default:
         ALM_DASSERT(width == 16);
-        lookup_128(codes, table, n, out);
+        lookup_128(codes, table, n_rows, out);
     }
 }
 
 /* --------------------------------------------------------------------------------------- copy */
 
-static void copy_views(const alm_vec *in, size_t n, alm_view *restrict out)
+static void blend_copy_views(const alm_vec *vec, size_t n_rows, alm_view *restrict out)
 {
-    const alm_view *from = in->data;
-    const size_t step = in->is_const ? 0 : 1;
-    for (size_t i = 0; i < n; i++)
-        out[i] = addressed(from[i * step], in->heap);
+    const alm_view *from = vec->data;
+    const size_t step = vec->is_const ? 0 : 1;
+    for (size_t i = 0; i < n_rows; i++)
+        out[i] = addressed(from[i * step], vec->heap);
 }
 
 #define DEFINE_FILL(bits, type)                                                                    \
@@ -166,42 +166,42 @@ DEFINE_FILL(64, uint64_t)
 DEFINE_FILL(128, alm_wide16)
 DEFINE_FILL(256, alm_wide32)
 
-void alm_blend_copy(const alm_vec *in, size_t n, void *out, uint32_t width)
+void alm_blend_copy(const alm_vec *vec, size_t n_rows, void *out, uint32_t width)
 {
-    if (in->dict != NULL) {
-        if (in->is_const)
-            fill_128(((const alm_wide16 *)(const void *)in->dict->views)[alm_vec_code(in, 0)], n,
-                     out);
+    if (vec->dict != NULL) {
+        if (vec->is_const)
+            fill_128(((const alm_wide16 *)(const void *)vec->dict->views)[alm_vec_code(vec, 0)],
+                     n_rows, out);
         else
-            lookup_128(in, in->dict->views, n, out);
+            lookup_128(vec, vec->dict->views, n_rows, out);
         return;
     }
-    ALM_DASSERT(in->width == width);
-    if (in->heap != NULL && width == sizeof(alm_view)) {
-        copy_views(in, n, out);
+    ALM_DASSERT(vec->width == width);
+    if (vec->heap != NULL && width == sizeof(alm_view)) {
+        blend_copy_views(vec, n_rows, out);
         return;
     }
-    if (!in->is_const) {
-        memcpy(out, in->data, n * width);
+    if (!vec->is_const) {
+        memcpy(out, vec->data, n_rows * width);
         return;
     }
     switch (width) {
     case 1:
-        memset(out, *(const uint8_t *)in->data, n);
+        memset(out, *(const uint8_t *)vec->data, n_rows);
         return;
     case 2:
-        fill_16(*(const uint16_t *)in->data, n, out);
+        fill_16(*(const uint16_t *)vec->data, n_rows, out);
         return;
     case 4:
-        fill_32(*(const uint32_t *)in->data, n, out);
+        fill_32(*(const uint32_t *)vec->data, n_rows, out);
         return;
     case 8:
-        fill_64(*(const uint64_t *)in->data, n, out);
+        fill_64(*(const uint64_t *)vec->data, n_rows, out);
         return;
     case 32:
-        fill_256(*(const alm_wide32 *)in->data, n, out);
+        fill_256(*(const alm_wide32 *)vec->data, n_rows, out);
         return;
     default:
-        fill_128(*(const alm_wide16 *)in->data, n, out);
+        fill_128(*(const alm_wide16 *)vec->data, n_rows, out);
     }
 }

@@ -9,17 +9,18 @@
 #include "type/vector.h"
 
 /* Are elements without a dictionary views? */
-static inline bool alm_has_views(alm_type t)
+static inline bool alm_has_views(alm_type type)
 {
-    return t.id == ALM_T_SYMBOL || t.id == ALM_T_NULL || alm_type_info_of(t)->null == ALM_NULL_VIEW;
+    return type.id == ALM_T_SYMBOL || type.id == ALM_T_NULL ||
+           alm_type_info_of(type)->null == ALM_NULL_VIEW;
 }
 
 /* args: when, then, when, then ..., else (n_args is odd); conditions are BOOLEAN. out is flat. */
-void alm_blend_case(const alm_vec *args, uint32_t n_args, size_t n, alm_vec *out);
+void alm_blend_case(const alm_vec *args, uint32_t n_args, size_t n_rows, alm_vec *out);
 /* out[i] = table[code of row i]; elements of `width` bytes. Codes below `count`. */
 void alm_blend_lookup(const alm_vec *codes, const void *table, uint32_t width, uint32_t count,
-                      size_t n, void *out);
+                      size_t n_rows, void *out);
 /* n elements of a dense or const vector (codes are decoded) to out, `width` bytes each. */
-void alm_blend_copy(const alm_vec *in, size_t n, void *out, uint32_t width);
+void alm_blend_copy(const alm_vec *vec, size_t n_rows, void *out, uint32_t width);
 
 #endif

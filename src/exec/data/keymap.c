@@ -41,65 +41,65 @@ struct alm_keymap {
 
 /* ---------------------------------------------------------------------------------- layout */
 
-static void lay_out(alm_keymap *m)
+static void keymap_lay_out(alm_keymap *keymap)
 {
     uint32_t bytes = 0;
-    m->any_text = false;
+    keymap->any_text = false;
     static const uint8_t widths[] = {32, 16, 8, 4, 2, 1}; /* widest first: everything is aligned */
     for (size_t w = 0; w < sizeof widths; w++)
-        for (uint32_t i = 0; i < m->n_parts; i++)
-            if (!m->part[i].text && m->part[i].width == widths[w]) {
-                m->part[i].offset = bytes;
+        for (uint32_t i = 0; i < keymap->n_parts; i++)
+            if (!keymap->part[i].text && keymap->part[i].width == widths[w]) {
+                keymap->part[i].offset = bytes;
                 bytes += widths[w];
             }
     bytes = (bytes + 7) & ~7U;
-    for (uint32_t i = 0; i < m->n_parts; i++)
-        if (m->part[i].text) {
-            m->part[i].offset = bytes;
+    for (uint32_t i = 0; i < keymap->n_parts; i++)
+        if (keymap->part[i].text) {
+            keymap->part[i].offset = bytes;
             bytes += (uint32_t)sizeof(alm_view);
-            m->any_text = true;
+            keymap->any_text = true;
         }
-    m->words = ALM_MAX(bytes / 8, 1U);
+    keymap->words = ALM_MAX(bytes / 8, 1U);
 }
 
 alm_status alm_keymap_new(alm_ctx *cx, alm_pool *pool, const alm_type *types, uint32_t n_keys,
                           alm_keymap **out)
 {
-    alm_keymap *m = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &m));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n_keys + 1, &m->part));
-    m->pool = pool;
-    m->n_parts = n_keys;
+    alm_keymap *keymap = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &keymap));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_keys + 1, &keymap->part));
+    keymap->pool = pool;
+    keymap->n_parts = n_keys;
     for (uint32_t i = 0; i < n_keys; i++) {
-        const alm_type t = types[i];
-        const bool symbol = t.id == ALM_T_SYMBOL;
-        const bool text = alm_has_views(t);
-        m->part[i] = (key_part){.type = t,
-                                .text = text && !symbol,
-                                .symbol = symbol,
-                                .width = symbol ? 4
-                                         : text ? 16
-                                                : (uint8_t)alm_type_width(t)};
+        const alm_type type = types[i];
+        const bool symbol = type.id == ALM_T_SYMBOL;
+        const bool text = alm_has_views(type);
+        keymap->part[i] = (key_part){.type = type,
+                                     .text = text && !symbol,
+                                     .symbol = symbol,
+                                     .width = symbol ? 4
+                                              : text ? 16
+                                                     : (uint8_t)alm_type_width(type)};
     }
-    lay_out(m);
-    *out = m;
+    keymap_lay_out(keymap);
+    *out = keymap;
     return ALM_OK;
 }
 
-void alm_keymap_clear(alm_keymap *m)
+void alm_keymap_clear(alm_keymap *keymap)
 {
-    if (m->slot != NULL)
-        memset(m->slot, 0, ((size_t)m->mask + 1) * sizeof *m->slot);
-    m->n = 0; /* chunks of text stay with the pool until it goes */
+    if (keymap->slot != NULL)
+        memset(keymap->slot, 0, ((size_t)keymap->mask + 1) * sizeof *keymap->slot);
+    keymap->n = 0; /* chunks of text stay with the pool until it goes */
 }
 
-uint32_t alm_keymap_count(const alm_keymap *m)
+uint32_t alm_keymap_count(const alm_keymap *keymap)
 {
-    return m->n;
+    return keymap->n;
 }
-uint64_t alm_keymap_hash(const alm_keymap *m, uint32_t number)
+uint64_t alm_keymap_hash(const alm_keymap *keymap, uint32_t number)
 {
-    return m->hash[number];
+    return keymap->hash[number];
 }
 
 /* ----------------------------------------------------------------------------- packing */
@@ -119,76 +119,77 @@ DEFINE_PACK(64, uint64_t)
 DEFINE_PACK(128, alm_wide16)
 DEFINE_PACK(256, alm_wide32)
 
-static void pack_double(const alm_vec *v, uint32_t n, char *restrict to, size_t stride)
+static void pack_double(const alm_vec *vec, uint32_t n_rows, char *restrict dest, size_t stride)
 {
-    const double *from = v->data;
-    const size_t step = v->is_const ? 0 : 1;
-    for (uint32_t i = 0; i < n; i++) {
-        const double x = from[i * step];
-        const double one = x == x ? x + 0.0 : __builtin_nan(""); /* -0.0 + 0.0 is 0.0 */
-        memcpy(to + i * stride, &one, sizeof one);
+    const double *from = vec->data;
+    const size_t step = vec->is_const ? 0 : 1;
+    for (uint32_t i = 0; i < n_rows; i++) {
+        const double value = from[i * step];
+        const double one = value == value ? value + 0.0 : __builtin_nan(""); /* -0.0 + 0.0 is 0.0 */
+        memcpy(dest + i * stride, &one, sizeof one);
     }
 }
 
-static void pack_float(const alm_vec *v, uint32_t n, char *restrict to, size_t stride)
+static void pack_float(const alm_vec *vec, uint32_t n_rows, char *restrict dest, size_t stride)
 {
-    const float *from = v->data;
-    const size_t step = v->is_const ? 0 : 1;
-    for (uint32_t i = 0; i < n; i++) {
-        const float x = from[i * step];
-        const float one = x == x ? x + 0.0F : __builtin_nanf("");
-        memcpy(to + i * stride, &one, sizeof one);
+    const float *from = vec->data;
+    const size_t step = vec->is_const ? 0 : 1;
+    for (uint32_t i = 0; i < n_rows; i++) {
+        const float value = from[i * step];
+        const float one = value == value ? value + 0.0F : __builtin_nanf("");
+        memcpy(dest + i * stride, &one, sizeof one);
     }
 }
 
-static void pack_codes(const alm_vec *v, uint32_t n, char *restrict to, size_t stride)
+static void pack_codes(const alm_vec *vec, uint32_t n_rows, char *restrict dest, size_t stride)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t code = alm_vec_code(v, i);
-        memcpy(to + i * stride, &code, sizeof code);
+    for (uint32_t i = 0; i < n_rows; i++) {
+        const uint32_t code = alm_vec_code(vec, i);
+        memcpy(dest + i * stride, &code, sizeof code);
     }
 }
 
-static void pack_text(const alm_vec *v, uint32_t n, char *restrict to, size_t stride)
+static void pack_text(const alm_vec *vec, uint32_t n_rows, char *restrict dest, size_t stride)
 {
     const alm_view null = {.len = ALM_VIEW_NULL};
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_rows; i++) {
         alm_view view = null;
-        if (v->dict != NULL) {
-            view = v->dict->views[alm_vec_code(v, i)];
+        if (vec->dict != NULL) {
+            view = vec->dict->views[alm_vec_code(vec, i)];
         } else {
-            view = ((const alm_view *)v->data)[v->is_const ? 0 : i];
+            view = ((const alm_view *)vec->data)[vec->is_const ? 0 : i];
             if (view.len > ALM_VIEW_INLINE && view.len != ALM_VIEW_NULL)
-                view.off += (uint64_t)(uintptr_t)v->heap;
+                view.off += (uint64_t)(uintptr_t)vec->heap;
         }
         if (view.len == ALM_VIEW_NULL)
             view = null;
-        memcpy(to + i * stride, &view, sizeof view);
+        memcpy(dest + i * stride, &view, sizeof view);
     }
 }
 
-static void pack_part(const key_part *p, const alm_vec *v, uint32_t n, char *to, size_t stride)
+static void pack_part(const key_part *p, const alm_vec *vec, uint32_t n_rows, char *dest,
+                      size_t stride)
 {
     if (p->text)
-        pack_text(v, n, to, stride);
+        pack_text(vec, n_rows, dest, stride);
     else if (p->symbol)
-        pack_codes(v, n, to, stride);
+        pack_codes(vec, n_rows, dest, stride);
     else if (p->type.id == ALM_T_DOUBLE)
-        pack_double(v, n, to, stride);
+        pack_double(vec, n_rows, dest, stride);
     else if (p->type.id == ALM_T_FLOAT)
-        pack_float(v, n, to, stride);
+        pack_float(vec, n_rows, dest, stride);
     else if (p->width == 1)
-        pack_8(v, n, to, stride);
+        pack_8(vec, n_rows, dest, stride);
     else if (p->width == 2)
-        pack_16(v, n, to, stride);
+        pack_16(vec, n_rows, dest, stride);
     else if (p->width == 4)
-        pack_32(v, n, to, stride);
+        pack_32(vec, n_rows, dest, stride);
     else if (p->width == 8)
-        pack_64(v, n, to, stride);
+        pack_64(vec, n_rows, dest, stride);
     else if (p->width == 16)
-        pack_128(v, n, to, stride);
+        pack_128(vec, n_rows, dest, stride);
     else
-        pack_256(v, n, to, stride);
+        pack_256(vec, n_rows, dest, stride);
 }
 
 enum { END_BYTES = 8192 };
@@ -200,21 +201,21 @@ static size_t text_bytes(const uint64_t *words)
     return len == ALM_VIEW_NULL || len <= 2 * END_BYTES ? 0 : len;
 }
 
-static size_t row_text_bytes(const alm_keymap *m, const uint64_t *row)
+static size_t row_text_bytes(const alm_keymap *keymap, const uint64_t *row)
 {
     size_t bytes = 0;
-    for (uint32_t i = 0; m->any_text && i < m->n_parts; i++)
-        if (m->part[i].text)
-            bytes += text_bytes(row + m->part[i].offset / 8);
+    for (uint32_t i = 0; keymap->any_text && i < keymap->n_parts; i++)
+        if (keymap->part[i].text)
+            bytes += text_bytes(row + keymap->part[i].offset / 8);
     return bytes;
 }
 
-static bool has_long_texts(const alm_keymap *m, const uint64_t *rows, uint32_t n)
+static bool has_long_texts(const alm_keymap *keymap, const uint64_t *rows, uint32_t n)
 {
     uint32_t any = 0;
-    for (uint32_t p = 0; p < m->n_parts; p++) {
-        const uint64_t *at = rows + m->part[p].offset / 8;
-        for (uint32_t i = 0; m->part[p].text && i < n; i++, at += m->words)
+    for (uint32_t part = 0; part < keymap->n_parts; part++) {
+        const uint64_t *at = rows + keymap->part[part].offset / 8;
+        for (uint32_t i = 0; keymap->part[part].text && i < n; i++, at += keymap->words)
             any |= text_bytes(at) > 0;
     }
     return any != 0;
@@ -229,65 +230,69 @@ static __attribute__((noinline)) uint64_t long_text_hash(const char *text, uint3
 
 static inline uint64_t text_hash(const uint64_t *words)
 {
-    alm_view v;
-    memcpy(&v, words, sizeof v);
-    if (v.len <= ALM_VIEW_INLINE || v.len == ALM_VIEW_NULL)
+    alm_view view;
+    memcpy(&view, words, sizeof view);
+    if (view.len <= ALM_VIEW_INLINE || view.len == ALM_VIEW_NULL)
         return alm_hash_u128(words[0], words[1]);
-    const char *text = alm_view_ptr(&v, NULL);
-    return v.len <= 2 * END_BYTES ? alm_hash_bytes(text, v.len) : long_text_hash(text, v.len);
+    const char *text = alm_view_ptr(&view, NULL);
+    return view.len <= 2 * END_BYTES ? alm_hash_bytes(text, view.len)
+                                     : long_text_hash(text, view.len);
 }
 
-static uint64_t row_hash(const alm_keymap *m, const uint64_t *row)
+static uint64_t row_hash(const alm_keymap *keymap, const uint64_t *row)
 {
-    uint64_t hash = m->words;
-    uint32_t fixed = m->words;
-    for (uint32_t i = 0; i < m->n_parts; i++)
-        if (m->part[i].text) {
+    uint64_t hash = keymap->words;
+    uint32_t fixed = keymap->words;
+    for (uint32_t i = 0; i < keymap->n_parts; i++)
+        if (keymap->part[i].text) {
             fixed -= 2;
-            hash = alm_hash_combine(hash, text_hash(row + m->part[i].offset / 8));
+            hash = alm_hash_combine(hash, text_hash(row + keymap->part[i].offset / 8));
         }
-    for (uint32_t w = 0; w < fixed; w++)
-        hash = alm_hash_combine(hash, row[w]);
+    for (uint32_t word = 0; word < fixed; word++)
+        hash = alm_hash_combine(hash, row[word]);
     return hash;
 }
 
-static void hash_rows(const alm_keymap *m, const uint64_t *row, uint32_t n, uint64_t *hash)
+static void keymap_hash_rows(const alm_keymap *keymap, const uint64_t *row, uint32_t n_rows,
+                             uint64_t *hash)
 {
-    if (m->words == 1)
-        for (uint32_t i = 0; i < n; i++)
+    if (keymap->words == 1)
+        for (uint32_t i = 0; i < n_rows; i++)
             hash[i] = alm_hash_u64(row[i]);
-    else if (m->words == 2 && !m->any_text)
-        for (uint32_t i = 0; i < n; i++)
+    else if (keymap->words == 2 && !keymap->any_text)
+        for (uint32_t i = 0; i < n_rows; i++)
             hash[i] = alm_hash_u128(row[2 * i], row[2 * i + 1]);
-    else if (m->n_parts == 1 && m->any_text)
-        for (uint32_t i = 0; i < n; i++)
+    else if (keymap->n_parts == 1 && keymap->any_text)
+        for (uint32_t i = 0; i < n_rows; i++)
             hash[i] = text_hash(row + 2 * i);
     else
-        for (uint32_t i = 0; i < n; i++)
-            hash[i] = row_hash(m, row + (size_t)i * m->words);
+        for (uint32_t i = 0; i < n_rows; i++)
+            hash[i] = row_hash(keymap, row + (size_t)i * keymap->words);
 }
 
-static void pack_rows(const alm_keymap *m, const alm_vec *keys, uint32_t n, uint64_t *row,
+static void pack_rows(const alm_keymap *keymap, const alm_vec *keys, uint32_t n, uint64_t *row,
                       uint64_t *hash)
 {
     uint32_t used = 0;
-    for (uint32_t i = 0; i < m->n_parts; i++)
-        used += m->part[i].text ? 16 : m->part[i].width;
-    if (used != m->words * 8 && n > 0) /* padding takes part in comparisons */
-        memset(row, 0, (size_t)n * m->words * 8);
-    for (uint32_t i = 0; i < m->n_parts; i++)
-        pack_part(&m->part[i], &keys[i], n, (char *)row + m->part[i].offset, (size_t)m->words * 8);
-    hash_rows(m, row, n, hash);
+    for (uint32_t i = 0; i < keymap->n_parts; i++)
+        used += keymap->part[i].text ? 16 : keymap->part[i].width;
+    if (used != keymap->words * 8 && n > 0) /* padding takes part in comparisons */
+        memset(row, 0, (size_t)n * keymap->words * 8);
+    for (uint32_t i = 0; i < keymap->n_parts; i++)
+        pack_part(&keymap->part[i], &keys[i], n, (char *)row + keymap->part[i].offset,
+                  (size_t)keymap->words * 8);
+    keymap_hash_rows(keymap, row, n, hash);
 }
 
-static alm_status pack_batch(alm_ctx *cx, alm_keymap *m, const alm_vec *keys, uint32_t n)
+static alm_status pack_batch(alm_ctx *cx, alm_keymap *keymap, const alm_vec *keys, uint32_t n_rows)
 {
-    if (n > m->batch_cap) {
-        ALM_TRY(alm_pool_grow(cx, m->pool, &m->batch_row, 0, (size_t)n * m->words * 8));
-        ALM_TRY(alm_pool_grow(cx, m->pool, &m->batch_hash, 0, (size_t)n * 8));
-        m->batch_cap = n;
+    if (n_rows > keymap->batch_cap) {
+        ALM_TRY(alm_pool_grow(cx, keymap->pool, &keymap->batch_row, 0,
+                              (size_t)n_rows * keymap->words * 8));
+        ALM_TRY(alm_pool_grow(cx, keymap->pool, &keymap->batch_hash, 0, (size_t)n_rows * 8));
+        keymap->batch_cap = n_rows;
     }
-    pack_rows(m, keys, n, m->batch_row, m->batch_hash);
+    pack_rows(keymap, keys, n_rows, keymap->batch_row, keymap->batch_hash);
     return ALM_OK;
 }
 
@@ -305,71 +310,71 @@ static bool text_equal(const uint64_t *a, const uint64_t *b)
     return a[1] == b[1] || memcmp(alm_view_ptr(&x, NULL), alm_view_ptr(&y, NULL), x.len) == 0;
 }
 
-static bool rows_equal(const alm_keymap *m, const uint64_t *a, const uint64_t *b)
+static bool rows_equal(const alm_keymap *keymap, const uint64_t *a, const uint64_t *b)
 {
-    uint32_t fixed = m->words;
-    for (uint32_t i = 0; m->any_text && i < m->n_parts; i++)
-        if (m->part[i].text) {
+    uint32_t fixed = keymap->words;
+    for (uint32_t i = 0; keymap->any_text && i < keymap->n_parts; i++)
+        if (keymap->part[i].text) {
             fixed -= 2;
-            if (!text_equal(a + m->part[i].offset / 8, b + m->part[i].offset / 8))
+            if (!text_equal(a + keymap->part[i].offset / 8, b + keymap->part[i].offset / 8))
                 return false;
         }
-    for (uint32_t w = 0; w < fixed; w++)
-        if (a[w] != b[w])
+    for (uint32_t word = 0; word < fixed; word++)
+        if (a[word] != b[word])
             return false;
     return true;
 }
 
 /* ------------------------------------------------------------------------------ growth */
 
-static alm_status grow_slots(alm_ctx *cx, alm_keymap *m)
+static alm_status keymap_grow_slots(alm_ctx *cx, alm_keymap *keymap)
 {
-    const size_t size = m->slot == NULL ? SLOTS_MIN : 4 * ((size_t)m->mask + 1);
+    const size_t size = keymap->slot == NULL ? SLOTS_MIN : 4 * ((size_t)keymap->mask + 1);
     uint64_t *slot = NULL;
     if (size > UINT32_MAX)
-        return alm_fail(cx, ALM_E_LIMIT, -1, "%s: too many distinct keys", m->pool->who);
-    ALM_TRY(alm_pool_zero(cx, m->pool, size * sizeof *slot, &slot));
-    alm_pool_free(m->pool, m->slot);
-    m->slot = slot;
-    m->mask = (uint32_t)(size - 1);
-    for (uint32_t k = 0; k < m->n; k++) {
-        uint32_t at = (uint32_t)m->hash[k] & m->mask;
-        while (slot[at] != 0)
-            at = (at + 1) & m->mask;
-        slot[at] = (m->hash[k] & 0xffffffff00000000U) | (k + 1);
+        return alm_fail(cx, ALM_E_LIMIT, -1, "%s: too many distinct keys", keymap->pool->who);
+    ALM_TRY(alm_pool_zero(cx, keymap->pool, size * sizeof *slot, &slot));
+    alm_pool_free(keymap->pool, keymap->slot);
+    keymap->slot = slot;
+    keymap->mask = (uint32_t)(size - 1);
+    for (uint32_t k = 0; k < keymap->n; k++) {
+        uint32_t place = (uint32_t)keymap->hash[k] & keymap->mask;
+        while (slot[place] != 0)
+            place = (place + 1) & keymap->mask;
+        slot[place] = (keymap->hash[k] & 0xffffffff00000000U) | (k + 1);
     }
     return ALM_OK;
 }
 
-static alm_status grow_rows(alm_ctx *cx, alm_keymap *m)
+static alm_status grow_rows(alm_ctx *cx, alm_keymap *keymap)
 {
-    const uint32_t cap = m->cap == 0 ? 128 : 2 * m->cap;
-    ALM_TRY(alm_pool_grow(cx, m->pool, &m->row, (size_t)m->n * m->words * 8,
-                          (size_t)cap * m->words * 8));
-    ALM_TRY(alm_pool_grow(cx, m->pool, &m->hash, (size_t)m->n * 8, (size_t)cap * 8));
-    m->cap = cap;
+    const uint32_t cap = keymap->cap == 0 ? 128 : 2 * keymap->cap;
+    ALM_TRY(alm_pool_grow(cx, keymap->pool, &keymap->row, (size_t)keymap->n * keymap->words * 8,
+                          (size_t)cap * keymap->words * 8));
+    ALM_TRY(alm_pool_grow(cx, keymap->pool, &keymap->hash, (size_t)keymap->n * 8, (size_t)cap * 8));
+    keymap->cap = cap;
     return ALM_OK;
 }
 
-static alm_status own_texts(alm_ctx *cx, alm_keymap *m, uint64_t *row)
+static alm_status keymap_own_texts(alm_ctx *cx, alm_keymap *keymap, uint64_t *row)
 {
-    for (uint32_t i = 0; i < m->n_parts; i++) {
-        if (!m->part[i].text)
+    for (uint32_t i = 0; i < keymap->n_parts; i++) {
+        if (!keymap->part[i].text)
             continue;
-        alm_view v;
-        memcpy(&v, row + m->part[i].offset / 8, sizeof v);
-        if (v.len <= ALM_VIEW_INLINE || v.len == ALM_VIEW_NULL)
+        alm_view view;
+        memcpy(&view, row + keymap->part[i].offset / 8, sizeof view);
+        if (view.len <= ALM_VIEW_INLINE || view.len == ALM_VIEW_NULL)
             continue;
-        if (v.len > m->text_left) {
-            const size_t bytes = ALM_MAX((size_t)TEXT_CHUNK, v.len);
-            ALM_TRY(alm_pool_alloc(cx, m->pool, bytes, &m->text));
-            m->text_left = bytes;
+        if (view.len > keymap->text_left) {
+            const size_t bytes = ALM_MAX((size_t)TEXT_CHUNK, view.len);
+            ALM_TRY(alm_pool_alloc(cx, keymap->pool, bytes, &keymap->text));
+            keymap->text_left = bytes;
         }
-        memcpy(m->text, alm_view_ptr(&v, NULL), v.len);
-        v.off = (uint64_t)(uintptr_t)m->text;
-        m->text += v.len;
-        m->text_left -= v.len;
-        memcpy(row + m->part[i].offset / 8, &v, sizeof v);
+        memcpy(keymap->text, alm_view_ptr(&view, NULL), view.len);
+        view.off = (uint64_t)(uintptr_t)keymap->text;
+        keymap->text += view.len;
+        keymap->text_left -= view.len;
+        memcpy(row + keymap->part[i].offset / 8, &view, sizeof view);
     }
     return ALM_OK;
 }
@@ -378,21 +383,21 @@ static alm_status own_texts(alm_ctx *cx, alm_keymap *m, uint64_t *row)
 static inline void copy_words(uint64_t *restrict to, const uint64_t *restrict from, uint32_t words)
 {
     to[0] = from[0];
-    for (uint32_t w = 1; w < words; w++)
-        to[w] = from[w];
+    for (uint32_t word = 1; word < words; word++)
+        to[word] = from[word];
 }
 
-static alm_status append_key(alm_ctx *cx, alm_keymap *m, const uint64_t *row, uint64_t hash)
+static alm_status append_key(alm_ctx *cx, alm_keymap *keymap, const uint64_t *row, uint64_t hash)
 {
-    if (m->long_texts)
-        ALM_TRY(alm_text_work(cx, row_text_bytes(m, row)));
-    if (m->n == m->cap)
-        ALM_TRY(grow_rows(cx, m));
-    uint64_t *to = m->row + (size_t)m->n * m->words;
-    copy_words(to, row, m->words);
-    if (m->any_text)
-        ALM_TRY(own_texts(cx, m, to));
-    m->hash[m->n++] = hash;
+    if (keymap->long_texts)
+        ALM_TRY(alm_text_work(cx, row_text_bytes(keymap, row)));
+    if (keymap->n == keymap->cap)
+        ALM_TRY(grow_rows(cx, keymap));
+    uint64_t *to = keymap->row + (size_t)keymap->n * keymap->words;
+    copy_words(to, row, keymap->words);
+    if (keymap->any_text)
+        ALM_TRY(keymap_own_texts(cx, keymap, to));
+    keymap->hash[keymap->n++] = hash;
     return ALM_OK;
 }
 
@@ -427,7 +432,7 @@ static alm_status append_key(alm_ctx *cx, alm_keymap *m, const uint64_t *row, ui
                 m->slot[at] = tag | (m->n + 1);                                                    \
                 ALM_TRY(append_key(cx, m, r, h));                                                  \
                 if (m->n > m->mask / 2)                                                            \
-                    ALM_TRY(grow_slots(cx, m));                                                    \
+                    ALM_TRY(keymap_grow_slots(cx, m));                                             \
             }                                                                                      \
             number[i] = found;                                                                     \
         }                                                                                          \
@@ -437,25 +442,25 @@ DEFINE_ADD(one, 1, PREFETCH_SLOT, 0, m->row[k] == r[0])
 DEFINE_ADD(two, 2, PREFETCH_SLOT, 0,
            m->row[2 * (size_t)k] == r[0] && m->row[2 * (size_t)k + 1] == r[1])
 /* A text: its own bytes, and those of the key in the first slot, are called for ahead of time. */
-static inline void prefetch_text(const alm_keymap *m, const uint64_t *rows, const uint64_t *hash,
-                                 uint32_t i, uint32_t n)
+static inline void prefetch_text(const alm_keymap *keymap, const uint64_t *rows,
+                                 const uint64_t *hash, uint32_t i, uint32_t n)
 {
     if (i + 3 * PREFETCH < n)
-        __builtin_prefetch(&m->slot[(uint32_t)hash[i + 3 * PREFETCH] & m->mask]);
+        __builtin_prefetch(&keymap->slot[(uint32_t)hash[i + 3 * PREFETCH] & keymap->mask]);
     if (i + 2 * PREFETCH < n) {
-        const uint32_t k = (uint32_t)m->slot[(uint32_t)hash[i + 2 * PREFETCH] & m->mask];
+        const uint32_t k = (uint32_t)keymap->slot[(uint32_t)hash[i + 2 * PREFETCH] & keymap->mask];
         if (k != 0)
-            __builtin_prefetch(m->row + 2 * (size_t)(k - 1));
+            __builtin_prefetch(keymap->row + 2 * (size_t)(k - 1));
     }
     if (i + PREFETCH < n) {
         const uint64_t *r = rows + 2 * (size_t)(i + PREFETCH);
-        const uint32_t k = (uint32_t)m->slot[(uint32_t)hash[i + PREFETCH] & m->mask];
+        const uint32_t k = (uint32_t)keymap->slot[(uint32_t)hash[i + PREFETCH] & keymap->mask];
         const uint32_t len = (uint32_t)r[0];
         if (k == 0 || len <= ALM_VIEW_INLINE || len == ALM_VIEW_NULL)
             return;
         __builtin_prefetch((const void *)(uintptr_t)r[1]);
         __builtin_prefetch((const void *)(uintptr_t)(r[1] + len - 1));
-        const uint64_t *known = m->row + 2 * (size_t)(k - 1);
+        const uint64_t *known = keymap->row + 2 * (size_t)(k - 1);
         if (known[0] == r[0]) {
             __builtin_prefetch((const void *)(uintptr_t)known[1]);
             __builtin_prefetch((const void *)(uintptr_t)(known[1] + len - 1));
@@ -467,81 +472,83 @@ DEFINE_ADD(text, 2, prefetch_text(m, rows, hash, i, n), text_bytes(r),
 DEFINE_ADD(any, m->words, PREFETCH_SLOT, row_text_bytes(m, r),
            rows_equal(m, m->row + (size_t)k * m->words, r))
 
-static alm_status add_rows(alm_ctx *cx, alm_keymap *m, const uint64_t *rows, const uint64_t *hash,
-                           uint32_t n, bool add, uint32_t *number)
+static alm_status keymap_add_rows(alm_ctx *cx, alm_keymap *keymap, const uint64_t *rows,
+                                  const uint64_t *hash, uint32_t n, bool add, uint32_t *number)
 {
-    if (m->slot == NULL)
-        ALM_TRY(grow_slots(cx, m));
-    m->long_texts = m->any_text && has_long_texts(m, rows, n);
-    if (m->words == 1)
-        return add_one(cx, m, rows, hash, n, add, number);
-    if (m->words == 2 && !m->any_text)
-        return add_two(cx, m, rows, hash, n, add, number);
-    if (m->n_parts == 1 && m->any_text)
-        return add_text(cx, m, rows, hash, n, add, number);
-    return add_any(cx, m, rows, hash, n, add, number);
+    if (keymap->slot == NULL)
+        ALM_TRY(keymap_grow_slots(cx, keymap));
+    keymap->long_texts = keymap->any_text && has_long_texts(keymap, rows, n);
+    if (keymap->words == 1)
+        return add_one(cx, keymap, rows, hash, n, add, number);
+    if (keymap->words == 2 && !keymap->any_text)
+        return add_two(cx, keymap, rows, hash, n, add, number);
+    if (keymap->n_parts == 1 && keymap->any_text)
+        return add_text(cx, keymap, rows, hash, n, add, number);
+    return add_any(cx, keymap, rows, hash, n, add, number);
 }
 
 /* ----------------------------------------------------------------- symbols: codes or text */
 
 /* Rebuilds the map with symbol part `p` as text; numbers stay. */
-static alm_status symbols_to_text(alm_ctx *cx, alm_keymap *m, uint32_t p)
+static alm_status symbols_to_text(alm_ctx *cx, alm_keymap *keymap, uint32_t p)
 {
-    alm_keymap old = *m;
+    alm_keymap old = *keymap;
     key_part *part = NULL;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, m->n_parts + 1, &part));
-    memcpy(part, old.part, m->n_parts * sizeof *part);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, keymap->n_parts + 1, &part));
+    memcpy(part, old.part, keymap->n_parts * sizeof *part);
     part[p].text = true;
     part[p].width = 16;
     part[p].settled = true;
-    m->part = part;
-    lay_out(m);
-    m->long_texts = true;
-    m->row = m->hash = m->slot = NULL;
-    m->batch_row = m->batch_hash = NULL;
-    m->n = m->cap = m->batch_cap = m->mask = 0;
+    keymap->part = part;
+    keymap_lay_out(keymap);
+    keymap->long_texts = true;
+    keymap->row = keymap->hash = keymap->slot = NULL;
+    keymap->batch_row = keymap->batch_hash = NULL;
+    keymap->n = keymap->cap = keymap->batch_cap = keymap->mask = 0;
     uint64_t *row = NULL;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, m->words, &row));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, keymap->words, &row));
     for (uint32_t k = 0; k < old.n; k++) {
         const char *from = (const char *)(old.row + (size_t)k * old.words);
-        memset(row, 0, (size_t)m->words * 8);
-        for (uint32_t i = 0; i < m->n_parts; i++) {
-            char *to = (char *)row + m->part[i].offset;
+        memset(row, 0, (size_t)keymap->words * 8);
+        for (uint32_t i = 0; i < keymap->n_parts; i++) {
+            char *dest = (char *)row + keymap->part[i].offset;
             uint32_t code = 0;
             if (i == p) {
                 memcpy(&code, from + old.part[i].offset, sizeof code);
-                memcpy(to, &old.part[i].dict->views[code], sizeof(alm_view));
+                memcpy(dest, &old.part[i].dict->views[code], sizeof(alm_view));
             } else {
-                memcpy(to, from + old.part[i].offset, m->part[i].text ? 16 : m->part[i].width);
+                memcpy(dest, from + old.part[i].offset,
+                       keymap->part[i].text ? 16 : keymap->part[i].width);
             }
         }
-        ALM_TRY(append_key(cx, m, row, row_hash(m, row)));
+        ALM_TRY(append_key(cx, keymap, row, row_hash(keymap, row)));
     }
-    hash_rows(m, m->row, m->n, m->hash); /* the fast paths hash in their own way */
-    m->mask = SLOTS_MIN - 1;
-    while ((m->mask + 1) / 4 <= m->n)
-        m->mask = 2 * m->mask + 1;
-    m->mask = (m->mask + 1) / 4 - 1; /* grow_slots takes four times as many */
-    m->slot = old.slot;
-    ALM_TRY(grow_slots(cx, m));
-    alm_pool_free(m->pool, old.row);
-    alm_pool_free(m->pool, old.hash);
-    alm_pool_free(m->pool, old.batch_row);
-    alm_pool_free(m->pool, old.batch_hash);
+    keymap_hash_rows(keymap, keymap->row, keymap->n,
+                     keymap->hash); /* the fast paths hash in their own way */
+    keymap->mask = SLOTS_MIN - 1;
+    while ((keymap->mask + 1) / 4 <= keymap->n)
+        keymap->mask = 2 * keymap->mask + 1;
+    keymap->mask = (keymap->mask + 1) / 4 - 1; /* keymap_grow_slots takes four times as many */
+    keymap->slot = old.slot;
+    ALM_TRY(keymap_grow_slots(cx, keymap));
+    alm_pool_free(keymap->pool, old.row);
+    alm_pool_free(keymap->pool, old.hash);
+    alm_pool_free(keymap->pool, old.batch_row);
+    alm_pool_free(keymap->pool, old.batch_hash);
     return ALM_OK;
 }
 
-static alm_status settle_symbols(alm_ctx *cx, alm_keymap *m, const alm_vec *keys)
+static alm_status keymap_settle_symbols(alm_ctx *cx, alm_keymap *keymap, const alm_vec *keys)
 {
-    for (uint32_t i = 0; i < m->n_parts; i++) {
-        key_part *p = &m->part[i];
+    for (uint32_t i = 0; i < keymap->n_parts; i++) {
+        key_part *p = &keymap->part[i];
         if (!p->symbol || p->text)
             continue;
         if (!p->settled && keys[i].dict != NULL) {
             p->dict = keys[i].dict;
             p->settled = true;
         } else if (keys[i].dict == NULL || keys[i].dict->id != p->dict->id) {
-            ALM_TRY(symbols_to_text(cx, m, i));
+            ALM_TRY(symbols_to_text(cx, keymap, i));
         } else if (keys[i].dict->count > p->dict->count) {
             p->dict = keys[i].dict; /* the same dictionary, grown */
         }
@@ -549,66 +556,68 @@ static alm_status settle_symbols(alm_ctx *cx, alm_keymap *m, const alm_vec *keys
     return ALM_OK;
 }
 
-alm_status alm_keymap_settle(alm_ctx *cx, alm_keymap *m, const alm_vec *keys)
+alm_status alm_keymap_settle(alm_ctx *cx, alm_keymap *keymap, const alm_vec *keys)
 {
-    return settle_symbols(cx, m, keys);
+    return keymap_settle_symbols(cx, keymap, keys);
 }
 
-void alm_keymap_pack_batch(const alm_keymap *m, const alm_vec *keys, uint32_t n, uint64_t *rows,
-                           uint64_t *hashes)
+void alm_keymap_pack_batch(const alm_keymap *keymap, const alm_vec *keys, uint32_t n_rows,
+                           uint64_t *rows, uint64_t *hashes)
 {
-    pack_rows(m, keys, n, rows, hashes);
+    pack_rows(keymap, keys, n_rows, rows, hashes);
 }
 
-void alm_keymap_hash_packed(const alm_keymap *m, const uint64_t *rows, uint32_t n, uint64_t *hashes)
+void alm_keymap_hash_packed(const alm_keymap *keymap, const uint64_t *rows, uint32_t n,
+                            uint64_t *hashes)
 {
-    hash_rows(m, rows, n, hashes);
+    keymap_hash_rows(keymap, rows, n, hashes);
 }
 
-uint32_t alm_keymap_text_words(const alm_keymap *m, uint32_t *at)
+uint32_t alm_keymap_text_words(const alm_keymap *keymap, uint32_t *at)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < m->n_parts; i++)
-        if (m->part[i].text)
-            at[n++] = m->part[i].offset / 8;
-    return n;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < keymap->n_parts; i++)
+        if (keymap->part[i].text)
+            at[count++] = keymap->part[i].offset / 8;
+    return count;
 }
 
-alm_status alm_keymap_add(alm_ctx *cx, alm_keymap *m, const alm_vec *keys, uint32_t n,
+alm_status alm_keymap_add(alm_ctx *cx, alm_keymap *keymap, const alm_vec *keys, uint32_t n_rows,
                           uint32_t *number)
 {
-    ALM_TRY(settle_symbols(cx, m, keys));
-    ALM_TRY(pack_batch(cx, m, keys, n));
-    return add_rows(cx, m, m->batch_row, m->batch_hash, n, true, number);
+    ALM_TRY(keymap_settle_symbols(cx, keymap, keys));
+    ALM_TRY(pack_batch(cx, keymap, keys, n_rows));
+    return keymap_add_rows(cx, keymap, keymap->batch_row, keymap->batch_hash, n_rows, true, number);
 }
 
-alm_status alm_keymap_find(alm_ctx *cx, alm_keymap *m, const alm_vec *keys, uint32_t n,
+alm_status alm_keymap_find(alm_ctx *cx, alm_keymap *keymap, const alm_vec *keys, uint32_t n_rows,
                            uint32_t *number)
 {
-    ALM_TRY(settle_symbols(cx, m, keys));
-    ALM_TRY(pack_batch(cx, m, keys, n));
-    return add_rows(cx, m, m->batch_row, m->batch_hash, n, false, number);
+    ALM_TRY(keymap_settle_symbols(cx, keymap, keys));
+    ALM_TRY(pack_batch(cx, keymap, keys, n_rows));
+    return keymap_add_rows(cx, keymap, keymap->batch_row, keymap->batch_hash, n_rows, false,
+                           number);
 }
 
-const alm_dict *alm_keymap_dict(const alm_keymap *m, uint32_t key)
+const alm_dict *alm_keymap_dict(const alm_keymap *keymap, uint32_t key)
 {
-    const key_part *p = &m->part[key];
+    const key_part *p = &keymap->part[key];
     return p->symbol && !p->text ? p->dict : NULL;
 }
 
-alm_status alm_keymap_probe(alm_ctx *cx, const alm_keymap *m, alm_arena *arena, const alm_vec *keys,
-                            uint32_t n, uint32_t *number)
+alm_status alm_keymap_probe(alm_ctx *cx, const alm_keymap *keymap, alm_arena *arena,
+                            const alm_vec *keys, uint32_t n_rows, uint32_t *number)
 {
     uint64_t *row = NULL, *hash = NULL;
-    if (m->slot == NULL || n == 0) { /* no key was ever added */
-        memset(number, 0xff, n * sizeof *number);
+    if (keymap->slot == NULL || n_rows == 0) { /* no key was ever added */
+        memset(number, 0xff, n_rows * sizeof *number);
         return ALM_OK;
     }
-    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * m->words * 8, &row));
-    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * sizeof *hash, &hash));
-    pack_rows(m, keys, n, row, hash);
-    alm_keymap same = *m; /* look-ups change nothing */
-    return add_rows(cx, &same, row, hash, n, false, number);
+    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n_rows * keymap->words * 8, &row));
+    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n_rows * sizeof *hash, &hash));
+    pack_rows(keymap, keys, n_rows, row, hash);
+    alm_keymap same = *keymap; /* look-ups change nothing */
+    return keymap_add_rows(cx, &same, row, hash, n_rows, false, number);
 }
 
 /* ------------------------------------------------------------------------------ reading back */
@@ -627,27 +636,27 @@ DEFINE_UNPACK(64, uint64_t)
 DEFINE_UNPACK(128, alm_wide16)
 DEFINE_UNPACK(256, alm_wide32)
 
-alm_status alm_keymap_values(alm_ctx *cx, const alm_keymap *m, alm_arena *arena, uint32_t key,
-                             uint32_t at, const uint32_t *pick, uint32_t n, alm_vec *out)
+alm_status alm_keymap_values(alm_ctx *cx, const alm_keymap *keymap, alm_arena *arena, uint32_t key,
+                             uint32_t place, const uint32_t *pick, uint32_t n_rows, alm_vec *out)
 {
-    const key_part *p = &m->part[key];
+    const key_part *p = &keymap->part[key];
     const uint8_t width = p->text ? (uint8_t)sizeof(alm_view) : p->width;
     void *data = NULL;
-    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)ALM_MAX(n, 1U) * width, &data));
-    const char *from = (const char *)m->row + p->offset;
-    const size_t stride = (size_t)m->words * 8;
+    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)ALM_MAX(n_rows, 1U) * width, &data));
+    const char *from = (const char *)keymap->row + p->offset;
+    const size_t stride = (size_t)keymap->words * 8;
     if (width == 1)
-        unpack_8(from, stride, at, pick, n, data);
+        unpack_8(from, stride, place, pick, n_rows, data);
     else if (width == 2)
-        unpack_16(from, stride, at, pick, n, data);
+        unpack_16(from, stride, place, pick, n_rows, data);
     else if (width == 4)
-        unpack_32(from, stride, at, pick, n, data);
+        unpack_32(from, stride, place, pick, n_rows, data);
     else if (width == 8)
-        unpack_64(from, stride, at, pick, n, data);
+        unpack_64(from, stride, place, pick, n_rows, data);
     else if (width == 16)
-        unpack_128(from, stride, at, pick, n, data);
+        unpack_128(from, stride, place, pick, n_rows, data);
     else
-        unpack_256(from, stride, at, pick, n, data);
+        unpack_256(from, stride, place, pick, n_rows, data);
     *out =
         (alm_vec){.type = p->type, .width = width, .dict = p->text ? NULL : p->dict, .data = data};
     return ALM_OK;
@@ -670,66 +679,67 @@ bool alm_keymap_same_form(const alm_keymap *a, const alm_keymap *b)
     return same_form(a, b);
 }
 
-static alm_status add_vectors_from(alm_ctx *cx, alm_keymap *m, const alm_keymap *from,
+static alm_status add_vectors_from(alm_ctx *cx, alm_keymap *keymap, const alm_keymap *from,
                                    const uint32_t *pick, uint32_t n, uint32_t *number)
 {
     alm_arena arena;
     alm_vec *keys = NULL;
     alm_arena_init(&arena, cx->mem);
-    alm_status st = ALM_NEWN(cx, &arena, m->n_parts + 1, &keys);
-    for (uint32_t i = 0; i < m->n_parts && st == ALM_OK; i++)
-        st = alm_keymap_values(cx, from, &arena, i, 0, pick, n, &keys[i]);
-    if (st == ALM_OK)
-        st = alm_keymap_add(cx, m, keys, n, number);
+    alm_status status = ALM_NEWN(cx, &arena, keymap->n_parts + 1, &keys);
+    for (uint32_t i = 0; i < keymap->n_parts && status == ALM_OK; i++)
+        status = alm_keymap_values(cx, from, &arena, i, 0, pick, n, &keys[i]);
+    if (status == ALM_OK)
+        status = alm_keymap_add(cx, keymap, keys, n, number);
     alm_arena_deinit(&arena);
-    return st;
+    return status;
 }
 
 /* An unused map takes the form of the other. */
-static void adopt_form(alm_keymap *m, const alm_keymap *from)
+static void adopt_form(alm_keymap *keymap, const alm_keymap *from)
 {
-    if (m->n > 0 || m->slot != NULL)
+    if (keymap->n > 0 || keymap->slot != NULL)
         return;
-    memcpy(m->part, from->part, m->n_parts * sizeof *m->part);
-    m->words = from->words;
-    m->any_text = from->any_text;
+    memcpy(keymap->part, from->part, keymap->n_parts * sizeof *keymap->part);
+    keymap->words = from->words;
+    keymap->any_text = from->any_text;
 }
 
-alm_status alm_keymap_add_from(alm_ctx *cx, alm_keymap *m, const alm_keymap *from,
+alm_status alm_keymap_add_from(alm_ctx *cx, alm_keymap *keymap, const alm_keymap *from,
                                const uint32_t *pick, uint32_t n, uint32_t *number)
 {
-    adopt_form(m, from);
-    if (!same_form(m, from))
-        return add_vectors_from(cx, m, from, pick, n, number);
-    if (n > m->batch_cap) {
-        ALM_TRY(alm_pool_grow(cx, m->pool, &m->batch_row, 0, (size_t)n * m->words * 8));
-        ALM_TRY(alm_pool_grow(cx, m->pool, &m->batch_hash, 0, (size_t)n * 8));
-        m->batch_cap = n;
+    adopt_form(keymap, from);
+    if (!same_form(keymap, from))
+        return add_vectors_from(cx, keymap, from, pick, n, number);
+    if (n > keymap->batch_cap) {
+        ALM_TRY(
+            alm_pool_grow(cx, keymap->pool, &keymap->batch_row, 0, (size_t)n * keymap->words * 8));
+        ALM_TRY(alm_pool_grow(cx, keymap->pool, &keymap->batch_hash, 0, (size_t)n * 8));
+        keymap->batch_cap = n;
     }
-    alm_keymap_pack(from, pick, n, m->batch_row, m->batch_hash);
-    return add_rows(cx, m, m->batch_row, m->batch_hash, n, true, number);
+    alm_keymap_pack(from, pick, n, keymap->batch_row, keymap->batch_hash);
+    return keymap_add_rows(cx, keymap, keymap->batch_row, keymap->batch_hash, n, true, number);
 }
 
-uint32_t alm_keymap_words(const alm_keymap *m)
+uint32_t alm_keymap_words(const alm_keymap *keymap)
 {
-    return m->words;
+    return keymap->words;
 }
 
-void alm_keymap_pack(const alm_keymap *m, const uint32_t *pick, uint32_t n, uint64_t *rows,
-                     uint64_t *hashes)
+void alm_keymap_pack(const alm_keymap *keymap, const uint32_t *pick, uint32_t n_picks,
+                     uint64_t *rows, uint64_t *hashes)
 {
-    const uint32_t words = m->words;
-    for (uint32_t i = 0; i < n; i++) {
-        copy_words(rows + (size_t)i * words, m->row + (size_t)pick[i] * words, words);
-        hashes[i] = m->hash[pick[i]];
+    const uint32_t words = keymap->words;
+    for (uint32_t i = 0; i < n_picks; i++) {
+        copy_words(rows + (size_t)i * words, keymap->row + (size_t)pick[i] * words, words);
+        hashes[i] = keymap->hash[pick[i]];
     }
 }
 
-alm_status alm_keymap_add_packed(alm_ctx *cx, alm_keymap *m, const alm_keymap *from,
+alm_status alm_keymap_add_packed(alm_ctx *cx, alm_keymap *keymap, const alm_keymap *from,
                                  const uint64_t *rows, const uint64_t *hashes, uint32_t n,
                                  uint32_t *number)
 {
-    adopt_form(m, from);
-    ALM_ASSERT(same_form(m, from));
-    return add_rows(cx, m, rows, hashes, n, true, number);
+    adopt_form(keymap, from);
+    ALM_ASSERT(same_form(keymap, from));
+    return keymap_add_rows(cx, keymap, rows, hashes, n, true, number);
 }

@@ -54,13 +54,13 @@ alm_status alm_pool_zero(alm_ctx *cx, alm_pool *pool, size_t bytes, void *out)
 
 alm_status alm_pool_grow(alm_ctx *cx, alm_pool *pool, void *ptr, size_t old_bytes, size_t new_bytes)
 {
-    void *from = NULL, *to = NULL;
+    void *from = NULL, *dest = NULL;
     memcpy(&from, ptr, sizeof from);
-    ALM_TRY(alm_pool_alloc(cx, pool, new_bytes, &to));
+    ALM_TRY(alm_pool_alloc(cx, pool, new_bytes, &dest));
     if (from != NULL && old_bytes > 0)
-        memcpy(to, from, old_bytes);
+        memcpy(dest, from, old_bytes);
     alm_pool_free(pool, from);
-    memcpy(ptr, &to, sizeof to);
+    memcpy(ptr, &dest, sizeof dest);
     return ALM_OK;
 }
 

@@ -19,13 +19,13 @@ alm_status alm_rows_init(alm_ctx *cx, alm_rows *rows, alm_pool *pool, const alm_
     *rows = (alm_rows){.pool = pool, .n_cols = n_cols};
     ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols + 1, &rows->col));
     for (uint32_t i = 0; i < n_cols; i++) {
-        const alm_type t = cols[i].type;
-        rows->col[i] = (alm_rows_col){.type = t, .width = alm_rows_width(t)};
+        const alm_type type = cols[i].type;
+        rows->col[i] = (alm_rows_col){.type = type, .width = alm_rows_width(type)};
     }
     return ALM_OK;
 }
 
-static alm_status reserve(alm_ctx *cx, alm_rows *rows, uint32_t more)
+static alm_status data_rows_reserve(alm_ctx *cx, alm_rows *rows, uint32_t more)
 {
     if ((uint64_t)rows->n + more >= UINT32_MAX)
         return alm_fail(cx, ALM_E_LIMIT, -1, "%s holds too many rows (limit %u)", rows->pool->who,
@@ -35,9 +35,9 @@ static alm_status reserve(alm_ctx *cx, alm_rows *rows, uint32_t more)
     const uint64_t twice = ALM_MAX(2 * (uint64_t)rows->cap, ROWS_MIN);
     const uint32_t cap = (uint32_t)ALM_MIN(ALM_MAX(twice, (uint64_t)rows->n + more), UINT32_MAX);
     for (uint32_t i = 0; i < rows->n_cols; i++) {
-        alm_rows_col *c = &rows->col[i];
-        ALM_TRY(alm_pool_grow(cx, rows->pool, &c->data, (size_t)rows->n * c->width,
-                              (size_t)cap * c->width));
+        alm_rows_col *col = &rows->col[i];
+        ALM_TRY(alm_pool_grow(cx, rows->pool, &col->data, (size_t)rows->n * col->width,
+                              (size_t)cap * col->width));
     }
     rows->cap = cap;
     return ALM_OK;
@@ -46,28 +46,29 @@ static alm_status reserve(alm_ctx *cx, alm_rows *rows, uint32_t more)
 /* ------------------------------------------------------------------------------- symbols */
 
 /* Codes of one dictionary so far; the first batch decides, another dictionary ends it. */
-static alm_status settle_symbols(alm_ctx *cx, alm_rows *rows, alm_rows_col *c, const alm_vec *v)
+static alm_status data_rows_settle_symbols(alm_ctx *cx, alm_rows *rows, alm_rows_col *col,
+                                           const alm_vec *vec)
 {
-    if (c->type.id != ALM_T_SYMBOL)
+    if (col->type.id != ALM_T_SYMBOL)
         return ALM_OK;
-    if (rows->n == 0 && v->dict != NULL) {
-        c->dict = v->dict;
-        c->width = sizeof(uint32_t); /* fits the room made for views */
-        return ALM_OK;
-    }
-    if (c->dict == NULL || (v->dict != NULL && v->dict->id == c->dict->id)) {
-        if (c->dict != NULL && v->dict->count > c->dict->count)
-            c->dict = v->dict;
+    if (rows->n == 0 && vec->dict != NULL) {
+        col->dict = vec->dict;
+        col->width = sizeof(uint32_t); /* fits the room made for views */
         return ALM_OK;
     }
-    const alm_vec codes = {.type = c->type, .width = 4, .data = c->data, .dict = c->dict};
+    if (col->dict == NULL || (vec->dict != NULL && vec->dict->id == col->dict->id)) {
+        if (col->dict != NULL && vec->dict->count > col->dict->count)
+            col->dict = vec->dict;
+        return ALM_OK;
+    }
+    const alm_vec codes = {.type = col->type, .width = 4, .data = col->data, .dict = col->dict};
     alm_view *views = NULL;
     ALM_TRY(alm_pool_alloc(cx, rows->pool, (size_t)rows->cap * sizeof *views, &views));
     alm_blend_copy(&codes, rows->n, views, sizeof *views);
-    alm_pool_free(rows->pool, c->data);
-    c->data = (char *)views;
-    c->width = sizeof *views;
-    c->dict = NULL;
+    alm_pool_free(rows->pool, col->data);
+    col->data = (char *)views;
+    col->width = sizeof *views;
+    col->dict = NULL;
     return ALM_OK;
 }
 
@@ -76,18 +77,18 @@ static alm_status settle_symbols(alm_ctx *cx, alm_rows *rows, alm_rows_col *c, c
 static alm_status own_text(alm_ctx *cx, alm_rows *rows, alm_view *views, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        alm_view *v = &views[i];
-        if (v->len <= ALM_VIEW_INLINE || v->len == ALM_VIEW_NULL)
+        alm_view *view = &views[i];
+        if (view->len <= ALM_VIEW_INLINE || view->len == ALM_VIEW_NULL)
             continue;
-        if (v->len > rows->text_left) {
-            const size_t bytes = ALM_MAX((size_t)TEXT_CHUNK, v->len);
+        if (view->len > rows->text_left) {
+            const size_t bytes = ALM_MAX((size_t)TEXT_CHUNK, view->len);
             ALM_TRY(alm_pool_alloc(cx, rows->pool, bytes, &rows->text));
             rows->text_left = bytes;
         }
-        memcpy(rows->text, alm_view_ptr(v, NULL), v->len);
-        v->off = (uint64_t)(uintptr_t)rows->text;
-        rows->text += v->len;
-        rows->text_left -= v->len;
+        memcpy(rows->text, alm_view_ptr(view, NULL), view->len);
+        view->off = (uint64_t)(uintptr_t)rows->text;
+        rows->text += view->len;
+        rows->text_left -= view->len;
     }
     return ALM_OK;
 }
@@ -108,61 +109,62 @@ DEFINE_PICK(64, uint64_t)
 DEFINE_PICK(128, alm_wide16)
 DEFINE_PICK(256, alm_wide32)
 
-void alm_rows_pick(const void *from, uint8_t width, const uint32_t *pick, uint32_t n, void *to)
+void alm_rows_pick(const void *from, uint8_t width, const uint32_t *pick, uint32_t n, void *dest)
 {
     switch (width) {
     case 1:
-        pick_8(from, pick, n, to);
+        pick_8(from, pick, n, dest);
         return;
     case 2:
-        pick_16(from, pick, n, to);
+        pick_16(from, pick, n, dest);
         return;
     case 4:
-        pick_32(from, pick, n, to);
+        pick_32(from, pick, n, dest);
         return;
     case 8:
-        pick_64(from, pick, n, to);
+        pick_64(from, pick, n, dest);
         return;
     case 32:
-        pick_256(from, pick, n, to);
+        pick_256(from, pick, n, dest);
         return;
     default:
         ALM_DASSERT(width == 16);
-        pick_128(from, pick, n, to);
+        pick_128(from, pick, n, dest);
     }
 }
 
 /* Codes of any width as 4-byte codes. */
-static void copy_codes(const alm_vec *v, const uint32_t *pick, uint32_t n, uint32_t *to)
+static void copy_codes(const alm_vec *vec, const uint32_t *pick, uint32_t n_picks, uint32_t *dest)
 {
-    for (uint32_t i = 0; i < n; i++)
-        to[i] = alm_vec_code(v, pick != NULL ? pick[i] : i);
+    for (uint32_t i = 0; i < n_picks; i++)
+        dest[i] = alm_vec_code(vec, pick != NULL ? pick[i] : i);
 }
 
-static alm_status append_column(alm_ctx *cx, alm_rows *rows, alm_rows_col *c, const alm_vec *v,
-                                const uint32_t *pick, uint32_t n)
+static alm_status data_rows_append_column(alm_ctx *cx, alm_rows *rows, alm_rows_col *col,
+                                          const alm_vec *vec, const uint32_t *pick,
+                                          uint32_t n_picks)
 {
-    char *to = c->data + (size_t)rows->n * c->width;
-    if (c->dict != NULL) {
-        copy_codes(v, pick, n, (uint32_t *)(void *)to);
+    char *dest = col->data + (size_t)rows->n * col->width;
+    if (col->dict != NULL) {
+        copy_codes(vec, pick, n_picks, (uint32_t *)(void *)dest);
         return ALM_OK;
     }
-    if (pick == NULL || v->is_const) {
-        alm_blend_copy(v, n, to, c->width);
-    } else if (v->dict != NULL) {
-        for (uint32_t i = 0; i < n; i++)
-            ((alm_view *)(void *)to)[i] = v->dict->views[alm_vec_code(v, pick[i])];
+    if (pick == NULL || vec->is_const) {
+        alm_blend_copy(vec, n_picks, dest, col->width);
+    } else if (vec->dict != NULL) {
+        for (uint32_t i = 0; i < n_picks; i++)
+            ((alm_view *)(void *)dest)[i] = vec->dict->views[alm_vec_code(vec, pick[i])];
     } else {
-        ALM_DASSERT(v->width == c->width);
-        alm_rows_pick(v->data, c->width, pick, n, to);
-        for (uint32_t i = 0; v->heap != NULL && i < n; i++) {
-            alm_view *view = (alm_view *)(void *)to + i;
+        ALM_DASSERT(vec->width == col->width);
+        alm_rows_pick(vec->data, col->width, pick, n_picks, dest);
+        for (uint32_t i = 0; vec->heap != NULL && i < n_picks; i++) {
+            alm_view *view = (alm_view *)(void *)dest + i;
             if (view->len > ALM_VIEW_INLINE && view->len != ALM_VIEW_NULL)
-                view->off += (uint64_t)(uintptr_t)v->heap;
+                view->off += (uint64_t)(uintptr_t)vec->heap;
         }
     }
-    if (alm_has_views(c->type) && v->dict == NULL)
-        return own_text(cx, rows, (alm_view *)(void *)to, n);
+    if (alm_has_views(col->type) && vec->dict == NULL)
+        return own_text(cx, rows, (alm_view *)(void *)dest, n_picks);
     return ALM_OK;
 }
 
@@ -172,10 +174,10 @@ static alm_status append_vectors(alm_ctx *cx, alm_rows *rows, const alm_vec *vec
     if (n == 0)
         return ALM_OK;
     for (uint32_t i = 0; i < rows->n_cols; i++)
-        ALM_TRY(settle_symbols(cx, rows, &rows->col[i], &vecs[i]));
-    ALM_TRY(reserve(cx, rows, n));
+        ALM_TRY(data_rows_settle_symbols(cx, rows, &rows->col[i], &vecs[i]));
+    ALM_TRY(data_rows_reserve(cx, rows, n));
     for (uint32_t i = 0; i < rows->n_cols; i++)
-        ALM_TRY(append_column(cx, rows, &rows->col[i], &vecs[i], pick, n));
+        ALM_TRY(data_rows_append_column(cx, rows, &rows->col[i], &vecs[i], pick, n));
     rows->n += n;
     return ALM_OK;
 }
@@ -191,37 +193,38 @@ alm_status alm_rows_append(alm_ctx *cx, alm_rows *rows, alm_arena *scratch, alm_
 }
 
 alm_status alm_rows_append_picked(alm_ctx *cx, alm_rows *rows, const alm_vec *vecs,
-                                  const uint32_t *pick, uint32_t n)
+                                  const uint32_t *pick, uint32_t n_rows)
 {
-    return append_vectors(cx, rows, vecs, pick, n);
+    return append_vectors(cx, rows, vecs, pick, n_rows);
 }
 
-void alm_rows_slice(const alm_rows *rows, uint32_t col, uint32_t at, alm_vec *out)
+void alm_rows_slice(const alm_rows *rows, uint32_t col, uint32_t place, alm_vec *out)
 {
-    const alm_rows_col *c = &rows->col[col];
-    *out = (alm_vec){.type = c->type,
-                     .width = c->width,
-                     .dict = c->dict,
-                     .data = c->data != NULL ? c->data + (size_t)at * c->width : NULL};
+    const alm_rows_col *rows_col = &rows->col[col];
+    *out = (alm_vec){
+        .type = rows_col->type,
+        .width = rows_col->width,
+        .dict = rows_col->dict,
+        .data = rows_col->data != NULL ? rows_col->data + (size_t)place * rows_col->width : NULL};
 }
 
 alm_status alm_rows_gather(alm_ctx *cx, const alm_rows *rows, alm_arena *arena,
-                           const uint32_t *pick, uint32_t n, alm_vec *out)
+                           const uint32_t *pick, uint32_t n_rows, alm_vec *out)
 {
-    return alm_rows_gather_some(cx, rows, arena, pick, n, NULL, out);
+    return alm_rows_gather_some(cx, rows, arena, pick, n_rows, NULL, out);
 }
 
 alm_status alm_rows_gather_some(alm_ctx *cx, const alm_rows *rows, alm_arena *arena,
                                 const uint32_t *pick, uint32_t n, const bool *skip, alm_vec *out)
 {
     for (uint32_t i = 0; i < rows->n_cols; i++) {
-        const alm_rows_col *c = &rows->col[i];
+        const alm_rows_col *col = &rows->col[i];
         void *data = NULL;
         if (skip != NULL && skip[i])
             continue;
-        ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * c->width, &data));
-        alm_rows_pick(c->data, c->width, pick, n, data);
-        out[i] = (alm_vec){.type = c->type, .width = c->width, .dict = c->dict, .data = data};
+        ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * col->width, &data));
+        alm_rows_pick(col->data, col->width, pick, n, data);
+        out[i] = (alm_vec){.type = col->type, .width = col->width, .dict = col->dict, .data = data};
     }
     return ALM_OK;
 }
@@ -230,12 +233,12 @@ alm_status alm_rows_keep(alm_ctx *cx, alm_rows *rows, const uint32_t *pick, uint
 {
     ALM_ASSERT(n <= rows->n);
     for (uint32_t i = 0; i < rows->n_cols; i++) {
-        alm_rows_col *c = &rows->col[i];
+        alm_rows_col *col = &rows->col[i];
         char *data = NULL;
-        ALM_TRY(alm_pool_alloc(cx, rows->pool, (size_t)rows->cap * c->width, &data));
-        alm_rows_pick(c->data, c->width, pick, n, data);
-        alm_pool_free(rows->pool, c->data);
-        c->data = data;
+        ALM_TRY(alm_pool_alloc(cx, rows->pool, (size_t)rows->cap * col->width, &data));
+        alm_rows_pick(col->data, col->width, pick, n, data);
+        alm_pool_free(rows->pool, col->data);
+        col->data = data;
     }
     rows->n = n;
     return ALM_OK;
@@ -253,10 +256,10 @@ alm_status alm_rows_keep_moved(alm_ctx *cx, alm_rows *rows, alm_pool *other, alm
     kept.text_left = 0;
     ALM_TRY(ALM_NEWN(cx, scratch, rows->n_cols + 1, &cols));
     ALM_TRY(ALM_NEWN(cx, scratch, rows->n_cols + 1, &kept.col));
-    for (uint32_t c = 0; c < rows->n_cols; c++) {
-        alm_rows_slice(rows, c, 0, &cols[c]);
-        kept.col[c] = rows->col[c];
-        kept.col[c].data = NULL;
+    for (uint32_t col = 0; col < rows->n_cols; col++) {
+        alm_rows_slice(rows, col, 0, &cols[col]);
+        kept.col[col] = rows->col[col];
+        kept.col[col].data = NULL;
     }
     ALM_TRY(alm_rows_append_picked(cx, &kept, cols, pick, n));
     alm_pool_deinit(own);
@@ -274,8 +277,8 @@ void alm_rows_drop(alm_rows *rows, uint32_t n)
 {
     ALM_ASSERT(n <= rows->n);
     for (uint32_t i = 0; n > 0 && i < rows->n_cols; i++) {
-        alm_rows_col *c = &rows->col[i];
-        memmove(c->data, c->data + (size_t)n * c->width, (size_t)(rows->n - n) * c->width);
+        alm_rows_col *col = &rows->col[i];
+        memmove(col->data, col->data + (size_t)n * col->width, (size_t)(rows->n - n) * col->width);
     }
     rows->n -= n;
 }

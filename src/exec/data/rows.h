@@ -36,18 +36,18 @@ ALM_NODISCARD alm_status alm_rows_append(alm_ctx *cx, alm_rows *rows, alm_arena 
                                          alm_batch *batch);
 /* Copies rows pick[0..n) of dense or const vectors, one vector per column. */
 ALM_NODISCARD alm_status alm_rows_append_picked(alm_ctx *cx, alm_rows *rows, const alm_vec *vecs,
-                                                const uint32_t *pick, uint32_t n);
+                                                const uint32_t *pick, uint32_t n_rows);
 /* Rows [at, at + n) of a column, borrowed until the next append. */
-void alm_rows_slice(const alm_rows *rows, uint32_t col, uint32_t at, alm_vec *out);
+void alm_rows_slice(const alm_rows *rows, uint32_t col, uint32_t place, alm_vec *out);
 /* Rows pick[0..n) of all columns into out[0..n_cols), memory from `arena`. */
 ALM_NODISCARD alm_status alm_rows_gather(alm_ctx *cx, const alm_rows *rows, alm_arena *arena,
-                                         const uint32_t *pick, uint32_t n, alm_vec *out);
+                                         const uint32_t *pick, uint32_t n_rows, alm_vec *out);
 /* The same; columns with skip[c] are left alone. */
 ALM_NODISCARD alm_status alm_rows_gather_some(alm_ctx *cx, const alm_rows *rows, alm_arena *arena,
                                               const uint32_t *pick, uint32_t n, const bool *skip,
                                               alm_vec *out);
-/* to[i] = from[pick[i]] for values of `width` bytes (1 to 32): a typed loop per width. */
-void alm_rows_pick(const void *from, uint8_t width, const uint32_t *pick, uint32_t n, void *to);
+/* dest[i] = from[pick[i]] for values of `width` bytes (1 to 32): a typed loop per width. */
+void alm_rows_pick(const void *from, uint8_t width, const uint32_t *pick, uint32_t n, void *dest);
 /* Keeps rows pick[0..n) only, in that order. The text of the others stays until the pool goes. */
 ALM_NODISCARD alm_status alm_rows_keep(alm_ctx *cx, alm_rows *rows, const uint32_t *pick,
                                        uint32_t n);

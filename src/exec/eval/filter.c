@@ -63,23 +63,23 @@ struct alm_filter {
 /* -------------------------------------------------------------------------------- compilation */
 
 /* col <op> const, or mirrored. */
-static bool comparison(const alm_expr *e, const alm_expr **col, const alm_expr **value, char *op)
+static bool comparison(const alm_expr *expr, const alm_expr **col, const alm_expr **value, char *op)
 {
     static const struct {
         const char *name;
         char op, mirrored;
     } ops[] = {{"=", '=', '='}, {"!=", '!', '!'}, {"<>", '!', '!'}, {"<", '<', '>'},
                {">", '>', '<'}, {"<=", 'l', 'g'}, {">=", 'g', 'l'}};
-    if (e->kind != ALM_X_CALL || e->n_args != 2)
+    if (expr->kind != ALM_X_CALL || expr->n_args != 2)
         return false;
-    const bool plain = e->args[0]->kind == ALM_X_COL && e->args[1]->kind == ALM_X_CONST;
-    const bool mirror = e->args[1]->kind == ALM_X_COL && e->args[0]->kind == ALM_X_CONST;
+    const bool plain = expr->args[0]->kind == ALM_X_COL && expr->args[1]->kind == ALM_X_CONST;
+    const bool mirror = expr->args[1]->kind == ALM_X_COL && expr->args[0]->kind == ALM_X_CONST;
     if (!plain && !mirror)
         return false;
-    *col = e->args[plain ? 0 : 1];
-    *value = e->args[plain ? 1 : 0];
+    *col = expr->args[plain ? 0 : 1];
+    *value = expr->args[plain ? 1 : 0];
     for (size_t i = 0; i < ALM_COUNT(ops); i++)
-        if (strcmp(e->fn->name, ops[i].name) == 0) {
+        if (strcmp(expr->fn->name, ops[i].name) == 0) {
             *op = plain ? ops[i].op : ops[i].mirrored;
             return true;
         }
@@ -87,118 +87,119 @@ static bool comparison(const alm_expr *e, const alm_expr **col, const alm_expr *
 }
 
 /* A step for symbol = text, symbol != text, symbol IN (text, ...), or NOT of the last. */
-static alm_status code_step(alm_ctx *cx, filter_step *s, const alm_expr *e, bool *made)
+static alm_status code_step(alm_ctx *cx, filter_step *step, const alm_expr *expr, bool *made)
 {
     const alm_expr *col = NULL, *value = NULL;
     char op = 0;
     *made = false;
-    const bool isnt = e->kind == ALM_X_CALL && e->n_args == 1 && strcmp(e->fn->name, "not") == 0;
-    const alm_expr *in = isnt ? e->args[0] : e;
-    const bool pair = comparison(e, &col, &value, &op) && (op == '=' || op == '!');
+    const bool isnt =
+        expr->kind == ALM_X_CALL && expr->n_args == 1 && strcmp(expr->fn->name, "not") == 0;
+    const alm_expr *in = isnt ? expr->args[0] : expr;
+    const bool pair = comparison(expr, &col, &value, &op) && (op == '=' || op == '!');
     const bool list = !pair && in->kind == ALM_X_CALL && strcmp(in->fn->name, "in") == 0 &&
                       in->n_args > 1 && in->n_args <= CODES_MAX + 1 &&
                       in->args[0]->kind == ALM_X_COL;
     if (!pair && !list)
         return ALM_OK;
     col = pair ? col : in->args[0];
-    s->n_texts = pair ? 1 : in->n_args - 1;
+    step->n_texts = pair ? 1 : in->n_args - 1;
     if (col->type.id != ALM_T_SYMBOL)
         return ALM_OK;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, s->n_texts, &s->text));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, s->n_texts, &s->code));
-    for (uint32_t i = 0; i < s->n_texts; i++) {
+    ALM_TRY(ALM_NEWN(cx, cx->arena, step->n_texts, &step->text));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, step->n_texts, &step->code));
+    for (uint32_t i = 0; i < step->n_texts; i++) {
         const alm_expr *v = pair ? value : in->args[1 + i];
         if (v->kind != ALM_X_CONST || !alm_type_is_text(v->value.type) ||
             alm_vec_is_null(&v->value, 0))
             return ALM_OK;
-        s->text[i] = alm_vec_text(&v->value, 0);
+        step->text[i] = alm_vec_text(&v->value, 0);
     }
-    s->kind = STEP_CODE;
-    s->col = col->col;
-    s->negate = pair ? op == '!' : isnt;
+    step->kind = STEP_CODE;
+    step->col = col->col;
+    step->negate = pair ? op == '!' : isnt;
     *made = true;
     return ALM_OK;
 }
 
-static alm_status add_step(alm_ctx *cx, alm_filter *f, const alm_expr *e)
+static alm_status eval_filter_add_step(alm_ctx *cx, alm_filter *filter, const alm_expr *expr)
 {
     const alm_expr *col = NULL, *value = NULL;
-    filter_step *s = &f->step[f->n];
+    filter_step *step = &filter->step[filter->n];
     char op = 0;
     bool made = false;
-    *s = (filter_step){.kind = STEP_EXPR};
+    *step = (filter_step){.kind = STEP_EXPR};
     ALM_TRY(alm_steps_add(cx, STEP_WORK));
-    ALM_TRY(code_step(cx, s, e, &made));
+    ALM_TRY(code_step(cx, step, expr, &made));
     if (made) {
-        f->n++;
+        filter->n++;
         return ALM_OK;
     }
-    if (comparison(e, &col, &value, &op)) {
-        s->col = col->col;
-        ALM_TRY(alm_range_make(cx, e, col, value, op, &s->range, &made));
+    if (comparison(expr, &col, &value, &op)) {
+        step->col = col->col;
+        ALM_TRY(alm_range_make(cx, expr, col, value, op, &step->range, &made));
         if (made) {
-            const uint32_t looked_at = s->range.negate ? 0 : f->n_plain;
+            const uint32_t looked_at = step->range.negate ? 0 : filter->n_plain;
             ALM_TRY(alm_steps_add(cx, looked_at));
             for (uint32_t i = 0; i < looked_at; i++) {
-                filter_step *other = &f->step[f->plain[i]];
-                if (other->col == s->col && alm_range_intersect(&other->range, &s->range))
+                filter_step *other = &filter->step[filter->plain[i]];
+                if (other->col == step->col && alm_range_intersect(&other->range, &step->range))
                     return ALM_OK;
             }
-            s->kind = STEP_RANGE;
-            if (!s->range.negate)
-                f->plain[f->n_plain++] = f->n;
-            f->range[f->n_ranges++] = f->n++;
+            step->kind = STEP_RANGE;
+            if (!step->range.negate)
+                filter->plain[filter->n_plain++] = filter->n;
+            filter->range[filter->n_ranges++] = filter->n++;
             return ALM_OK;
         }
     }
-    ALM_TRY(alm_eval_new(cx, &e, 1, &s->eval));
-    f->n++;
+    ALM_TRY(alm_eval_new(cx, &expr, 1, &step->eval));
+    filter->n++;
     return ALM_OK;
 }
 
-static alm_status order_steps(alm_ctx *cx, alm_filter *f)
+static alm_status order_steps(alm_ctx *cx, alm_filter *filter)
 {
     filter_step *sorted = NULL;
-    uint32_t n = 0;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, f->n + 1, &sorted));
-    f->n_ranges = 0;
+    uint32_t count = 0;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, filter->n + 1, &sorted));
+    filter->n_ranges = 0;
     static const step_kind order[] = {STEP_CODE, STEP_RANGE, STEP_EXPR};
     for (size_t k = 0; k < ALM_COUNT(order); k++)
-        for (uint32_t i = 0; i < f->n; i++) {
-            if (f->step[i].kind != order[k])
+        for (uint32_t i = 0; i < filter->n; i++) {
+            if (filter->step[i].kind != order[k])
                 continue;
             if (order[k] == STEP_RANGE)
-                f->range[f->n_ranges++] = n;
-            sorted[n++] = f->step[i];
+                filter->range[filter->n_ranges++] = count;
+            sorted[count++] = filter->step[i];
         }
-    f->step = sorted;
+    filter->step = sorted;
     return ALM_OK;
 }
 
-alm_status alm_filter_new(alm_ctx *cx, const alm_expr *const *conjuncts, uint32_t n,
+alm_status alm_filter_new(alm_ctx *cx, const alm_expr *const *conjuncts, uint32_t n_conjuncts,
                           alm_filter **out)
 {
-    alm_filter *f = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &f));
-    f->arena = cx->arena;
-    alm_arena_init(&f->batch, cx->mem);
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &f->step));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &f->range));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &f->plain));
-    for (uint32_t i = 0; i < n; i++)
-        ALM_TRY(add_step(cx, f, conjuncts[i]));
-    ALM_TRY(order_steps(cx, f));
-    *out = f;
+    alm_filter *filter = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &filter));
+    filter->arena = cx->arena;
+    alm_arena_init(&filter->batch, cx->mem);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_conjuncts + 1, &filter->step));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_conjuncts + 1, &filter->range));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_conjuncts + 1, &filter->plain));
+    for (uint32_t i = 0; i < n_conjuncts; i++)
+        ALM_TRY(eval_filter_add_step(cx, filter, conjuncts[i]));
+    ALM_TRY(order_steps(cx, filter));
+    *out = filter;
     return ALM_OK;
 }
 
-void alm_filter_free(alm_filter *f)
+void alm_filter_free(alm_filter *filter)
 {
-    if (f == NULL)
+    if (filter == NULL)
         return;
-    for (uint32_t i = 0; i < f->n; i++)
-        alm_eval_free(f->step[i].eval);
-    alm_arena_deinit(&f->batch);
+    for (uint32_t i = 0; i < filter->n; i++)
+        alm_eval_free(filter->step[i].eval);
+    alm_arena_deinit(&filter->batch);
 }
 
 /* --------------------------------------------------------------------------------- selections */
@@ -213,8 +214,8 @@ static const uint8_t select8[256][8] = {
  * few one step for each. sel has room
  * for 8 entries more than rows.
  */
-ALM_SIMD static uint32_t select_rows(const uint8_t *restrict keep, uint32_t n,
-                                     uint16_t *restrict sel)
+ALM_SIMD static uint32_t eval_filter_select_rows(const uint8_t *restrict keep, uint32_t n,
+                                                 uint16_t *restrict sel)
 {
     uint32_t k = 0, i = 0;
     for (; i + 64 <= n; i += 64) {
@@ -256,8 +257,8 @@ ALM_SIMD static uint32_t count_kept(const uint8_t *keep, uint32_t n)
 }
 
 /* rows of `sel` whose own byte (by position in sel) is set */
-static uint32_t compose(const uint8_t *restrict keep, const uint16_t *restrict sel, uint32_t k,
-                        uint16_t *restrict out)
+static uint32_t eval_filter_compose(const uint8_t *restrict keep, const uint16_t *restrict sel,
+                                    uint32_t k, uint16_t *restrict out)
 {
     uint32_t m = 0;
     for (uint32_t i = 0; i < k; i++) {
@@ -292,68 +293,68 @@ ALM_SIMD static void and_bytes(uint8_t *restrict keep, const uint8_t *restrict m
 
 /* ------------------------------------------------------------------------------------- steps */
 
-static void look_up_codes(filter_step *s, const alm_dict *dict)
+static void look_up_codes(filter_step *step, const alm_dict *dict)
 {
-    if (s->looked_up && s->dict_id == dict->id && s->dict_count == dict->count)
+    if (step->looked_up && step->dict_id == dict->id && step->dict_count == dict->count)
         return;
-    s->n_codes = 0;
-    for (uint32_t i = 0; i < s->n_texts; i++) {
-        const uint32_t code = dict->find(dict, s->text[i]);
+    step->n_codes = 0;
+    for (uint32_t i = 0; i < step->n_texts; i++) {
+        const uint32_t code = dict->find(dict, step->text[i]);
         bool known = code == 0 || code >= dict->count;
-        for (uint32_t k = 0; k < s->n_codes; k++)
-            known |= s->code[k] == code;
+        for (uint32_t k = 0; k < step->n_codes; k++)
+            known |= step->code[k] == code;
         if (!known)
-            s->code[s->n_codes++] = code;
+            step->code[step->n_codes++] = code;
     }
-    s->dict_id = dict->id;
-    s->dict_count = dict->count;
-    s->looked_up = true;
+    step->dict_id = dict->id;
+    step->dict_count = dict->count;
+    step->looked_up = true;
 }
 
 /* One byte per row for texts that are not coded. */
-static void view_bytes(const filter_step *s, const alm_vec *v, uint32_t n, uint8_t *keep)
+static void view_bytes(const filter_step *step, const alm_vec *vec, uint32_t n_rows, uint8_t *keep)
 {
-    const alm_view *views = v->data;
-    memset(keep, s->negate, n);
-    for (uint32_t k = 0; k < s->n_texts; k++) {
-        const alm_view text = alm_view_of(s->text[k]);
-        for (uint32_t i = 0; i < n; i++)
-            if (alm_view_eq(&views[v->is_const ? 0 : i], v->heap, &text, NULL))
-                keep[i] = !s->negate;
+    const alm_view *views = vec->data;
+    memset(keep, step->negate, n_rows);
+    for (uint32_t k = 0; k < step->n_texts; k++) {
+        const alm_view text = alm_view_of(step->text[k]);
+        for (uint32_t i = 0; i < n_rows; i++)
+            if (alm_view_eq(&views[vec->is_const ? 0 : i], vec->heap, &text, NULL))
+                keep[i] = !step->negate;
     }
 }
 
 /* One byte per row for a symbol compared with texts. */
-static void code_bytes(filter_step *s, const alm_vec *v, uint32_t n, uint8_t *keep)
+static void code_bytes(filter_step *step, const alm_vec *vec, uint32_t n_rows, uint8_t *keep)
 {
-    const uint8_t negate = s->negate;
-    if (v->dict == NULL) {
-        view_bytes(s, v, n, keep);
+    const uint8_t negate = step->negate;
+    if (vec->dict == NULL) {
+        view_bytes(step, vec, n_rows, keep);
         return;
     }
-    look_up_codes(s, v->dict);
-    if (v->is_const) {
+    look_up_codes(step, vec->dict);
+    if (vec->is_const) {
         bool found = false;
-        for (uint32_t k = 0; k < s->n_codes; k++)
-            found |= alm_vec_code(v, 0) == s->code[k];
-        memset(keep, found ^ negate, n);
+        for (uint32_t k = 0; k < step->n_codes; k++)
+            found |= alm_vec_code(vec, 0) == step->code[k];
+        memset(keep, found ^ negate, n_rows);
         return;
     }
     bool any = false;
-    for (uint32_t k = 0; k < s->n_codes; k++) {
-        const uint32_t code = s->code[k];
-        if (v->width == 1 && code < 256)
-            (any ? more_8 : codes_8)(v->data, n, (uint8_t)code, negate, keep);
-        else if (v->width == 2 && code < 65536)
-            (any ? more_16 : codes_16)(v->data, n, (uint16_t)code, negate, keep);
-        else if (v->width == 4)
-            (any ? more_32 : codes_32)(v->data, n, code, negate, keep);
+    for (uint32_t k = 0; k < step->n_codes; k++) {
+        const uint32_t code = step->code[k];
+        if (vec->width == 1 && code < 256)
+            (any ? more_8 : codes_8)(vec->data, n_rows, (uint8_t)code, negate, keep);
+        else if (vec->width == 2 && code < 65536)
+            (any ? more_16 : codes_16)(vec->data, n_rows, (uint16_t)code, negate, keep);
+        else if (vec->width == 4)
+            (any ? more_32 : codes_32)(vec->data, n_rows, code, negate, keep);
         else
             continue;
         any = true;
     }
     if (!any)
-        memset(keep, negate, n);
+        memset(keep, negate, n_rows);
 }
 
 typedef struct filter_state {
@@ -364,7 +365,7 @@ typedef struct filter_state {
 } filter_state;
 
 /* Replaces the selection by the rows (of the selection) whose byte is set. */
-static void narrow(alm_filter *f, filter_state *st, const uint8_t *keep)
+static void eval_filter_narrow(alm_filter *filter, filter_state *st, const uint8_t *keep)
 {
     const uint32_t kept = count_kept(keep, st->k);
     if (kept == st->k)
@@ -372,20 +373,20 @@ static void narrow(alm_filter *f, filter_state *st, const uint8_t *keep)
     if (kept == 0) {
         st->k = 0;
     } else if (st->sel == NULL) {
-        st->k = select_rows(keep, st->n, f->sel);
-        st->sel = f->sel;
+        st->k = eval_filter_select_rows(keep, st->n, filter->sel);
+        st->sel = filter->sel;
     } else {
-        st->k = compose(keep, st->sel, st->k, f->spare);
-        uint16_t *swap = f->sel;
-        f->sel = f->spare;
-        f->spare = swap;
-        st->sel = f->sel;
+        st->k = eval_filter_compose(keep, st->sel, st->k, filter->spare);
+        uint16_t *swap = filter->sel;
+        filter->sel = filter->spare;
+        filter->spare = swap;
+        st->sel = filter->sel;
     }
 }
 
 /* Column `col` for the rows still in. */
-static alm_status selected_column(alm_ctx *cx, alm_filter *f, const filter_state *st, uint32_t col,
-                                  alm_vec *out)
+static alm_status selected_column(alm_ctx *cx, alm_filter *filter, const filter_state *st,
+                                  uint32_t col, alm_vec *out)
 {
     *out = st->in->cols[col];
     if (st->sel == NULL || out->is_const)
@@ -393,135 +394,136 @@ static alm_status selected_column(alm_ctx *cx, alm_filter *f, const filter_state
     alm_batch one = {.rows = st->k, .n_cols = 1, .cols = out, .sel = st->sel};
     alm_vec *dense = NULL;
     out->indirect = true;
-    return alm_batch_column(cx, &f->batch, &one, 0, &dense);
+    return alm_batch_column(cx, &filter->batch, &one, 0, &dense);
 }
 
-static alm_status direct_bytes(alm_ctx *cx, alm_filter *f, filter_state *st, filter_step *s,
+static alm_status direct_bytes(alm_ctx *cx, alm_filter *filter, filter_state *st, filter_step *step,
                                uint8_t *keep)
 {
-    alm_vec v;
-    ALM_TRY(selected_column(cx, f, st, s->col, &v));
-    if (s->kind == STEP_CODE)
-        code_bytes(s, &v, st->k, keep);
+    alm_vec vec;
+    ALM_TRY(selected_column(cx, filter, st, step->col, &vec));
+    if (step->kind == STEP_CODE)
+        code_bytes(step, &vec, st->k, keep);
     else
-        alm_range_bytes(&s->range, &v, st->k, keep);
+        alm_range_bytes(&step->range, &vec, st->k, keep);
     return ALM_OK;
 }
 
-static alm_status run_expr(alm_ctx *cx, alm_filter *f, filter_state *st, filter_step *s)
+static alm_status run_expr(alm_ctx *cx, alm_filter *filter, filter_state *st, filter_step *step)
 {
-    alm_batch in = *st->in;
-    if (f->n_cols < in.n_cols) {
-        ALM_TRY(ALM_NEWN(cx, f->arena, in.n_cols, &f->cols));
-        f->n_cols = in.n_cols;
+    alm_batch batch = *st->in;
+    if (filter->n_cols < batch.n_cols) {
+        ALM_TRY(ALM_NEWN(cx, filter->arena, batch.n_cols, &filter->cols));
+        filter->n_cols = batch.n_cols;
     }
-    if (in.n_cols > 0)
-        memcpy(f->cols, in.cols, in.n_cols * sizeof *f->cols);
-    in.cols = f->cols;
-    in.rows = st->k;
-    in.sel = st->sel;
-    for (uint32_t i = 0; st->sel != NULL && i < in.n_cols; i++)
-        in.cols[i].indirect = !in.cols[i].is_const;
+    if (batch.n_cols > 0)
+        memcpy(filter->cols, batch.cols, batch.n_cols * sizeof *filter->cols);
+    batch.cols = filter->cols;
+    batch.rows = st->k;
+    batch.sel = st->sel;
+    for (uint32_t i = 0; st->sel != NULL && i < batch.n_cols; i++)
+        batch.cols[i].indirect = !batch.cols[i].is_const;
     alm_vec pass;
-    ALM_TRY(alm_eval_run(cx, s->eval, &f->batch, &in, &pass));
+    ALM_TRY(alm_eval_run(cx, step->eval, &filter->batch, &batch, &pass));
     if (!pass.is_const)
-        narrow(f, st, pass.data);
+        eval_filter_narrow(filter, st, pass.data);
     else if (!*(const uint8_t *)pass.data)
         st->k = 0;
     return ALM_OK;
 }
 
-static alm_status buffers(alm_ctx *cx, alm_filter *f, uint32_t n)
+static alm_status buffers(alm_ctx *cx, alm_filter *filter, uint32_t n)
 {
-    if (f->cap >= n)
+    if (filter->cap >= n)
         return ALM_OK;
-    const uint32_t cap = f->cap == 0 ? ALM_MAX(n, 64U) : ALM_MAX(n, ALM_BATCH_ROWS);
-    ALM_TRY(alm_arena_bytes(cx, f->arena, 2 * (size_t)cap, &f->keep));
-    ALM_TRY(alm_arena_bytes(cx, f->arena, (cap + 8) * sizeof(uint16_t), &f->sel));
-    ALM_TRY(alm_arena_bytes(cx, f->arena, (cap + 8) * sizeof(uint16_t), &f->spare));
-    f->cap = cap;
+    const uint32_t cap = filter->cap == 0 ? ALM_MAX(n, 64U) : ALM_MAX(n, ALM_BATCH_ROWS);
+    ALM_TRY(alm_arena_bytes(cx, filter->arena, 2 * (size_t)cap, &filter->keep));
+    ALM_TRY(alm_arena_bytes(cx, filter->arena, (cap + 8) * sizeof(uint16_t), &filter->sel));
+    ALM_TRY(alm_arena_bytes(cx, filter->arena, (cap + 8) * sizeof(uint16_t), &filter->spare));
+    filter->cap = cap;
     return ALM_OK;
 }
 
 /* The outcome as it is, if that is asked for and not too few rows pass. */
-static bool leave_mask(alm_filter *f, filter_state *st, const uint8_t *keep)
+static bool leave_mask(alm_filter *filter, filter_state *st, const uint8_t *keep)
 {
     enum { MASK_SHARE = 8 };
-    if (!f->masks || st->sel != NULL)
+    if (!filter->masks || st->sel != NULL)
         return false;
     const uint32_t kept = count_kept(keep, st->n);
     if (kept == st->n || MASK_SHARE * kept < st->n)
         return false;
     st->k = kept;
-    f->mask = keep;
+    filter->mask = keep;
     return true;
 }
 
-alm_status alm_filter_run(alm_ctx *cx, alm_filter *f, const alm_batch *in, const uint16_t **sel,
-                          uint32_t *kept)
+alm_status alm_filter_run(alm_ctx *cx, alm_filter *filter, const alm_batch *batch,
+                          const uint16_t **sel, uint32_t *kept)
 {
-    ALM_ASSERT(in->sel == NULL && in->rows <= ALM_BATCH_ROWS);
-    filter_state st = {.in = in, .n = in->rows, .k = in->rows};
-    ALM_TRY(buffers(cx, f, in->rows));
-    alm_arena_reset(&f->batch);
-    f->mask = NULL;
-    uint8_t *const keep = f->keep, *const more = f->keep + f->cap;
+    ALM_ASSERT(batch->sel == NULL && batch->rows <= ALM_BATCH_ROWS);
+    filter_state st = {.in = batch, .n = batch->rows, .k = batch->rows};
+    ALM_TRY(buffers(cx, filter, batch->rows));
+    alm_arena_reset(&filter->batch);
+    filter->mask = NULL;
+    uint8_t *const keep = filter->keep, *const more = filter->keep + filter->cap;
     bool pending = false; /* keep[] holds the outcome of direct steps not yet in the selection */
-    for (uint32_t i = 0; i < f->n && st.k > 0; i++) {
-        filter_step *s = &f->step[i];
+    for (uint32_t i = 0; i < filter->n && st.k > 0; i++) {
+        filter_step *step = &filter->step[i];
         ALM_TRY(alm_steps_add(cx, 1 + st.k / ROWS_OF_A_STEP));
-        if (s->kind == STEP_EXPR) {
+        if (step->kind == STEP_EXPR) {
             if (pending)
-                narrow(f, &st, keep);
+                eval_filter_narrow(filter, &st, keep);
             pending = false;
             if (st.k > 0)
-                ALM_TRY(run_expr(cx, f, &st, s));
-        } else if (!s->skip) {
-            ALM_TRY(direct_bytes(cx, f, &st, s, pending ? more : keep));
+                ALM_TRY(run_expr(cx, filter, &st, step));
+        } else if (!step->skip) {
+            ALM_TRY(direct_bytes(cx, filter, &st, step, pending ? more : keep));
             if (pending)
                 and_bytes(keep, more, st.k);
             pending = true;
-            if (i + 1 < f->n && FEW * count_kept(keep, st.k) < st.k) {
-                narrow(f, &st, keep);
+            if (i + 1 < filter->n && FEW * count_kept(keep, st.k) < st.k) {
+                eval_filter_narrow(filter, &st, keep);
                 pending = false;
             }
         }
     }
-    if (pending && st.k > 0 && !leave_mask(f, &st, keep))
-        narrow(f, &st, keep);
+    if (pending && st.k > 0 && !leave_mask(filter, &st, keep))
+        eval_filter_narrow(filter, &st, keep);
     *sel = st.sel;
     *kept = st.k;
     return ALM_OK;
 }
 
-void alm_filter_masks(alm_filter *f)
+void alm_filter_masks(alm_filter *filter)
 {
-    f->masks = true;
+    filter->masks = true;
 }
 
-const uint8_t *alm_filter_mask(const alm_filter *f)
+const uint8_t *alm_filter_mask(const alm_filter *filter)
 {
-    return f->mask;
+    return filter->mask;
 }
 
 /* --------------------------------------------------------------------------- block statistics */
 
-uint32_t alm_filter_ranges(const alm_filter *f)
+uint32_t alm_filter_ranges(const alm_filter *filter)
 {
-    return f->n_ranges;
+    return filter->n_ranges;
 }
-uint32_t alm_filter_range_col(const alm_filter *f, uint32_t i)
+uint32_t alm_filter_range_col(const alm_filter *filter, uint32_t i)
 {
-    return f->step[f->range[i]].col;
+    return filter->step[filter->range[i]].col;
 }
 
-alm_block_answer alm_filter_range_test(const alm_filter *f, uint32_t i, int64_t min_i,
+alm_block_answer alm_filter_range_test(const alm_filter *filter, uint32_t i, int64_t min_i,
                                        int64_t max_i, double min_f, double max_f, bool nulls)
 {
-    return alm_range_block(&f->step[f->range[i]].range, min_i, max_i, min_f, max_f, nulls);
+    return alm_range_block(&filter->step[filter->range[i]].range, min_i, max_i, min_f, max_f,
+                           nulls);
 }
 
-void alm_filter_range_skip(alm_filter *f, uint32_t i, bool skip)
+void alm_filter_range_skip(alm_filter *filter, uint32_t i, bool skip)
 {
-    f->step[f->range[i]].skip = skip;
+    filter->step[filter->range[i]].skip = skip;
 }

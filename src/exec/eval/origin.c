@@ -5,22 +5,22 @@
 
 #include "exec/source/source.h"
 
-bool alm_origin_of(const alm_plan *plan, const alm_expr *e, alm_origin *out)
+bool alm_origin_of(const alm_plan *plan, const alm_expr *expr, alm_origin *out)
 {
     bool filtered = false;
-    for (const alm_plan *p = plan; e->kind == ALM_X_COL; p = p->child[0]) {
+    for (const alm_plan *p = plan; expr->kind == ALM_X_COL; p = p->child[0]) {
         if (p->op == ALM_P_SCAN) {
-            const uint32_t at = p->scan.cols[e->col];
-            if (at == ALM_SCAN_ROW)
+            const uint32_t place = p->scan.cols[expr->col];
+            if (place == ALM_SCAN_ROW)
                 return false;
             *out = (alm_origin){.scan = p,
-                                .scan_col = e->col,
-                                .column = &p->scan.table->cols[at],
+                                .scan_col = expr->col,
+                                .column = &p->scan.table->cols[place],
                                 .filtered = filtered || p->scan.n_filters > 0};
             return true;
         }
         if (p->op == ALM_P_PROJECT)
-            e = p->project.expr[e->col];
+            expr = p->project.expr[expr->col];
         else if (p->op == ALM_P_FILTER)
             filtered = true;
         else
@@ -29,16 +29,16 @@ bool alm_origin_of(const alm_plan *plan, const alm_expr *e, alm_origin *out)
     return false;
 }
 
-const alm_dict *alm_origin_dict(const alm_plan *plan, const alm_expr *e)
+const alm_dict *alm_origin_dict(const alm_plan *plan, const alm_expr *expr)
 {
-    if (e->kind != ALM_X_COL || e->type.id != ALM_T_SYMBOL)
+    if (expr->kind != ALM_X_COL || expr->type.id != ALM_T_SYMBOL)
         return NULL;
-    uint32_t col = e->col;
+    uint32_t col = expr->col;
     const alm_plan *p = plan;
     for (;;) {
         if (p->op == ALM_P_SCAN) {
-            const uint32_t at = p->scan.cols[col];
-            return at == ALM_SCAN_ROW ? NULL : p->scan.table->cols[at].dict;
+            const uint32_t place = p->scan.cols[col];
+            return place == ALM_SCAN_ROW ? NULL : p->scan.table->cols[place].dict;
         }
         if (p->op == ALM_P_PROJECT) {
             if (p->project.expr[col]->kind != ALM_X_COL)

@@ -15,12 +15,12 @@ typedef struct alm_origin {
 } alm_origin;
 
 /* False: it is computed, or comes from something other than a chain over a scan. */
-bool alm_origin_of(const alm_plan *plan, const alm_expr *e, alm_origin *out);
+bool alm_origin_of(const alm_plan *plan, const alm_expr *expr, alm_origin *out);
 
 /*
  * Dictionary whose codes a SYMBOL expression comes as, through joins too; NULL: unknown, or not always
  * that one. Holds for all batches, also for rows of nulls that a join adds.
  */
-const alm_dict *alm_origin_dict(const alm_plan *plan, const alm_expr *e);
+const alm_dict *alm_origin_dict(const alm_plan *plan, const alm_expr *expr);
 
 #endif

@@ -10,48 +10,48 @@
 
 #include <math.h>
 
-static bool is_floating(uint8_t id)
+static bool eval_range_is_floating(uint8_t id)
 {
     return id == ALM_T_DOUBLE || id == ALM_T_FLOAT;
 }
 
-static bool has_range(uint8_t id)
+static bool eval_has_range(uint8_t id)
 {
-    return is_floating(id) || id == ALM_T_BYTE || id == ALM_T_SHORT || id == ALM_T_INT ||
+    return eval_range_is_floating(id) || id == ALM_T_BYTE || id == ALM_T_SHORT || id == ALM_T_INT ||
            id == ALM_T_LONG || id == ALM_T_DATE || id == ALM_T_TIMESTAMP ||
            id == ALM_T_TIMESTAMP_NS;
 }
 
 /* ----------------------------------------------------------------- the line of ordered values */
 
-static int64_t double_place(double v)
+static int64_t double_place(double value)
 {
     int64_t bits = 0;
-    memcpy(&bits, &v, sizeof bits);
+    memcpy(&bits, &value, sizeof bits);
     return bits >= 0 ? bits : INT64_MIN - bits; /* -0.0 and 0.0 share the place 0 */
 }
 
 static double place_double(int64_t place)
 {
     const int64_t bits = place >= 0 ? place : INT64_MIN - place;
-    double v = 0;
-    memcpy(&v, &bits, sizeof v);
-    return v;
+    double value = 0;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
-static int64_t float_place(float v)
+static int64_t float_place(float value)
 {
     int32_t bits = 0;
-    memcpy(&bits, &v, sizeof bits);
+    memcpy(&bits, &value, sizeof bits);
     return bits >= 0 ? bits : (int64_t)INT32_MIN - bits;
 }
 
 static float place_float(int64_t place)
 {
     const int32_t bits = (int32_t)(place >= 0 ? place : (int64_t)INT32_MIN - place);
-    float v = 0;
-    memcpy(&v, &bits, sizeof v);
-    return v;
+    float value = 0;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 /* A comparison under examination. */
@@ -64,48 +64,50 @@ typedef struct probe {
     int64_t lowest, highest, at; /* places of -inf or least value, +inf or greatest, the constant */
 } probe;
 
-static void store_place(const probe *p, int64_t place, void *to)
+static void store_place(const probe *self, int64_t place, void *dest)
 {
-    if (p->id == ALM_T_DOUBLE)
-        memcpy(to, &(double){place_double(place)}, sizeof(double));
-    else if (p->id == ALM_T_FLOAT)
-        memcpy(to, &(float){place_float(place)}, sizeof(float));
+    if (self->id == ALM_T_DOUBLE)
+        memcpy(dest, &(double){place_double(place)}, sizeof(double));
+    else if (self->id == ALM_T_FLOAT)
+        memcpy(dest, &(float){place_float(place)}, sizeof(float));
     else
-        memcpy(to, &place, p->width); /* little-endian: the low bytes */
+        memcpy(dest, &place, self->width); /* little-endian: the low bytes */
 }
 
 /* The kernel's answers for n stored values. */
-static alm_status ask(probe *p, void *values, uint32_t n, uint8_t *answer)
+static alm_status eval_range_ask(probe *self, void *values, uint32_t n, uint8_t *answer)
 {
-    const alm_vec dense = {.type = p->constant.type, .width = p->width, .data = values};
-    const alm_vec args[2] = {p->mirrored ? p->constant : dense, p->mirrored ? dense : p->constant};
+    const alm_vec dense = {.type = self->constant.type, .width = self->width, .data = values};
+    const alm_vec args[2] = {self->mirrored ? self->constant : dense,
+                             self->mirrored ? dense : self->constant};
     alm_vec out = {.type = ALM_TY(BOOLEAN), .width = 1, .data = answer};
-    return p->call.fn->kernel(&p->call, n, args, &out);
+    return self->call.fn->kernel(&self->call, n, args, &out);
 }
 
-static alm_status ask_place(probe *p, int64_t place, bool *answer)
+static alm_status ask_place(probe *self, int64_t place, bool *answer)
 {
     uint64_t value = 0;
     uint8_t byte = 0;
-    store_place(p, place, &value);
-    ALM_TRY(ask(p, &value, 1, &byte));
+    store_place(self, place, &value);
+    ALM_TRY(eval_range_ask(self, &value, 1, &byte));
     *answer = byte != 0;
     return ALM_OK;
 }
 
 /* The last place in [from, to] (or [to, from] downward) whose answer is that of `from`. */
-static alm_status border(probe *p, int64_t from, int64_t to, int64_t *last)
+static alm_status eval_range_border(probe *self, int64_t from, int64_t to, int64_t *last)
 {
     bool want = false;
     const int64_t step = to > from ? 1 : -1;
-    ALM_TRY(ask_place(p, from, &want));
+    ALM_TRY(ask_place(self, from, &want));
     for (int64_t by = -1; by <= 1; by++) { /* an exact comparison: right here */
         int64_t near = 0;
         bool here = false, past = false;
-        if (__builtin_add_overflow(p->at, by, &near) || near <= p->lowest || near >= p->highest)
+        if (__builtin_add_overflow(self->at, by, &near) || near <= self->lowest ||
+            near >= self->highest)
             continue;
-        ALM_TRY(ask_place(p, near, &here));
-        ALM_TRY(ask_place(p, near + step, &past));
+        ALM_TRY(ask_place(self, near, &here));
+        ALM_TRY(ask_place(self, near + step, &past));
         if (here == want && past != want) {
             *last = near;
             return ALM_OK;
@@ -114,7 +116,7 @@ static alm_status border(probe *p, int64_t from, int64_t to, int64_t *last)
     while (from != to && from + step != to) {
         const int64_t mid = (int64_t)(((__int128)from + to) / 2);
         bool got = false;
-        ALM_TRY(ask_place(p, mid, &got));
+        ALM_TRY(ask_place(self, mid, &got));
         if (got == want)
             from = mid;
         else
@@ -124,86 +126,87 @@ static alm_status border(probe *p, int64_t from, int64_t to, int64_t *last)
     return ALM_OK;
 }
 
-static bool open_probe(probe *p, alm_ctx *cx, const alm_expr *e, const alm_expr *col,
+static bool open_probe(probe *self, alm_ctx *cx, const alm_expr *expr, const alm_expr *col,
                        const alm_expr *value)
 {
-    *p = (probe){.constant = value->value,
-                 .id = col->type.id,
-                 .width = (uint8_t)alm_type_width(col->type),
-                 .mirrored = e->args[1] == col};
-    p->call = (alm_call){.cx = cx,
-                         .fn = e->fn,
-                         .data = e->data,
-                         .arena = cx->arena,
-                         .result = e->type,
-                         .pos = e->pos,
-                         .argc = 2};
-    p->constant.is_const = true;
-    const void *at = value->value.data;
-    if (p->id == ALM_T_DOUBLE) {
-        p->at = double_place(*(const double *)at);
-        p->highest = double_place((double)INFINITY);
-        p->lowest = -p->highest;
-    } else if (p->id == ALM_T_FLOAT) {
-        p->at = float_place(*(const float *)at);
-        p->highest = float_place(INFINITY);
-        p->lowest = -p->highest;
+    *self = (probe){.constant = value->value,
+                    .id = col->type.id,
+                    .width = (uint8_t)alm_type_width(col->type),
+                    .mirrored = expr->args[1] == col};
+    self->call = (alm_call){.cx = cx,
+                            .fn = expr->fn,
+                            .data = expr->data,
+                            .arena = cx->arena,
+                            .result = expr->type,
+                            .pos = expr->pos,
+                            .argc = 2};
+    self->constant.is_const = true;
+    const void *ptr = value->value.data;
+    if (self->id == ALM_T_DOUBLE) {
+        self->at = double_place(*(const double *)ptr);
+        self->highest = double_place((double)INFINITY);
+        self->lowest = -self->highest;
+    } else if (self->id == ALM_T_FLOAT) {
+        self->at = float_place(*(const float *)ptr);
+        self->highest = float_place(INFINITY);
+        self->lowest = -self->highest;
     } else {
-        const uint32_t bits = 8U * p->width;
-        p->highest = (int64_t)(UINT64_MAX >> (65 - bits));
-        p->lowest = -p->highest - 1;
+        const uint32_t bits = 8U * self->width;
+        self->highest = (int64_t)(UINT64_MAX >> (65 - bits));
+        self->lowest = -self->highest - 1;
         if (alm_type_info_of(col->type)->null != ALM_NULL_NONE)
-            p->lowest++; /* below it is null */
-        p->at = p->width == 1   ? *(const int8_t *)at
-                : p->width == 2 ? *(const int16_t *)at
-                : p->width == 4 ? *(const int32_t *)at
-                                : *(const int64_t *)at;
+            self->lowest++; /* below it is null */
+        self->at = self->width == 1   ? *(const int8_t *)ptr
+                   : self->width == 2 ? *(const int16_t *)ptr
+                   : self->width == 4 ? *(const int32_t *)ptr
+                                      : *(const int64_t *)ptr;
     }
-    return p->at > p->lowest && p->at < p->highest; /* leaves out null and the extremes */
+    return self->at > self->lowest &&
+           self->at < self->highest; /* leaves out null and the extremes */
 }
 
 /* What the kernel says about null; false for types without null. */
-static alm_status ask_null(probe *p, bool *answer)
+static alm_status ask_null(probe *self, bool *answer)
 {
     uint64_t value = 0;
     uint8_t byte = 0;
-    if (p->id == ALM_T_DOUBLE)
+    if (self->id == ALM_T_DOUBLE)
         memcpy(&value, &(double){__builtin_nan("")}, sizeof(double));
-    else if (p->id == ALM_T_FLOAT)
+    else if (self->id == ALM_T_FLOAT)
         memcpy(&value, &(float){__builtin_nanf("")}, sizeof(float));
     else
-        value = (uint64_t)(p->lowest - 1);
-    ALM_TRY(ask(p, &value, 1, &byte));
+        value = (uint64_t)(self->lowest - 1);
+    ALM_TRY(eval_range_ask(self, &value, 1, &byte));
     *answer = byte != 0;
     return ALM_OK;
 }
 
 /* Where the answers change, looking both ways from the constant. */
-static alm_status find_range(probe *p, char op, alm_range *out, bool *made)
+static alm_status eval_find_range(probe *self, char op, alm_range *out, bool *made)
 {
     bool below = false, above = false, here = false, null = false;
-    ALM_TRY(ask_place(p, p->lowest, &below));
-    ALM_TRY(ask_place(p, p->highest, &above));
-    ALM_TRY(ask_place(p, p->at, &here));
-    const bool none = p->id == ALM_T_BYTE || p->id == ALM_T_SHORT;
+    ALM_TRY(ask_place(self, self->lowest, &below));
+    ALM_TRY(ask_place(self, self->highest, &above));
+    ALM_TRY(ask_place(self, self->at, &here));
+    const bool none = self->id == ALM_T_BYTE || self->id == ALM_T_SHORT;
     if (!none)
-        ALM_TRY(ask_null(p, &null));
-    int64_t lo = p->lowest, hi = p->highest;
+        ALM_TRY(ask_null(self, &null));
+    int64_t lo = self->lowest, hi = self->highest;
     out->negate = op == '!';
     if (op == '=' || op == '!') {
         if (below != above || here == below || (!none && null != out->negate) ||
             below != out->negate)
             return ALM_OK;
-        ALM_TRY(border(p, p->at, p->lowest, &lo));
-        ALM_TRY(border(p, p->at, p->highest, &hi));
+        ALM_TRY(eval_range_border(self, self->at, self->lowest, &lo));
+        ALM_TRY(eval_range_border(self, self->at, self->highest, &hi));
     } else if (op == '<' || op == 'l') {
         if (!below || above || null)
             return ALM_OK;
-        ALM_TRY(border(p, p->lowest, p->highest, &hi));
+        ALM_TRY(eval_range_border(self, self->lowest, self->highest, &hi));
     } else {
         if (below || !above || null)
             return ALM_OK;
-        ALM_TRY(border(p, p->highest, p->lowest, &lo));
+        ALM_TRY(eval_range_border(self, self->highest, self->lowest, &lo));
     }
     out->lo = lo;
     out->hi = hi;
@@ -211,16 +214,16 @@ static alm_status find_range(probe *p, char op, alm_range *out, bool *made)
     return ALM_OK;
 }
 
-alm_status alm_range_make(alm_ctx *cx, const alm_expr *e, const alm_expr *col,
+alm_status alm_range_make(alm_ctx *cx, const alm_expr *expr, const alm_expr *col,
                           const alm_expr *value, char op, alm_range *out, bool *made)
 {
-    probe p;
+    probe self;
     *made = false;
-    if (!has_range(col->type.id) || !alm_type_eq(col->type, value->type) ||
-        !open_probe(&p, cx, e, col, value))
+    if (!eval_has_range(col->type.id) || !alm_type_eq(col->type, value->type) ||
+        !open_probe(&self, cx, expr, col, value))
         return ALM_OK;
-    *out = (alm_range){.type_id = col->type.id, .floating = is_floating(col->type.id)};
-    ALM_TRY(find_range(&p, op, out, made));
+    *out = (alm_range){.type_id = col->type.id, .floating = eval_range_is_floating(col->type.id)};
+    ALM_TRY(eval_find_range(&self, op, out, made));
     if (*made && col->type.id == ALM_T_DOUBLE) {
         out->lo_f = place_double(out->lo);
         out->hi_f = place_double(out->hi);
@@ -258,36 +261,37 @@ DEFINE_RANGE(64, int64_t)
 DEFINE_RANGE(float, float)
 DEFINE_RANGE(double, double)
 
-void alm_range_bytes(const alm_range *r, const alm_vec *v, uint32_t n, uint8_t *keep)
+void alm_range_bytes(const alm_range *range, const alm_vec *vec, uint32_t n_rows, uint8_t *keep)
 {
-    const uint32_t m = v->is_const ? ALM_MIN(n, 1U) : n;
-    const uint8_t negate = r->negate;
-    if (!r->floating && r->lo > r->hi) /* an empty intersection; borders may not fit the type */
+    const uint32_t m = vec->is_const ? ALM_MIN(n_rows, 1U) : n_rows;
+    const uint8_t negate = range->negate;
+    if (!range->floating &&
+        range->lo > range->hi) /* an empty intersection; borders may not fit the type */
         memset(keep, negate, m);
-    else if (r->type_id == ALM_T_DOUBLE)
-        range_double(v->data, m, r->lo_f, r->hi_f, negate, keep);
-    else if (r->type_id == ALM_T_FLOAT)
-        range_float(v->data, m, (float)r->lo_f, (float)r->hi_f, negate, keep);
-    else if (v->width == 1)
-        range_8(v->data, m, (int8_t)r->lo, (int8_t)r->hi, negate, keep);
-    else if (v->width == 2)
-        range_16(v->data, m, (int16_t)r->lo, (int16_t)r->hi, negate, keep);
-    else if (v->width == 4)
-        range_32(v->data, m, (int32_t)r->lo, (int32_t)r->hi, negate, keep);
+    else if (range->type_id == ALM_T_DOUBLE)
+        range_double(vec->data, m, range->lo_f, range->hi_f, negate, keep);
+    else if (range->type_id == ALM_T_FLOAT)
+        range_float(vec->data, m, (float)range->lo_f, (float)range->hi_f, negate, keep);
+    else if (vec->width == 1)
+        range_8(vec->data, m, (int8_t)range->lo, (int8_t)range->hi, negate, keep);
+    else if (vec->width == 2)
+        range_16(vec->data, m, (int16_t)range->lo, (int16_t)range->hi, negate, keep);
+    else if (vec->width == 4)
+        range_32(vec->data, m, (int32_t)range->lo, (int32_t)range->hi, negate, keep);
     else
-        range_64(v->data, m, r->lo, r->hi, negate, keep);
-    if (m < n)
-        memset(keep, keep[0], n);
+        range_64(vec->data, m, range->lo, range->hi, negate, keep);
+    if (m < n_rows)
+        memset(keep, keep[0], n_rows);
 }
 
-alm_block_answer alm_range_block(const alm_range *r, int64_t min_i, int64_t max_i, double min_f,
+alm_block_answer alm_range_block(const alm_range *range, int64_t min_i, int64_t max_i, double min_f,
                                  double max_f, bool nulls)
 {
-    const bool out =
-        r->floating ? (max_f < r->lo_f || min_f > r->hi_f) : (max_i < r->lo || min_i > r->hi);
-    const bool in =
-        r->floating ? (min_f >= r->lo_f && max_f <= r->hi_f) : (min_i >= r->lo && max_i <= r->hi);
-    if (r->negate)
+    const bool out = range->floating ? (max_f < range->lo_f || min_f > range->hi_f)
+                                     : (max_i < range->lo || min_i > range->hi);
+    const bool in = range->floating ? (min_f >= range->lo_f && max_f <= range->hi_f)
+                                    : (min_i >= range->lo && max_i <= range->hi);
+    if (range->negate)
         return in && !nulls ? ALM_BLOCK_NONE : out ? ALM_BLOCK_ALL : ALM_BLOCK_SOME;
     return out ? ALM_BLOCK_NONE : in && !nulls ? ALM_BLOCK_ALL : ALM_BLOCK_SOME;
 }

@@ -24,6 +24,6 @@ extern const alm_agg_ops alm_agg_rows_ops;
 
 /* Makes rt, the call site of the aggregate proper, one of alm_agg_rows_ops. Memory from cx->arena. */
 ALM_NODISCARD alm_status alm_agg_rows_new(alm_ctx *cx, const alm_agg_call *call, alm_call *rt);
-void alm_agg_rows_free(const alm_call *rt);
+void alm_agg_rows_free(const alm_call *call);
 
 #endif

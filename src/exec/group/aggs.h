@@ -57,40 +57,42 @@ typedef struct alm_states {
 ALM_NODISCARD alm_status alm_aggs_new(alm_ctx *cx, alm_expr *const *keys, uint32_t n_keys,
                                       const alm_agg_call *calls, uint32_t n_calls,
                                       alm_arena *lasting, alm_aggs **out);
-void alm_aggs_free(alm_aggs *a);
+void alm_aggs_free(alm_aggs *aggs);
 /* Evaluates keys, arguments and conditions for a batch: vec[0..n_keys) are the keys. */
-ALM_NODISCARD alm_status alm_aggs_eval(alm_ctx *cx, alm_aggs *a, alm_arena *scratch, alm_batch *in);
+ALM_NODISCARD alm_status alm_aggs_eval(alm_ctx *cx, alm_aggs *aggs, alm_arena *scratch,
+                                       alm_batch *batch);
 /* Rows [lo, lo + n) of that batch into one group. */
-ALM_NODISCARD alm_status alm_aggs_update(alm_ctx *cx, alm_aggs *a, alm_states *s, uint32_t group,
-                                         uint32_t lo, uint32_t n);
+ALM_NODISCARD alm_status alm_aggs_update(alm_ctx *cx, alm_aggs *aggs, alm_states *states,
+                                         uint32_t group, uint32_t lo, uint32_t n);
 /* May rows be left out by a mask? Then their values are made null, which no aggregate counts. */
-bool alm_aggs_masks(const alm_aggs *a);
+bool alm_aggs_masks(const alm_aggs *aggs);
 /* The rows of the batch evaluated last whose byte in keep[0..n) is set, `kept` of them, into `group`. */
-ALM_NODISCARD alm_status alm_aggs_update_masked(alm_ctx *cx, alm_aggs *a, alm_arena *scratch,
-                                                alm_states *s, uint32_t group, const uint8_t *keep,
-                                                uint32_t kept, uint32_t n);
+ALM_NODISCARD alm_status alm_aggs_update_masked(alm_ctx *cx, alm_aggs *aggs, alm_arena *scratch,
+                                                alm_states *states, uint32_t group,
+                                                const uint8_t *keep, uint32_t kept, uint32_t n);
 /* Rows [lo, lo + n) into group[0..n). */
-ALM_NODISCARD alm_status alm_aggs_scatter(alm_ctx *cx, alm_aggs *a, alm_states *s,
+ALM_NODISCARD alm_status alm_aggs_scatter(alm_ctx *cx, alm_aggs *aggs, alm_states *states,
                                           const uint32_t *group, uint32_t lo, uint32_t n);
 /* The same for the states that are in no alm_agg_fused (nor rows_state): the caller does the others. */
-ALM_NODISCARD alm_status alm_aggs_scatter_rest(alm_ctx *cx, alm_aggs *a, alm_states *s,
+ALM_NODISCARD alm_status alm_aggs_scatter_rest(alm_ctx *cx, alm_aggs *aggs, alm_states *states,
                                                const uint32_t *group, uint32_t n);
 /* dst[index ? index[i] : i + dst_at] takes in src[src_at + i], i < n. */
-ALM_NODISCARD alm_status alm_aggs_merge(alm_ctx *cx, alm_aggs *a, alm_states *dst, uint32_t dst_at,
-                                        const uint32_t *index, const alm_states *src,
-                                        uint32_t src_at, uint32_t n);
-/* Results of call i for groups [at, at + n) into a fresh vector from `arena`. */
-ALM_NODISCARD alm_status alm_aggs_finish(alm_ctx *cx, alm_aggs *a, const alm_states *s, uint32_t i,
-                                         uint32_t at, uint32_t n, alm_arena *arena, alm_vec *out);
-bool alm_aggs_row_order(const alm_aggs *a); /* does a result depend on the order of rows? */
+ALM_NODISCARD alm_status alm_aggs_merge(alm_ctx *cx, alm_aggs *aggs, alm_states *dst,
+                                        uint32_t dst_at, const uint32_t *index,
+                                        const alm_states *src, uint32_t src_at, uint32_t n);
+/* Results of call i for groups [at, at + n_rows) into a fresh vector from `arena`. */
+ALM_NODISCARD alm_status alm_aggs_finish(alm_ctx *cx, alm_aggs *aggs, const alm_states *states,
+                                         uint32_t i, uint32_t place, uint32_t n_rows,
+                                         alm_arena *arena, alm_vec *out);
+bool alm_aggs_row_order(const alm_aggs *aggs); /* does a result depend on the order of rows? */
 
 /* Room for n groups in all; new ones are initialised. */
-ALM_NODISCARD alm_status alm_states_reserve(alm_ctx *cx, alm_aggs *a, alm_states *s, alm_pool *pool,
-                                            uint32_t n);
+ALM_NODISCARD alm_status alm_states_reserve(alm_ctx *cx, alm_aggs *aggs, alm_states *states,
+                                            alm_pool *pool, uint32_t n);
 /* Makes groups [at, at + n) as new. */
-void alm_states_clear(alm_aggs *a, alm_states *s, uint32_t at, uint32_t n);
+void alm_states_clear(alm_aggs *aggs, alm_states *states, uint32_t place, uint32_t n);
 /* Copies src[pick[0..n)] to dst[dst_at ...]; dst has room. Plain copies: src must not be used on. */
-void alm_states_pick(const alm_aggs *a, alm_states *dst, uint32_t dst_at, const alm_states *src,
-                     const uint32_t *pick, uint32_t n);
+void alm_states_pick(const alm_aggs *aggs, alm_states *dst, uint32_t dst_at, const alm_states *src,
+                     const uint32_t *pick, uint32_t n_picks);
 
 #endif

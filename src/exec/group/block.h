@@ -67,12 +67,12 @@ typedef struct alm_block_pending {
 } alm_block_pending;
 
 /* The part of a shape that follows from the calls. */
-ALM_NODISCARD alm_status alm_group_block_shape(alm_ctx *cx, const alm_aggs *a,
+ALM_NODISCARD alm_status alm_group_block_shape(alm_ctx *cx, const alm_aggs *aggs,
                                                alm_block_shape *shape);
-/* Adds the batch that `a` evaluated last; keys are packed by `form`, which must be settled. */
-ALM_NODISCARD alm_status alm_group_block_add(alm_ctx *cx, alm_block_shape *shape, const alm_aggs *a,
-                                             const alm_keymap *form, uint32_t n,
-                                             alm_block_pending *pending, alm_pool *pool,
+/* Adds the batch that `aggs` evaluated last; keys are packed by `form`, which must be settled. */
+ALM_NODISCARD alm_status alm_group_block_add(alm_ctx *cx, alm_block_shape *shape,
+                                             const alm_aggs *aggs, const alm_keymap *form,
+                                             uint32_t n, alm_block_pending *pending, alm_pool *pool,
                                              alm_block_list *list);
 /* Writes what is pending: at the end of a morsel. */
 ALM_NODISCARD alm_status alm_group_block_flush(alm_ctx *cx, const alm_block_shape *shape,
@@ -82,11 +82,11 @@ void alm_group_block_clear(alm_block_list *list); /* keeps the memory */
 /* Copies rows [*at, end) of a block to those pending, ALM_BATCH_ROWS at the most; *at moves on. For
  * merges: `pending` is then a batch of one partition. */
 ALM_NODISCARD alm_status alm_group_block_collect(alm_ctx *cx, const alm_block_shape *shape,
-                                                 const alm_keymap *form, const alm_group_block *b,
-                                                 uint32_t *at, uint32_t end,
-                                                 alm_block_pending *pending);
-/* Lets a->vec[shape->first ...] be the arguments of the pending rows. */
+                                                 const alm_keymap *form,
+                                                 const alm_group_block *block, uint32_t *at,
+                                                 uint32_t end, alm_block_pending *pending);
+/* Lets aggs->vec[shape->first ...] be the arguments of the pending rows. */
 void alm_group_block_args(const alm_block_shape *shape, const alm_block_pending *pending,
-                          alm_aggs *a);
+                          alm_aggs *aggs);
 
 #endif

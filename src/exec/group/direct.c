@@ -45,31 +45,32 @@ uint32_t alm_group_card(const alm_plan *input, const alm_expr *key, const alm_di
     return *dict == NULL ? 0 : (*dict)->count;
 }
 
-alm_status alm_group_direct_fits(alm_ctx *cx, alm_group *g, bool *fits)
+alm_status alm_group_direct_fits(alm_ctx *cx, alm_group *group, bool *fits)
 {
     enum { ALWAYS = 65536 };
-    const alm_plan *input = g->op.plan->child[0];
+    const alm_plan *input = group->op.plan->child[0];
     uint64_t product = 1;
     *fits = false;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, g->n_keys + 1, &g->card));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, g->n_keys + 1, &g->dict));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, g->n_keys + 1, &g->least));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, g->n_keys + 1, &g->ranged));
-    for (uint32_t k = 0; k < g->n_keys; k++) {
-        g->card[k] = alm_group_card(input, g->keys[k], &g->dict[k]);
-        if (g->card[k] == 0) {
-            ALM_TRY(alm_group_range(cx, g, g->keys[k], &g->least[k], &g->card[k]));
-            g->ranged[k] = true;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, group->n_keys + 1, &group->card));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, group->n_keys + 1, &group->dict));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, group->n_keys + 1, &group->least));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, group->n_keys + 1, &group->ranged));
+    for (uint32_t key = 0; key < group->n_keys; key++) {
+        group->card[key] = alm_group_card(input, group->keys[key], &group->dict[key]);
+        if (group->card[key] == 0) {
+            ALM_TRY(alm_group_range(cx, group, group->keys[key], &group->least[key],
+                                    &group->card[key]));
+            group->ranged[key] = true;
         }
-        product *= g->card[k];
+        product *= group->card[key];
         if (product == 0 || product > ALM_GROUP_DIRECT_MAX)
             return ALM_OK;
     }
-    const int64_t rows = alm_pipe_rows(g->pipe);
+    const int64_t rows = alm_pipe_rows(group->pipe);
     if (rows >= 0 && (uint64_t)rows < product && product > 1024)
         return ALM_OK; /* few rows: clearing the arrays would cost more than hashing */
     *fits = product <= ALWAYS || rows > (int64_t)product;
-    g->n_groups = (uint32_t)product;
+    group->n_groups = (uint32_t)product;
     return ALM_OK;
 }
 
@@ -91,74 +92,77 @@ DEFINE_RADIX(32)
 alm_status alm_group_codes(alm_ctx *cx, const alm_vec *keys, uint32_t n_keys, const uint32_t *card,
                            const alm_dict *const *dict, uint32_t n, uint32_t *number)
 {
-    for (uint32_t k = 0; k < n_keys; k++) {
-        const alm_vec *v = &keys[k];
-        if (dict[k] != NULL && (v->dict == NULL || v->dict->id != dict[k]->id))
+    for (uint32_t key = 0; key < n_keys; key++) {
+        const alm_vec *vec = &keys[key];
+        if (dict[key] != NULL && (vec->dict == NULL || vec->dict->id != dict[key]->id))
             return alm_fail(cx, ALM_E_INTERNAL, -1, "a symbol column changed its dictionary");
-        if (v->is_const) {
-            const uint32_t code = v->width == 1 ? *(const uint8_t *)v->data : alm_vec_code(v, 0);
+        if (vec->is_const) {
+            const uint32_t code =
+                vec->width == 1 ? *(const uint8_t *)vec->data : alm_vec_code(vec, 0);
             for (uint32_t i = 0; i < n; i++)
-                number[i] = (k == 0 ? 0 : number[i] * card[k]) + code;
-        } else if (v->width == 1) {
-            radix_8(v->data, n, card[k], k == 0, number);
-        } else if (v->width == 2) {
-            radix_16(v->data, n, card[k], k == 0, number);
+                number[i] = (key == 0 ? 0 : number[i] * card[key]) + code;
+        } else if (vec->width == 1) {
+            radix_8(vec->data, n, card[key], key == 0, number);
+        } else if (vec->width == 2) {
+            radix_16(vec->data, n, card[key], key == 0, number);
         } else {
-            radix_32(v->data, n, card[k], k == 0, number);
+            radix_32(vec->data, n, card[key], key == 0, number);
         }
     }
     return ALM_OK;
 }
 
-alm_status alm_group_direct_key(alm_ctx *cx, const alm_group *g, alm_arena *arena, uint32_t key,
-                                const uint32_t *number, uint32_t n, alm_vec *out)
+alm_status alm_group_direct_key(alm_ctx *cx, const alm_group *group, alm_arena *arena, uint32_t key,
+                                const uint32_t *number, uint32_t n_rows, alm_vec *out)
 {
     uint32_t below = 1; /* product of the ranges of the keys after it */
-    for (uint32_t k = key + 1; k < g->n_keys; k++)
-        below *= g->card[k];
-    const bool symbol = g->dict[key] != NULL, ranged = g->ranged[key];
-    const alm_type type = g->keys[key]->type;
+    for (uint32_t k = key + 1; k < group->n_keys; k++)
+        below *= group->card[k];
+    const bool symbol = group->dict[key] != NULL, ranged = group->ranged[key];
+    const alm_type type = group->keys[key]->type;
     const uint8_t width = ranged ? (uint8_t)alm_type_width(type) : symbol ? 4 : 1;
     void *data = NULL;
-    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * 8, &data));
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t code = number[i] / below % g->card[key];
+    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n_rows * 8, &data));
+    for (uint32_t i = 0; i < n_rows; i++) {
+        const uint32_t code = number[i] / below % group->card[key];
         if (ranged)
-            alm_group_range_value(type, g->least[key], code, (char *)data + (size_t)i * width);
+            alm_group_range_value(type, group->least[key], code, (char *)data + (size_t)i * width);
         else if (symbol)
             ((uint32_t *)data)[i] = code;
         else
             ((uint8_t *)data)[i] = (uint8_t)code;
     }
-    *out = (alm_vec){.type = type, .width = width, .dict = g->dict[key], .data = data};
+    *out = (alm_vec){.type = type, .width = width, .dict = group->dict[key], .data = data};
     return ALM_OK;
 }
 
 /* ----------------------------------------------------------------------------------- morsels */
 
-static alm_status slot_ready(alm_ctx *cx, alm_group *g, alm_group_slot *s)
+static alm_status group_direct_slot_ready(alm_ctx *cx, alm_group *group, alm_group_slot *slot)
 {
-    const size_t n = (size_t)g->n_groups * g->sets;
-    ALM_TRY(alm_group_slot_ready(cx, g, s));
-    if (s->rows != NULL)
+    const size_t n = (size_t)group->n_groups * group->sets;
+    ALM_TRY(alm_group_slot_ready(cx, group, slot));
+    if (slot->rows != NULL)
         return ALM_OK;
-    ALM_TRY(alm_states_reserve(cx, s->aggs, &s->states, &s->pool, (uint32_t)n));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, s->aggs->n_fused + 1, &s->fused));
-    for (uint32_t f = 0; f < s->aggs->n_fused && g->fused; f++) {
-        ALM_TRY(alm_pool_alloc(cx, &s->pool, n * sizeof **s->fused, &s->fused[f]));
-        alm_fused_rows_init(s->fused[f], n);
+    ALM_TRY(alm_states_reserve(cx, slot->aggs, &slot->states, &slot->pool, (uint32_t)n));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, slot->aggs->n_fused + 1, &slot->fused));
+    for (uint32_t fused = 0; fused < slot->aggs->n_fused && group->fused; fused++) {
+        ALM_TRY(alm_pool_alloc(cx, &slot->pool, n * sizeof **slot->fused, &slot->fused[fused]));
+        alm_fused_rows_init(slot->fused[fused], n);
     }
-    return alm_pool_zero(cx, &s->pool, (n + 8) * sizeof *s->rows, &s->rows);
+    return alm_pool_zero(cx, &slot->pool, (n + 8) * sizeof *slot->rows, &slot->rows);
 }
 
-static void count_rows(uint32_t *restrict rows, const uint32_t *restrict number, uint32_t n)
+static void group_direct_count_rows(uint32_t *restrict rows, const uint32_t *restrict number,
+                                    uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         rows[number[i]]++;
 }
 
 /* Row i goes to set i modulo `sets`, a power of two. */
-ALM_SIMD static void spread(uint32_t *restrict number, uint32_t n, uint32_t groups, uint32_t sets)
+ALM_SIMD static void group_direct_spread(uint32_t *restrict number, uint32_t n, uint32_t groups,
+                                         uint32_t sets)
 {
     for (uint32_t i = 0; i < n; i++)
         number[i] += (i & (sets - 1)) * groups;
@@ -171,134 +175,139 @@ static void mark_rows(uint32_t *restrict rows, const uint32_t *restrict number, 
         rows[number[i]] = 1;
 }
 
-static alm_status take_fused(alm_ctx *cx, alm_group_slot *s, uint32_t i, uint32_t n)
+static alm_status take_fused(alm_ctx *cx, alm_group_slot *slot, uint32_t i, uint32_t n)
 {
-    const alm_agg_fused *f = &s->aggs->fused[i];
-    alm_vec dense = s->aggs->vec[f->arg];
+    const alm_agg_fused *fused = &slot->aggs->fused[i];
+    alm_vec dense = slot->aggs->vec[fused->arg];
     if (dense.is_const)
-        ALM_TRY(alm_vec_expand(cx, &s->scratch, &s->aggs->vec[f->arg], n, &dense));
-    alm_fused_rows_add(s->fused[i], s->number, n, dense.data, f->state[ALM_FUSE_SUM] >= 0,
-                       f->state[ALM_FUSE_MIN] >= 0 || f->state[ALM_FUSE_MAX] >= 0);
+        ALM_TRY(alm_vec_expand(cx, &slot->scratch, &slot->aggs->vec[fused->arg], n, &dense));
+    alm_fused_rows_add(slot->fused[i], slot->number, n, dense.data, fused->state[ALM_FUSE_SUM] >= 0,
+                       fused->state[ALM_FUSE_MIN] >= 0 || fused->state[ALM_FUSE_MAX] >= 0);
     return ALM_OK;
 }
 
-static alm_status take_rows(alm_ctx *cx, alm_group *g, alm_group_slot *s, alm_batch *in)
+static alm_status group_direct_take_rows(alm_ctx *cx, alm_group *group, alm_group_slot *slot,
+                                         alm_batch *batch)
 {
-    alm_arena_reset(&s->scratch);
-    ALM_TRY(alm_aggs_eval(cx, s->aggs, &s->scratch, in));
-    for (uint32_t k = 0; k < g->n_keys; k++)
-        if (g->ranged[k]) {
-            const alm_vec values = s->aggs->vec[k];
-            ALM_TRY(alm_group_range_codes(cx, &s->scratch, &values, in->rows, g->least[k],
-                                          g->card[k], &s->aggs->vec[k]));
+    alm_arena_reset(&slot->scratch);
+    ALM_TRY(alm_aggs_eval(cx, slot->aggs, &slot->scratch, batch));
+    for (uint32_t key = 0; key < group->n_keys; key++)
+        if (group->ranged[key]) {
+            const alm_vec values = slot->aggs->vec[key];
+            ALM_TRY(alm_group_range_codes(cx, &slot->scratch, &values, batch->rows,
+                                          group->least[key], group->card[key],
+                                          &slot->aggs->vec[key]));
         }
-    ALM_TRY(alm_group_codes(cx, s->aggs->vec, g->n_keys, g->card, g->dict, in->rows, s->number));
-    if (g->sets > 1)
-        spread(s->number, in->rows, g->n_groups, g->sets);
-    if (!g->fused) {
-        mark_rows(s->rows, s->number, in->rows);
-        return alm_aggs_scatter(cx, s->aggs, &s->states, s->number, 0, in->rows);
+    ALM_TRY(alm_group_codes(cx, slot->aggs->vec, group->n_keys, group->card, group->dict,
+                            batch->rows, slot->number));
+    if (group->sets > 1)
+        group_direct_spread(slot->number, batch->rows, group->n_groups, group->sets);
+    if (!group->fused) {
+        mark_rows(slot->rows, slot->number, batch->rows);
+        return alm_aggs_scatter(cx, slot->aggs, &slot->states, slot->number, 0, batch->rows);
     }
-    count_rows(s->rows, s->number, in->rows);
-    for (uint32_t i = 0; i < s->aggs->n_fused; i++)
-        ALM_TRY(take_fused(cx, s, i, in->rows));
-    return alm_aggs_scatter_rest(cx, s->aggs, &s->states, s->number, in->rows);
+    group_direct_count_rows(slot->rows, slot->number, batch->rows);
+    for (uint32_t i = 0; i < slot->aggs->n_fused; i++)
+        ALM_TRY(take_fused(cx, slot, i, batch->rows));
+    return alm_aggs_scatter_rest(cx, slot->aggs, &slot->states, slot->number, batch->rows);
 }
 
 /* Numbers of the groups that have rows, ascending. */
-static uint32_t find_touched(const alm_group *g, const alm_group_slot *s, uint32_t *number)
+static uint32_t find_touched(const alm_group *group, const alm_group_slot *slot, uint32_t *number)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < g->n_groups; i++) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < group->n_groups; i++) {
         uint32_t rows = 0;
-        for (uint32_t set = 0; set < g->sets; set++)
-            rows |= s->rows[set * g->n_groups + i];
-        number[n] = i;
-        n += rows != 0;
+        for (uint32_t set = 0; set < group->sets; set++)
+            rows |= slot->rows[set * group->n_groups + i];
+        number[count] = i;
+        count += rows != 0;
     }
-    return n;
+    return count;
 }
 
 /* States of one set of the touched groups (to->number is in that set) into `states`; all as new after. */
-static alm_status take_set(alm_ctx *cx, const alm_group *g, alm_group_slot *s, const packed *to,
-                           alm_states *states, alm_pool *pool)
+static alm_status take_set(alm_ctx *cx, const alm_group *group, alm_group_slot *slot,
+                           const packed *to, alm_states *states, alm_pool *pool)
 {
     const uint32_t n = to->n;
-    alm_aggs *a = s->aggs;
+    alm_aggs *aggs = slot->aggs;
     alm_states set = {0};
     if (n == 0) /* no row of the morsel passed: there are no states to write to */
         return ALM_OK;
     const bool first = states->n == 0;
-    ALM_TRY(alm_states_reserve(cx, a, &set, pool, n));
-    alm_states_pick(a, &set, 0, &s->states, to->number, n);
+    ALM_TRY(alm_states_reserve(cx, aggs, &set, pool, n));
+    alm_states_pick(aggs, &set, 0, &slot->states, to->number, n);
     for (uint32_t i = 0, run = 1; i < n; i += run, run = 1) { /* neighbours in one call */
         while (i + run < n && to->number[i + run] == to->number[i] + run)
             run++;
-        alm_states_clear(a, &s->states, to->number[i], run);
+        alm_states_clear(aggs, &slot->states, to->number[i], run);
     }
     if (first)
         *states = set;
     else
-        ALM_TRY(alm_aggs_merge(cx, a, states, 0, NULL, &set, 0, n));
-    for (uint32_t f = 0; f < a->n_fused && g->fused; f++) {
+        ALM_TRY(alm_aggs_merge(cx, aggs, states, 0, NULL, &set, 0, n));
+    for (uint32_t fused = 0; fused < aggs->n_fused && group->fused; fused++) {
         void *state[ALM_FUSE_KINDS];
         for (uint32_t k = 0; k < ALM_FUSE_KINDS; k++)
-            state[k] = a->fused[f].state[k] >= 0 ? states->array[a->fused[f].state[k]] : NULL;
+            state[k] = aggs->fused[fused].state[k] >= 0 ? states->array[aggs->fused[fused].state[k]]
+                                                        : NULL;
         for (uint32_t i = 0; i < n; i++) {
-            alm_fused_rows_take(&s->fused[f][to->number[i]], state, i);
-            alm_fused_rows_init(&s->fused[f][to->number[i]], 1);
+            alm_fused_rows_take(&slot->fused[fused][to->number[i]], state, i);
+            alm_fused_rows_init(&slot->fused[fused][to->number[i]], 1);
         }
     }
-    int64_t *count = g->fused && a->rows_state >= 0 && n > 0
-                         ? (int64_t *)(void *)states->array[a->rows_state]
+    int64_t *count = group->fused && aggs->rows_state >= 0 && n > 0
+                         ? (int64_t *)(void *)states->array[aggs->rows_state]
                          : NULL;
     for (uint32_t i = 0; i < n; i++) {
         if (count != NULL)
-            count[i] += s->rows[to->number[i]];
-        s->rows[to->number[i]] = 0;
+            count[i] += slot->rows[to->number[i]];
+        slot->rows[to->number[i]] = 0;
     }
     return ALM_OK;
 }
 
 /* Moves the touched groups out of the thread's arrays and makes those as new. */
-static alm_status pack_touched(alm_ctx *cx, alm_group *g, alm_group_slot *s, packed *to)
+static alm_status pack_touched(alm_ctx *cx, alm_group *group, alm_group_slot *slot, packed *to)
 {
-    ALM_TRY(alm_pool_alloc(cx, &to->pool, ((size_t)g->n_groups + 1) * 4, &to->number));
-    to->n = find_touched(g, s, to->number);
+    ALM_TRY(alm_pool_alloc(cx, &to->pool, ((size_t)group->n_groups + 1) * 4, &to->number));
+    to->n = find_touched(group, slot, to->number);
     to->states = (alm_states){0};
-    for (uint32_t set = 0; set < g->sets; set++) {
+    for (uint32_t set = 0; set < group->sets; set++) {
         for (uint32_t i = 0; i < to->n && set > 0; i++)
-            to->number[i] += g->n_groups;
-        ALM_TRY(take_set(cx, g, s, to, &to->states, &to->pool));
+            to->number[i] += group->n_groups;
+        ALM_TRY(take_set(cx, group, slot, to, &to->states, &to->pool));
     }
     for (uint32_t i = 0; i < to->n; i++)
-        to->number[i] -= (g->sets - 1) * g->n_groups;
+        to->number[i] -= (group->sets - 1) * group->n_groups;
     return ALM_OK;
 }
 
-static alm_status take_morsel(alm_ctx *cx, void *arg, uint32_t slot, uint32_t morsel, alm_op *input)
+static alm_status group_direct_take_morsel(alm_ctx *cx, void *arg, uint32_t slot, uint32_t morsel,
+                                           alm_op *input)
 {
     direct_run *r = arg;
-    alm_group_slot *s = &r->g->slot[slot];
+    alm_group_slot *group_slot = &r->g->slot[slot];
     packed *to = &r->round[morsel - r->lo];
-    ALM_TRY(slot_ready(cx, r->g, s));
+    ALM_TRY(group_direct_slot_ready(cx, r->g, group_slot));
     for (;;) {
-        alm_batch *in = NULL;
-        ALM_TRY(alm_op_next(cx, input, &in));
-        if (in == NULL)
-            return pack_touched(cx, r->g, s, to);
-        ALM_TRY(take_rows(cx, r->g, s, in));
+        alm_batch *batch = NULL;
+        ALM_TRY(alm_op_next(cx, input, &batch));
+        if (batch == NULL)
+            return pack_touched(cx, r->g, group_slot, to);
+        ALM_TRY(group_direct_take_rows(cx, r->g, group_slot, batch));
     }
 }
 
 /* ------------------------------------------------------------------------------------- merges */
 
-static uint32_t first_at_least(const packed *p, uint32_t number)
+static uint32_t first_at_least(const packed *self, uint32_t number)
 {
-    uint32_t lo = 0, hi = p->n;
+    uint32_t lo = 0, hi = self->n;
     while (lo < hi) {
         const uint32_t mid = lo + (hi - lo) / 2;
-        if (p->number[mid] < number)
+        if (self->number[mid] < number)
             lo = mid + 1;
         else
             hi = mid;
@@ -320,23 +329,23 @@ static alm_status merge_range(alm_ctx *cx, direct_run *r, alm_aggs *aggs, uint32
     return ALM_OK;
 }
 
-static alm_status merge_task(alm_ctx *cx, void *arg, uint32_t slot, uint32_t i)
+static alm_status group_direct_merge_task(alm_ctx *cx, void *arg, uint32_t slot, uint32_t i)
 {
     direct_run *r = arg;
-    const uint64_t n = r->g->n_groups;
+    const uint64_t n_groups = r->g->n_groups;
     ALM_TRY(alm_group_slot_ready(cx, r->g, &r->g->slot[slot]));
-    return merge_range(cx, r, r->g->slot[slot].aggs, (uint32_t)(n * i / MERGE_RANGES),
-                       (uint32_t)(n * (i + 1) / MERGE_RANGES));
+    return merge_range(cx, r, r->g->slot[slot].aggs, (uint32_t)(n_groups * i / MERGE_RANGES),
+                       (uint32_t)(n_groups * (i + 1) / MERGE_RANGES));
 }
 
-static alm_status merge_round(alm_ctx *cx, direct_run *r)
+static alm_status group_direct_merge_round(alm_ctx *cx, direct_run *r)
 {
     uint64_t groups = 0;
     for (uint32_t m = 0; m < r->n; m++)
         groups += r->round[m].n;
     if (groups < MERGE_PARALLEL_MIN)
         return merge_range(cx, r, r->g->own.aggs, 0, r->g->n_groups);
-    return alm_pipe_each(cx, r->g->pipe, MERGE_RANGES, merge_task, r);
+    return alm_pipe_each(cx, r->g->pipe, MERGE_RANGES, group_direct_merge_task, r);
 }
 
 static void drop_round(direct_run *r)
@@ -345,26 +354,29 @@ static void drop_round(direct_run *r)
         alm_pool_deinit(&r->round[m].pool);
 }
 
-alm_status alm_group_direct(alm_ctx *cx, alm_group *g)
+alm_status alm_group_direct(alm_ctx *cx, alm_group *group)
 {
-    const uint32_t morsels = alm_pipe_morsels(g->pipe);
-    direct_run r = {.g = g};
+    const uint32_t morsels = alm_pipe_morsels(group->pipe);
+    direct_run r = {.g = group};
     ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_GROUP_ROUND, &r.round));
     for (uint32_t m = 0; m < ALM_GROUP_ROUND; m++)
         alm_pool_init(&r.round[m].pool, cx->mem, "group by");
-    const bool spreads =
-        !alm_aggs_row_order(g->own.aggs) && alm_pipe_rows(g->pipe) > 8 * (int64_t)ALM_BATCH_ROWS;
-    g->sets = !spreads || g->n_groups > TWO_SETS_MAX ? 1 : g->n_groups > FOUR_SETS_MAX ? 2 : 4;
-    g->fused = g->n_groups * g->sets <= FUSED_MAX;
-    ALM_TRY(alm_states_reserve(cx, g->own.aggs, &g->states, &g->own.pool, g->n_groups));
-    ALM_TRY(alm_pool_zero(cx, &g->own.pool, (size_t)g->n_groups + 8, &g->seen));
-    alm_status st = ALM_OK;
-    for (r.lo = 0; r.lo < morsels && st == ALM_OK; r.lo += r.n) {
+    const bool spreads = !alm_aggs_row_order(group->own.aggs) &&
+                         alm_pipe_rows(group->pipe) > 8 * (int64_t)ALM_BATCH_ROWS;
+    group->sets = !spreads || group->n_groups > TWO_SETS_MAX ? 1
+                  : group->n_groups > FOUR_SETS_MAX          ? 2
+                                                             : 4;
+    group->fused = group->n_groups * group->sets <= FUSED_MAX;
+    ALM_TRY(
+        alm_states_reserve(cx, group->own.aggs, &group->states, &group->own.pool, group->n_groups));
+    ALM_TRY(alm_pool_zero(cx, &group->own.pool, (size_t)group->n_groups + 8, &group->seen));
+    alm_status status = ALM_OK;
+    for (r.lo = 0; r.lo < morsels && status == ALM_OK; r.lo += r.n) {
         r.n = ALM_MIN((uint32_t)ALM_GROUP_ROUND, morsels - r.lo);
-        st = alm_pipe_run(cx, g->pipe, r.lo, r.lo + r.n, take_morsel, &r);
-        if (st == ALM_OK)
-            st = merge_round(cx, &r);
+        status = alm_pipe_run(cx, group->pipe, r.lo, r.lo + r.n, group_direct_take_morsel, &r);
+        if (status == ALM_OK)
+            status = group_direct_merge_round(cx, &r);
         drop_round(&r);
     }
-    return st;
+    return status;
 }

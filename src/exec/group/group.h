@@ -91,18 +91,19 @@ typedef struct alm_group {
 } alm_group;
 
 /* The slot's own program and buffers, on first use by its thread. */
-ALM_NODISCARD alm_status alm_group_slot_ready(alm_ctx *cx, const alm_group *g, alm_group_slot *s);
+ALM_NODISCARD alm_status alm_group_slot_ready(alm_ctx *cx, const alm_group *group,
+                                              alm_group_slot *slot);
 
-/* *out: an equal plan that counts distinct values by grouping twice, or p itself. */
-ALM_NODISCARD alm_status alm_group_rewrite(alm_ctx *cx, const alm_run *run, const alm_plan *p,
+/* *out: an equal plan that counts distinct values by grouping twice, or plan itself. */
+ALM_NODISCARD alm_status alm_group_rewrite(alm_ctx *cx, const alm_run *run, const alm_plan *plan,
                                            const alm_plan **out);
-ALM_NODISCARD alm_status alm_group_plain(alm_ctx *cx, alm_group *g);
+ALM_NODISCARD alm_status alm_group_plain(alm_ctx *cx, alm_group *group);
 /* Can the codes of the keys index arrays? Sets card, dict and n_groups. */
-ALM_NODISCARD alm_status alm_group_direct_fits(alm_ctx *cx, alm_group *g, bool *fits);
-ALM_NODISCARD alm_status alm_group_direct(alm_ctx *cx, alm_group *g);
+ALM_NODISCARD alm_status alm_group_direct_fits(alm_ctx *cx, alm_group *group, bool *fits);
+ALM_NODISCARD alm_status alm_group_direct(alm_ctx *cx, alm_group *group);
 /* Key column `key` of groups number[0..n). */
-ALM_NODISCARD alm_status alm_group_direct_key(alm_ctx *cx, const alm_group *g, alm_arena *arena,
-                                              uint32_t key, const uint32_t *number, uint32_t n,
+ALM_NODISCARD alm_status alm_group_direct_key(alm_ctx *cx, const alm_group *group, alm_arena *arena,
+                                              uint32_t key, const uint32_t *number, uint32_t n_rows,
                                               alm_vec *out);
 /* Group numbers of a batch from its code vectors: mixed radix over card[]. */
 ALM_NODISCARD alm_status alm_group_codes(alm_ctx *cx, const alm_vec *keys, uint32_t n_keys,
@@ -111,34 +112,34 @@ ALM_NODISCARD alm_status alm_group_codes(alm_ctx *cx, const alm_vec *keys, uint3
 /* Largest code + 1 of a key whose values are codes; 0: it has none. *dict for symbols. */
 uint32_t alm_group_card(const alm_plan *input, const alm_expr *key, const alm_dict **dict);
 /* Range of an integer key: *card codes from *least on; 0: not known, or too wide. */
-ALM_NODISCARD alm_status alm_group_range(alm_ctx *cx, const alm_group *g, const alm_expr *key,
+ALM_NODISCARD alm_status alm_group_range(alm_ctx *cx, const alm_group *group, const alm_expr *key,
                                          int64_t *least, uint32_t *card);
 /* Its values as codes of 4 bytes, and one back. */
-ALM_NODISCARD alm_status alm_group_range_codes(alm_ctx *cx, alm_arena *arena, const alm_vec *v,
-                                               uint32_t n, int64_t least, uint32_t card,
+ALM_NODISCARD alm_status alm_group_range_codes(alm_ctx *cx, alm_arena *arena, const alm_vec *vec,
+                                               uint32_t n_rows, int64_t least, uint32_t card,
                                                alm_vec *out);
 void alm_group_range_value(alm_type type, int64_t least, uint32_t code, void *out);
 /* Reads the input; the groups are ready to be handed out after it. */
-ALM_NODISCARD alm_status alm_group_read(alm_ctx *cx, alm_group *g);
-ALM_NODISCARD alm_status alm_group_hash(alm_ctx *cx, alm_group *g);
-void alm_group_hash_close(alm_group *g);
+ALM_NODISCARD alm_status alm_group_read(alm_ctx *cx, alm_group *group);
+ALM_NODISCARD alm_status alm_group_hash(alm_ctx *cx, alm_group *group);
+void alm_group_hash_close(alm_group *group);
 /* Makes the map and states of a table on first use. */
-ALM_NODISCARD alm_status alm_group_table_ready(alm_ctx *cx, const alm_group *g, alm_aggs *aggs,
-                                               alm_group_table *t);
+ALM_NODISCARD alm_status alm_group_table_ready(alm_ctx *cx, const alm_group *group, alm_aggs *aggs,
+                                               alm_group_table *table);
 
 /* ---------------------------------------------------------------------- spill.c */
 
 /* Is it time to keep no more groups than there are? After a round, with many result tables. */
-bool alm_group_tight(const alm_ctx *cx, const alm_group *g);
+bool alm_group_tight(const alm_ctx *cx, const alm_group *group);
 /* How many morsels of a round fit in memory. */
-uint32_t alm_group_round_morsels(const alm_group *g);
+uint32_t alm_group_round_morsels(const alm_group *group);
 /* Rows of the batch that the slot evaluated last, to its files. morsel: rising per slot. */
-ALM_NODISCARD alm_status alm_group_spill_batch(alm_ctx *cx, alm_group *g, alm_group_slot *s,
+ALM_NODISCARD alm_status alm_group_spill_batch(alm_ctx *cx, alm_group *group, alm_group_slot *slot,
                                                uint32_t morsel, uint32_t n);
 /* Everything is written. */
-ALM_NODISCARD alm_status alm_group_spill_end(alm_ctx *cx, alm_group *g);
+ALM_NODISCARD alm_status alm_group_spill_end(alm_ctx *cx, alm_group *group);
 /* Takes the rows of partition p into its table. */
-ALM_NODISCARD alm_status alm_group_spill_load(alm_ctx *cx, const alm_group *g, alm_aggs *aggs,
+ALM_NODISCARD alm_status alm_group_spill_load(alm_ctx *cx, const alm_group *group, alm_aggs *aggs,
                                               uint32_t p, uint32_t *number);
 
 #endif

@@ -16,194 +16,202 @@
 
 enum { PARTITION_MIN = 8192, CHUNK = 4096, RAW_MIN = 4096, RAW_SHARE = 3 };
 
-static void table_init(alm_group_table *t, alm_mem *mem)
+static void table_init(alm_group_table *table, alm_mem *mem)
 {
-    *t = (alm_group_table){0};
-    alm_pool_init(&t->pool, mem, "group by");
+    *table = (alm_group_table){0};
+    alm_pool_init(&table->pool, mem, "group by");
 }
 
-alm_status alm_group_table_ready(alm_ctx *cx, const alm_group *g, alm_aggs *aggs,
-                                 alm_group_table *t)
+alm_status alm_group_table_ready(alm_ctx *cx, const alm_group *group, alm_aggs *aggs,
+                                 alm_group_table *table)
 {
     alm_type *types = NULL;
-    if (t->map != NULL)
+    if (table->map != NULL)
         return ALM_OK;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, g->n_keys + 1, &types));
-    for (uint32_t k = 0; k < g->n_keys; k++)
-        types[k] = g->keys[k]->type;
-    ALM_TRY(alm_keymap_new(cx, &t->pool, types, g->n_keys, &t->map));
-    return alm_states_reserve(cx, aggs, &t->states, &t->pool, 0);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, group->n_keys + 1, &types));
+    for (uint32_t key = 0; key < group->n_keys; key++)
+        types[key] = group->keys[key]->type;
+    ALM_TRY(alm_keymap_new(cx, &table->pool, types, group->n_keys, &table->map));
+    return alm_states_reserve(cx, aggs, &table->states, &table->pool, 0);
 }
 
 /* Ready for another morsel; memory is kept. */
-static void table_clear(alm_group_table *t)
+static void table_clear(alm_group_table *table)
 {
-    if (t->map != NULL)
-        alm_keymap_clear(t->map);
-    t->states.n = 0;
-    t->sorted.n = 0;
-    alm_group_block_clear(&t->blocks);
+    if (table->map != NULL)
+        alm_keymap_clear(table->map);
+    table->states.n = 0;
+    table->sorted.n = 0;
+    alm_group_block_clear(&table->blocks);
 }
 
 /* ----------------------------------------------------------------------------------- morsels */
 
-static alm_status group_batch(alm_ctx *cx, alm_group_slot *s, alm_group_table *t, uint32_t n)
+static alm_status group_batch(alm_ctx *cx, alm_group_slot *slot, alm_group_table *table, uint32_t n)
 {
-    ALM_TRY(alm_keymap_add(cx, t->map, s->aggs->vec, n, s->number));
-    ALM_TRY(alm_states_reserve(cx, s->aggs, &t->states, &t->pool, alm_keymap_count(t->map)));
-    return alm_aggs_scatter(cx, s->aggs, &t->states, s->number, 0, n);
+    ALM_TRY(alm_keymap_add(cx, table->map, slot->aggs->vec, n, slot->number));
+    ALM_TRY(alm_states_reserve(cx, slot->aggs, &table->states, &table->pool,
+                               alm_keymap_count(table->map)));
+    return alm_aggs_scatter(cx, slot->aggs, &table->states, slot->number, 0, n);
 }
 
 /* The batch as it is, into blocks. */
-static alm_status keep_batch(alm_ctx *cx, alm_group_slot *s, alm_group_table *t, uint32_t n)
+static alm_status keep_batch(alm_ctx *cx, alm_group_slot *slot, alm_group_table *table, uint32_t n)
 {
-    ALM_TRY(alm_keymap_settle(cx, t->map, s->aggs->vec));
-    return alm_group_block_add(cx, &t->shape, s->aggs, t->map, n, &s->pending, &t->pool,
-                               &t->blocks);
+    ALM_TRY(alm_keymap_settle(cx, table->map, slot->aggs->vec));
+    return alm_group_block_add(cx, &table->shape, slot->aggs, table->map, n, &slot->pending,
+                               &table->pool, &table->blocks);
 }
 
 /* Rows of the input into a table until `limit` rows are taken or there are no more (*end). */
-static alm_status take_rows(alm_ctx *cx, alm_group *g, alm_group_slot *s, alm_group_table *t,
-                            alm_op *input, uint64_t limit, bool *end)
+static alm_status group_hash_take_rows(alm_ctx *cx, alm_group *group, alm_group_slot *slot,
+                                       alm_group_table *table, alm_op *input, uint64_t limit,
+                                       bool *end)
 {
     uint64_t rows = 0;
-    ALM_TRY(alm_group_table_ready(cx, g, s->aggs, t));
-    table_clear(t);
-    t->raw = g->raw_first;
+    ALM_TRY(alm_group_table_ready(cx, group, slot->aggs, table));
+    table_clear(table);
+    table->raw = group->raw_first;
     while (rows < limit && !*end) {
-        alm_batch *in = NULL;
-        ALM_TRY(alm_op_next(cx, input, &in));
-        *end = in == NULL;
-        if (in == NULL)
+        alm_batch *batch = NULL;
+        ALM_TRY(alm_op_next(cx, input, &batch));
+        *end = batch == NULL;
+        if (batch == NULL)
             break;
-        alm_arena_reset(&s->scratch);
-        ALM_TRY(alm_aggs_eval(cx, s->aggs, &s->scratch, in));
-        rows += in->rows;
-        if (t->raw) {
-            ALM_TRY(keep_batch(cx, s, t, in->rows));
+        alm_arena_reset(&slot->scratch);
+        ALM_TRY(alm_aggs_eval(cx, slot->aggs, &slot->scratch, batch));
+        rows += batch->rows;
+        if (table->raw) {
+            ALM_TRY(keep_batch(cx, slot, table, batch->rows));
             continue;
         }
-        ALM_TRY(group_batch(cx, s, t, in->rows));
-        const uint64_t groups = alm_keymap_count(t->map);
-        t->raw = g->raw_fits && groups > RAW_MIN && groups * RAW_SHARE > rows;
-        if (t->raw && rows == in->rows) { /* the first batch tells: it goes with the others */
-            table_clear(t);
-            ALM_TRY(keep_batch(cx, s, t, in->rows));
+        ALM_TRY(group_batch(cx, slot, table, batch->rows));
+        const uint64_t groups = alm_keymap_count(table->map);
+        table->raw = group->raw_fits && groups > RAW_MIN && groups * RAW_SHARE > rows;
+        if (table->raw &&
+            rows == batch->rows) { /* the first batch tells: it goes with the others */
+            table_clear(table);
+            ALM_TRY(keep_batch(cx, slot, table, batch->rows));
         }
     }
-    return t->raw ? alm_group_block_flush(cx, &t->shape, &s->pending, &t->pool, &t->blocks)
-                  : ALM_OK;
+    return table->raw ? alm_group_block_flush(cx, &table->shape, &slot->pending, &table->pool,
+                                              &table->blocks)
+                      : ALM_OK;
 }
 
-static alm_status take_morsel(alm_ctx *cx, void *arg, uint32_t slot, uint32_t morsel, alm_op *input)
+static alm_status group_hash_take_morsel(alm_ctx *cx, void *arg, uint32_t slot, uint32_t morsel,
+                                         alm_op *input)
 {
-    alm_group *g = arg;
+    alm_group *group = arg;
     bool end = false;
-    ALM_TRY(alm_group_slot_ready(cx, g, &g->slot[slot]));
-    return take_rows(cx, g, &g->slot[slot], &g->round[morsel - g->round_lo], input, UINT64_MAX,
-                     &end);
+    ALM_TRY(alm_group_slot_ready(cx, group, &group->slot[slot]));
+    return group_hash_take_rows(cx, group, &group->slot[slot],
+                                &group->round[morsel - group->round_lo], input, UINT64_MAX, &end);
 }
 
 /* ------------------------------------------------------------------------------------ merges */
 
 /* Groups [lo, hi) of a table, in its order by partition, into a result table. */
-static alm_status merge_groups(alm_ctx *cx, alm_aggs *aggs, alm_group_table *to,
-                               const alm_group_table *from, uint32_t lo, uint32_t hi)
+static alm_status hash_merge_groups(alm_ctx *cx, alm_aggs *aggs, alm_group_table *to,
+                                    const alm_group_table *from, uint32_t lo, uint32_t hi)
 {
     const uint32_t words = alm_keymap_words(from->map);
     uint32_t number[CHUNK];
-    for (uint32_t at = lo; at < hi; at += CHUNK) {
-        const uint32_t n = ALM_MIN((uint32_t)CHUNK, hi - at);
-        ALM_TRY(alm_keymap_add_packed(cx, to->map, from->map, from->sorted_row + (size_t)at * words,
-                                      from->sorted_hash + at, n, number));
+    for (uint32_t place = lo; place < hi; place += CHUNK) {
+        const uint32_t n = ALM_MIN((uint32_t)CHUNK, hi - place);
+        ALM_TRY(alm_keymap_add_packed(cx, to->map, from->map,
+                                      from->sorted_row + (size_t)place * words,
+                                      from->sorted_hash + place, n, number));
         ALM_TRY(alm_states_reserve(cx, aggs, &to->states, &to->pool, alm_keymap_count(to->map)));
-        ALM_TRY(alm_aggs_merge(cx, aggs, &to->states, 0, number, &from->sorted, at, n));
+        ALM_TRY(alm_aggs_merge(cx, aggs, &to->states, 0, number, &from->sorted, place, n));
     }
     return ALM_OK;
 }
 
 /* The rows collected from blocks of `from` into a result table. */
-static alm_status merge_pending(alm_ctx *cx, alm_group_slot *s, alm_group_table *to,
+static alm_status merge_pending(alm_ctx *cx, alm_group_slot *slot, alm_group_table *to,
                                 const alm_group_table *from)
 {
-    alm_block_pending *p = &s->pending;
-    if (p->n == 0)
+    alm_block_pending *pending = &slot->pending;
+    if (pending->n == 0)
         return ALM_OK;
-    ALM_TRY(alm_keymap_add_packed(cx, to->map, from->map, p->row, p->hash, p->n, s->number));
-    ALM_TRY(alm_states_reserve(cx, s->aggs, &to->states, &to->pool, alm_keymap_count(to->map)));
-    alm_group_block_args(&from->shape, p, s->aggs);
-    ALM_TRY(alm_aggs_scatter(cx, s->aggs, &to->states, s->number, 0, p->n));
-    p->n = 0;
+    ALM_TRY(alm_keymap_add_packed(cx, to->map, from->map, pending->row, pending->hash, pending->n,
+                                  slot->number));
+    ALM_TRY(alm_states_reserve(cx, slot->aggs, &to->states, &to->pool, alm_keymap_count(to->map)));
+    alm_group_block_args(&from->shape, pending, slot->aggs);
+    ALM_TRY(alm_aggs_scatter(cx, slot->aggs, &to->states, slot->number, 0, pending->n));
+    pending->n = 0;
     return ALM_OK;
 }
 
-/* Partition p of the rows of a table's blocks; some may stay pending. */
-static alm_status merge_rows(alm_ctx *cx, alm_group_slot *s, alm_group_table *to,
-                             const alm_group_table *from, uint32_t p)
+/* Partition part of the rows of a table's blocks; some may stay pending. */
+static alm_status merge_rows(alm_ctx *cx, alm_group_slot *slot, alm_group_table *to,
+                             const alm_group_table *from, uint32_t part)
 {
-    const alm_group_block *b = from->blocks.first;
-    for (uint32_t i = 0; i < from->blocks.n_used; i++, b = b->next)
-        for (uint32_t at = b->start[p]; at < b->start[p + 1];) {
-            ALM_TRY(alm_group_block_collect(cx, &from->shape, from->map, b, &at, b->start[p + 1],
-                                            &s->pending));
-            if (s->pending.n == ALM_BATCH_ROWS)
-                ALM_TRY(merge_pending(cx, s, to, from));
+    const alm_group_block *block = from->blocks.first;
+    for (uint32_t i = 0; i < from->blocks.n_used; i++, block = block->next)
+        for (uint32_t place = block->start[part]; place < block->start[part + 1];) {
+            ALM_TRY(alm_group_block_collect(cx, &from->shape, from->map, block, &place,
+                                            block->start[part + 1], &slot->pending));
+            if (slot->pending.n == ALM_BATCH_ROWS)
+                ALM_TRY(merge_pending(cx, slot, to, from));
         }
     return ALM_OK;
 }
 
 /* All of a table into the one result table. */
-static alm_status merge_whole(alm_ctx *cx, alm_group *g, alm_group_table *from)
+static alm_status merge_whole(alm_ctx *cx, alm_group *group, alm_group_table *from)
 {
-    const uint32_t n = alm_keymap_count(from->map);
-    if (n > from->order_cap) {
-        ALM_TRY(alm_pool_grow(cx, &from->pool, &from->order, 0, (size_t)n * 4));
-        from->order_cap = n;
+    const uint32_t n_keymaps = alm_keymap_count(from->map);
+    if (n_keymaps > from->order_cap) {
+        ALM_TRY(alm_pool_grow(cx, &from->pool, &from->order, 0, (size_t)n_keymaps * 4));
+        from->order_cap = n_keymaps;
     }
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n_keymaps; i++)
         from->order[i] = i;
-    alm_group_table *to = &g->table[0];
+    alm_group_table *to = &group->table[0];
     uint32_t number[CHUNK];
-    for (uint32_t at = 0; at < n; at += CHUNK) {
-        const uint32_t m = ALM_MIN((uint32_t)CHUNK, n - at);
-        ALM_TRY(alm_keymap_add_from(cx, to->map, from->map, from->order + at, m, number));
+    for (uint32_t place = 0; place < n_keymaps; place += CHUNK) {
+        const uint32_t m = ALM_MIN((uint32_t)CHUNK, n_keymaps - place);
+        ALM_TRY(alm_keymap_add_from(cx, to->map, from->map, from->order + place, m, number));
+        ALM_TRY(alm_states_reserve(cx, group->own.aggs, &to->states, &to->pool,
+                                   alm_keymap_count(to->map)));
         ALM_TRY(
-            alm_states_reserve(cx, g->own.aggs, &to->states, &to->pool, alm_keymap_count(to->map)));
-        ALM_TRY(alm_aggs_merge(cx, g->own.aggs, &to->states, 0, number, &from->states, at, m));
+            alm_aggs_merge(cx, group->own.aggs, &to->states, 0, number, &from->states, place, m));
     }
     return ALM_OK;
 }
 
 /* Orders the groups of a table by partition. */
-static alm_status partition(alm_ctx *cx, alm_aggs *aggs, alm_group_table *t)
+static alm_status partition(alm_ctx *cx, alm_aggs *aggs, alm_group_table *table)
 {
-    const uint32_t n = alm_keymap_count(t->map);
+    const uint32_t n_keymaps = alm_keymap_count(table->map);
     uint32_t at[ALM_GROUP_PARTS] = {0};
-    if (n > t->order_cap) {
-        ALM_TRY(alm_pool_grow(cx, &t->pool, &t->order, 0, (size_t)n * 4));
-        t->order_cap = n;
+    if (n_keymaps > table->order_cap) {
+        ALM_TRY(alm_pool_grow(cx, &table->pool, &table->order, 0, (size_t)n_keymaps * 4));
+        table->order_cap = n_keymaps;
     }
     _Static_assert(ALM_GROUP_PARTS == 64, "six bits of the hash");
-    for (uint32_t i = 0; i < n; i++)
-        at[alm_keymap_hash(t->map, i) >> 58]++;
+    for (uint32_t i = 0; i < n_keymaps; i++)
+        at[alm_keymap_hash(table->map, i) >> 58]++;
     uint32_t sum = 0;
-    for (uint32_t p = 0; p < ALM_GROUP_PARTS; p++) {
-        t->start[p] = sum;
-        sum += at[p];
-        at[p] = t->start[p];
+    for (uint32_t part = 0; part < ALM_GROUP_PARTS; part++) {
+        table->start[part] = sum;
+        sum += at[part];
+        at[part] = table->start[part];
     }
-    t->start[ALM_GROUP_PARTS] = sum;
-    for (uint32_t i = 0; i < n; i++)
-        t->order[at[alm_keymap_hash(t->map, i) >> 58]++] = i;
-    if (n > t->sorted_cap) {
-        const size_t row_bytes = (size_t)alm_keymap_words(t->map) * 8;
-        ALM_TRY(alm_pool_grow(cx, &t->pool, &t->sorted_row, 0, n * row_bytes));
-        ALM_TRY(alm_pool_grow(cx, &t->pool, &t->sorted_hash, 0, (size_t)n * 8));
-        t->sorted_cap = n;
+    table->start[ALM_GROUP_PARTS] = sum;
+    for (uint32_t i = 0; i < n_keymaps; i++)
+        table->order[at[alm_keymap_hash(table->map, i) >> 58]++] = i;
+    if (n_keymaps > table->sorted_cap) {
+        const size_t row_bytes = (size_t)alm_keymap_words(table->map) * 8;
+        ALM_TRY(alm_pool_grow(cx, &table->pool, &table->sorted_row, 0, n_keymaps * row_bytes));
+        ALM_TRY(alm_pool_grow(cx, &table->pool, &table->sorted_hash, 0, (size_t)n_keymaps * 8));
+        table->sorted_cap = n_keymaps;
     }
-    alm_keymap_pack(t->map, t->order, n, t->sorted_row, t->sorted_hash);
-    ALM_TRY(alm_states_reserve(cx, aggs, &t->sorted, &t->pool, n));
-    alm_states_pick(aggs, &t->sorted, 0, &t->states, t->order, n);
+    alm_keymap_pack(table->map, table->order, n_keymaps, table->sorted_row, table->sorted_hash);
+    ALM_TRY(alm_states_reserve(cx, aggs, &table->sorted, &table->pool, n_keymaps));
+    alm_states_pick(aggs, &table->sorted, 0, &table->states, table->order, n_keymaps);
     return ALM_OK;
 }
 
@@ -220,58 +228,62 @@ static alm_status partition_task(alm_ctx *cx, void *arg, uint32_t slot, uint32_t
     return partition(cx, r->g->slot[slot].aggs, i < r->n ? &r->g->round[i] : r->old);
 }
 
-static alm_status merge_task(alm_ctx *cx, void *arg, uint32_t slot, uint32_t p)
+static alm_status group_hash_merge_task(alm_ctx *cx, void *arg, uint32_t slot, uint32_t p)
 {
     merge_run *r = arg;
-    alm_group_slot *s = &r->g->slot[slot];
+    alm_group_slot *group_slot = &r->g->slot[slot];
     alm_group_table *to = &r->g->table[p];
     const alm_group_table *rows = NULL; /* whose rows are pending */
-    ALM_TRY(alm_group_slot_ready(cx, r->g, s));
-    ALM_TRY(alm_group_table_ready(cx, r->g, s->aggs, to));
+    ALM_TRY(alm_group_slot_ready(cx, r->g, group_slot));
+    ALM_TRY(alm_group_table_ready(cx, r->g, group_slot->aggs, to));
     if (r->old != NULL)
-        ALM_TRY(merge_groups(cx, s->aggs, to, r->old, r->old->start[p], r->old->start[p + 1]));
+        ALM_TRY(hash_merge_groups(cx, group_slot->aggs, to, r->old, r->old->start[p],
+                                  r->old->start[p + 1]));
     for (uint32_t m = 0; m < r->n; m++) {
-        const alm_group_table *t = &r->g->round[m];
+        const alm_group_table *table = &r->g->round[m];
         ALM_TRY(alm_check(cx));
-        if (t->start[p] < t->start[p + 1]) {
-            ALM_TRY(merge_pending(cx, s, to, rows)); /* they come before these groups */
-            ALM_TRY(merge_groups(cx, s->aggs, to, t, t->start[p], t->start[p + 1]));
+        if (table->start[p] < table->start[p + 1]) {
+            ALM_TRY(merge_pending(cx, group_slot, to, rows)); /* they come before these groups */
+            ALM_TRY(hash_merge_groups(cx, group_slot->aggs, to, table, table->start[p],
+                                      table->start[p + 1]));
         }
-        if (t->blocks.n_used > 0) {
-            ALM_TRY(merge_rows(cx, s, to, t, p));
-            rows = t;
+        if (table->blocks.n_used > 0) {
+            ALM_TRY(merge_rows(cx, group_slot, to, table, p));
+            rows = table;
         }
     }
-    return merge_pending(cx, s, to, rows);
+    return merge_pending(cx, group_slot, to, rows);
 }
 
-static alm_status merge_partitions(alm_ctx *cx, alm_group *g, uint32_t n)
+static alm_status merge_partitions(alm_ctx *cx, alm_group *group, uint32_t n)
 {
     alm_group_table *old = NULL;
-    merge_run r = {.g = g, .n = n};
-    if (g->n_tables == 1) { /* from now on there are many */
-        old = g->table;
+    merge_run r = {.g = group, .n = n};
+    if (group->n_tables == 1) { /* from now on there are many */
+        old = group->table;
         r.old = alm_keymap_count(old->map) > 0 ? old : NULL;
-        ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_GROUP_PARTS, &g->table));
-        g->n_tables = ALM_GROUP_PARTS;
-        for (uint32_t p = 0; p < ALM_GROUP_PARTS; p++)
-            table_init(&g->table[p], cx->mem);
+        ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_GROUP_PARTS, &group->table));
+        group->n_tables = ALM_GROUP_PARTS;
+        for (uint32_t part = 0; part < ALM_GROUP_PARTS; part++)
+            table_init(&group->table[part], cx->mem);
     }
-    alm_status st = alm_pipe_each(cx, g->pipe, n + (r.old != NULL ? 1 : 0), partition_task, &r);
-    if (st == ALM_OK)
-        st = alm_pipe_each(cx, g->pipe, ALM_GROUP_PARTS, merge_task, &r);
+    alm_status status =
+        alm_pipe_each(cx, group->pipe, n + (r.old != NULL ? 1 : 0), partition_task, &r);
+    if (status == ALM_OK)
+        status = alm_pipe_each(cx, group->pipe, ALM_GROUP_PARTS, group_hash_merge_task, &r);
     if (old != NULL)
         alm_pool_deinit(&old->pool);
-    return st;
+    return status;
 }
 
 /* Can hashes of all the tables be compared? (a symbol may come as codes here and as text there) */
-static bool one_form(const alm_group *g, uint32_t n)
+static bool one_form(const alm_group *group, uint32_t n)
 {
     const alm_keymap *first = NULL;
-    for (uint32_t t = 0; t < n + (g->n_tables == 1 ? 1 : g->n_tables); t++) {
-        const alm_keymap *map = t < n ? g->round[t].map : g->table[t - n].map;
-        if (map == NULL || (alm_keymap_count(map) == 0 && (t >= n || g->round[t].blocks.rows == 0)))
+    for (uint32_t table = 0; table < n + (group->n_tables == 1 ? 1 : group->n_tables); table++) {
+        const alm_keymap *map = table < n ? group->round[table].map : group->table[table - n].map;
+        if (map == NULL ||
+            (alm_keymap_count(map) == 0 && (table >= n || group->round[table].blocks.rows == 0)))
             continue;
         if (first != NULL && !alm_keymap_same_form(first, map))
             return false;
@@ -280,185 +292,186 @@ static bool one_form(const alm_group *g, uint32_t n)
     return true;
 }
 
-static alm_status merge_round(alm_ctx *cx, alm_group *g, uint32_t n)
+static alm_status group_hash_merge_round(alm_ctx *cx, alm_group *group, uint32_t n)
 {
-    uint64_t groups = g->n_tables == 1 ? alm_keymap_count(g->table[0].map) : 0, rows = 0;
+    uint64_t groups = group->n_tables == 1 ? alm_keymap_count(group->table[0].map) : 0, rows = 0;
     uint32_t raw = 0;
     for (uint32_t m = 0; m < n; m++) {
-        groups += alm_keymap_count(g->round[m].map);
-        rows += g->round[m].blocks.rows;
-        raw += g->round[m].raw;
+        groups += alm_keymap_count(group->round[m].map);
+        rows += group->round[m].blocks.rows;
+        raw += group->round[m].raw;
     }
-    g->raw_first = n > 0 && raw == n;
-    if (g->n_tables > 1 || rows > 0 || (groups > PARTITION_MIN && one_form(g, n))) {
-        if (!one_form(g, n))
+    group->raw_first = n > 0 && raw == n;
+    if (group->n_tables > 1 || rows > 0 || (groups > PARTITION_MIN && one_form(group, n))) {
+        if (!one_form(group, n))
             return alm_fail(cx, ALM_E_INTERNAL, -1, "a symbol key changed its dictionary");
-        return merge_partitions(cx, g, n);
+        return merge_partitions(cx, group, n);
     }
     for (uint32_t m = 0; m < n; m++)
-        ALM_TRY(merge_whole(cx, g, &g->round[m]));
+        ALM_TRY(merge_whole(cx, group, &group->round[m]));
     return ALM_OK;
 }
 
 /* --------------------------------------------------------------------------------- the whole */
 
 /* Straight into the result: symbols from anywhere. */
-static alm_status take_into_one(alm_ctx *cx, alm_group *g, alm_op *input)
+static alm_status take_into_one(alm_ctx *cx, alm_group *group, alm_op *input)
 {
     for (;;) {
-        alm_batch *in = NULL;
-        ALM_TRY(alm_op_next(cx, input, &in));
-        if (in == NULL)
+        alm_batch *batch = NULL;
+        ALM_TRY(alm_op_next(cx, input, &batch));
+        if (batch == NULL)
             return ALM_OK;
-        alm_arena_reset(&g->own.scratch);
-        ALM_TRY(alm_aggs_eval(cx, g->own.aggs, &g->own.scratch, in));
-        ALM_TRY(group_batch(cx, &g->own, &g->table[0], in->rows));
+        alm_arena_reset(&group->own.scratch);
+        ALM_TRY(alm_aggs_eval(cx, group->own.aggs, &group->own.scratch, batch));
+        ALM_TRY(group_batch(cx, &group->own, &group->table[0], batch->rows));
     }
 }
 
 /* Over the memory: rows to files instead of tables. */
-static alm_status spill_rows(alm_ctx *cx, alm_group *g, alm_group_slot *s, uint32_t morsel,
+static alm_status spill_rows(alm_ctx *cx, alm_group *group, alm_group_slot *slot, uint32_t morsel,
                              alm_op *input)
 {
     for (;;) {
-        alm_batch *in = NULL;
-        ALM_TRY(alm_op_next(cx, input, &in));
-        if (in == NULL)
+        alm_batch *batch = NULL;
+        ALM_TRY(alm_op_next(cx, input, &batch));
+        if (batch == NULL)
             return ALM_OK;
-        alm_arena_reset(&s->scratch);
-        ALM_TRY(alm_aggs_eval(cx, s->aggs, &s->scratch, in));
-        ALM_TRY(alm_group_spill_batch(cx, g, s, morsel, in->rows));
+        alm_arena_reset(&slot->scratch);
+        ALM_TRY(alm_aggs_eval(cx, slot->aggs, &slot->scratch, batch));
+        ALM_TRY(alm_group_spill_batch(cx, group, slot, morsel, batch->rows));
     }
 }
 
 static alm_status spill_morsel(alm_ctx *cx, void *arg, uint32_t slot, uint32_t morsel,
                                alm_op *input)
 {
-    alm_group *g = arg;
-    ALM_TRY(alm_group_slot_ready(cx, g, &g->slot[slot]));
-    return spill_rows(cx, g, &g->slot[slot], morsel, input);
+    alm_group *group = arg;
+    ALM_TRY(alm_group_slot_ready(cx, group, &group->slot[slot]));
+    return spill_rows(cx, group, &group->slot[slot], morsel, input);
 }
 
-static void free_rounds(alm_group *g)
+static void free_rounds(alm_group *group)
 {
-    for (uint32_t m = 0; g->round != NULL && m < ALM_GROUP_ROUND; m++)
-        alm_pool_deinit(&g->round[m].pool);
-    g->round = NULL;
+    for (uint32_t m = 0; group->round != NULL && m < ALM_GROUP_ROUND; m++)
+        alm_pool_deinit(&group->round[m].pool);
+    group->round = NULL;
 }
 
 /* Gives back what tables hold that the next round of n morsels does not need. */
-static void trim_rounds(alm_ctx *cx, alm_group *g, uint32_t n)
+static void trim_rounds(alm_ctx *cx, alm_group *group, uint32_t n)
 {
     for (uint32_t m = n; m < ALM_GROUP_ROUND; m++) {
-        if (g->round[m].pool.bytes == 0)
+        if (group->round[m].pool.bytes == 0)
             continue;
-        alm_pool_deinit(&g->round[m].pool);
-        table_init(&g->round[m], cx->mem);
-        g->round[m].shape = g->shape;
+        alm_pool_deinit(&group->round[m].pool);
+        table_init(&group->round[m], cx->mem);
+        group->round[m].shape = group->shape;
     }
 }
 
 /* Input that one thread reads: cut by rows, so that at least the merges are parallel. */
-static alm_status read_child(alm_ctx *cx, alm_group *g)
+static alm_status read_child(alm_ctx *cx, alm_group *group)
 {
     bool end = false;
-    ALM_TRY(alm_op_child(cx, &g->op, 0));
-    if (!g->raw_fits)
-        return take_into_one(cx, g, g->op.child[0]);
+    ALM_TRY(alm_op_child(cx, &group->op, 0));
+    if (!group->raw_fits)
+        return take_into_one(cx, group, group->op.child[0]);
     while (!end) {
-        const uint32_t most = alm_group_round_morsels(g);
-        uint32_t n = 0;
-        trim_rounds(cx, g, most);
-        while (n < most && !end)
-            ALM_TRY(
-                take_rows(cx, g, &g->own, &g->round[n++], g->op.child[0], ALM_MORSEL_ROWS, &end));
-        ALM_TRY(merge_round(cx, g, n));
-        if (!end && alm_group_tight(cx, g)) {
-            free_rounds(g);
-            ALM_TRY(spill_rows(cx, g, &g->own, 0, g->op.child[0]));
-            return alm_group_spill_end(cx, g);
+        const uint32_t most = alm_group_round_morsels(group);
+        uint32_t count = 0;
+        trim_rounds(cx, group, most);
+        while (count < most && !end)
+            ALM_TRY(group_hash_take_rows(cx, group, &group->own, &group->round[count++],
+                                         group->op.child[0], ALM_MORSEL_ROWS, &end));
+        ALM_TRY(group_hash_merge_round(cx, group, count));
+        if (!end && alm_group_tight(cx, group)) {
+            free_rounds(group);
+            ALM_TRY(spill_rows(cx, group, &group->own, 0, group->op.child[0]));
+            return alm_group_spill_end(cx, group);
         }
     }
     return ALM_OK;
 }
 
-static alm_status read_morsels(alm_ctx *cx, alm_group *g)
+static alm_status read_morsels(alm_ctx *cx, alm_group *group)
 {
-    const uint32_t morsels = alm_pipe_morsels(g->pipe);
+    const uint32_t morsels = alm_pipe_morsels(group->pipe);
     for (uint32_t lo = 0; lo < morsels;) {
-        const uint32_t most = alm_group_round_morsels(g), n = ALM_MIN(most, morsels - lo);
-        trim_rounds(cx, g, most);
-        g->round_lo = lo;
-        ALM_TRY(alm_pipe_run(cx, g->pipe, lo, lo + n, take_morsel, g));
-        ALM_TRY(merge_round(cx, g, n));
+        const uint32_t most = alm_group_round_morsels(group), n = ALM_MIN(most, morsels - lo);
+        trim_rounds(cx, group, most);
+        group->round_lo = lo;
+        ALM_TRY(alm_pipe_run(cx, group->pipe, lo, lo + n, group_hash_take_morsel, group));
+        ALM_TRY(group_hash_merge_round(cx, group, n));
         lo += n;
-        if (lo < morsels && alm_group_tight(cx, g)) {
-            free_rounds(g);
-            ALM_TRY(alm_pipe_run(cx, g->pipe, lo, morsels, spill_morsel, g));
-            return alm_group_spill_end(cx, g);
+        if (lo < morsels && alm_group_tight(cx, group)) {
+            free_rounds(group);
+            ALM_TRY(alm_pipe_run(cx, group->pipe, lo, morsels, spill_morsel, group));
+            return alm_group_spill_end(cx, group);
         }
     }
     return ALM_OK;
 }
 
-static bool text_lasts(const alm_group *g, const alm_expr *e)
+static bool text_lasts(const alm_group *group, const alm_expr *expr)
 {
     alm_origin from;
-    return !alm_has_views(e->type) || alm_origin_of(g->op.plan->child[0], e, &from);
+    return !alm_has_views(expr->type) || alm_origin_of(group->op.plan->child[0], expr, &from);
 }
 
 /* Stored texts live as long as the snapshot. */
-static bool texts_last(const alm_group *g)
+static bool texts_last(const alm_group *group)
 {
-    bool all = alm_pipe_parallel(g->pipe);
-    for (uint32_t k = 0; k < g->n_keys; k++)
-        all &= text_lasts(g, g->keys[k]);
-    for (uint32_t i = 0; i < g->own.aggs->n_states; i++)
-        for (uint32_t k = 0; k < g->own.aggs->state[i].call->n_args; k++)
-            all &= text_lasts(g, g->own.aggs->state[i].call->args[k]);
+    bool all = alm_pipe_parallel(group->pipe);
+    for (uint32_t key = 0; key < group->n_keys; key++)
+        all &= text_lasts(group, group->keys[key]);
+    for (uint32_t i = 0; i < group->own.aggs->n_states; i++)
+        for (uint32_t arg = 0; arg < group->own.aggs->state[i].call->n_args; arg++)
+            all &= text_lasts(group, group->own.aggs->state[i].call->args[arg]);
     return all;
 }
 
 /* May rows go into blocks? Symbols must keep their dictionary, which those of a scan do. */
-static alm_status choose(alm_ctx *cx, alm_group *g)
+static alm_status group_hash_choose(alm_ctx *cx, alm_group *group)
 {
     alm_origin from;
-    const alm_plan *input = g->op.plan->child[0];
-    g->raw_fits = true;
-    for (uint32_t k = 0; k < g->n_keys; k++)
-        if (g->keys[k]->type.id == ALM_T_SYMBOL)
-            g->raw_fits &= alm_pipe_parallel(g->pipe);
-    for (uint32_t i = 0; i < g->own.aggs->n_states; i++) {
-        const alm_agg_call *c = g->own.aggs->state[i].call;
-        for (uint32_t k = 0; k < c->n_args; k++)
-            if (c->args[k]->type.id == ALM_T_SYMBOL && (c->fn->flags & ALM_FN_SYMBOLS))
-                g->raw_fits &= alm_origin_of(input, c->args[k], &from) && from.column->dict != NULL;
+    const alm_plan *input = group->op.plan->child[0];
+    group->raw_fits = true;
+    for (uint32_t key = 0; key < group->n_keys; key++)
+        if (group->keys[key]->type.id == ALM_T_SYMBOL)
+            group->raw_fits &= alm_pipe_parallel(group->pipe);
+    for (uint32_t i = 0; i < group->own.aggs->n_states; i++) {
+        const alm_agg_call *call = group->own.aggs->state[i].call;
+        for (uint32_t arg = 0; arg < call->n_args; arg++)
+            if (call->args[arg]->type.id == ALM_T_SYMBOL && (call->fn->flags & ALM_FN_SYMBOLS))
+                group->raw_fits &=
+                    alm_origin_of(input, call->args[arg], &from) && from.column->dict != NULL;
     }
-    ALM_TRY(alm_group_block_shape(cx, g->own.aggs, &g->shape));
-    g->shape.texts_last = texts_last(g);
+    ALM_TRY(alm_group_block_shape(cx, group->own.aggs, &group->shape));
+    group->shape.texts_last = texts_last(group);
     return ALM_OK;
 }
 
-alm_status alm_group_hash(alm_ctx *cx, alm_group *g)
+alm_status alm_group_hash(alm_ctx *cx, alm_group *group)
 {
-    ALM_TRY(choose(cx, g));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, 1, &g->table));
-    table_init(&g->table[0], cx->mem);
-    g->n_tables = 1;
-    ALM_TRY(alm_group_table_ready(cx, g, g->own.aggs, &g->table[0]));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_GROUP_ROUND, &g->round));
+    ALM_TRY(group_hash_choose(cx, group));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, 1, &group->table));
+    table_init(&group->table[0], cx->mem);
+    group->n_tables = 1;
+    ALM_TRY(alm_group_table_ready(cx, group, group->own.aggs, &group->table[0]));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_GROUP_ROUND, &group->round));
     for (uint32_t m = 0; m < ALM_GROUP_ROUND; m++) {
-        table_init(&g->round[m], cx->mem);
-        g->round[m].shape = g->shape;
+        table_init(&group->round[m], cx->mem);
+        group->round[m].shape = group->shape;
     }
-    ALM_TRY(alm_pipe_parallel(g->pipe) ? read_morsels(cx, g) : read_child(cx, g));
-    free_rounds(g);
+    ALM_TRY(alm_pipe_parallel(group->pipe) ? read_morsels(cx, group) : read_child(cx, group));
+    free_rounds(group);
     return ALM_OK;
 }
 
-void alm_group_hash_close(alm_group *g)
+void alm_group_hash_close(alm_group *group)
 {
-    free_rounds(g);
-    for (uint32_t t = 0; g->table != NULL && t < g->n_tables; t++)
-        alm_pool_deinit(&g->table[t].pool);
+    free_rounds(group);
+    for (uint32_t table = 0; group->table != NULL && table < group->n_tables; table++)
+        alm_pool_deinit(&group->table[table].pool);
 }

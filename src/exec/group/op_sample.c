@@ -10,82 +10,85 @@
 #include "exec/group/sample.h"
 #include "exec/run/op_make.h"
 
-alm_status alm_sample_bucketer(alm_ctx *cx, alm_sample *s, int64_t first_ts)
+alm_status alm_sample_bucketer(alm_ctx *cx, alm_sample *sample, int64_t first_ts)
 {
-    const alm_sample_spec *p = s->spec;
+    const alm_sample_spec *sample_spec = sample->spec;
     const alm_zone *zone = NULL;
-    if (p->zone != NULL)
-        ALM_TRY(alm_zone_find(cx, alm_str_of(p->zone), s->op.plan->pos, &zone));
-    alm_bucket_spec spec = alm_sample_buckets(p, s->op.plan->cols[0].type, zone);
-    if (p->first_observation) {
+    if (sample_spec->zone != NULL)
+        ALM_TRY(alm_zone_find(cx, alm_str_of(sample_spec->zone), sample->op.plan->pos, &zone));
+    alm_bucket_spec spec = alm_sample_buckets(sample_spec, sample->op.plan->cols[0].type, zone);
+    if (sample_spec->first_observation) {
         spec.has_origin = true;
         spec.origin = first_ts;
     }
-    ALM_TRY(alm_bucketer_init(cx, s->op.plan->pos, &spec, &s->bucketer));
-    s->have_bucketer = true;
+    ALM_TRY(alm_bucketer_init(cx, sample->op.plan->pos, &spec, &sample->bucketer));
+    sample->have_bucketer = true;
     return ALM_OK;
 }
 
 /* -------------------------------------------------------------------------------- preparation */
 
-static alm_status choose_keys(alm_ctx *cx, alm_sample *s)
+static alm_status choose_keys(alm_ctx *cx, alm_sample *sample)
 {
-    const uint32_t n = s->spec->n_keys;
+    const uint32_t n_keys = sample->spec->n_keys;
     uint64_t product = 1;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &s->card));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &s->dict));
-    for (uint32_t k = 0; k < n && product <= ALM_SAMPLE_DIRECT_MAX; k++) {
-        s->card[k] = alm_group_card(s->op.plan->child[0], s->spec->keys[k], &s->dict[k]);
-        product *= s->card[k];
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_keys + 1, &sample->card));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_keys + 1, &sample->dict));
+    for (uint32_t k = 0; k < n_keys && product <= ALM_SAMPLE_DIRECT_MAX; k++) {
+        sample->card[k] =
+            alm_group_card(sample->op.plan->child[0], sample->spec->keys[k], &sample->dict[k]);
+        product *= sample->card[k];
         if (product == 0)
             return ALM_OK;
     }
-    s->direct = n > 0 && product <= ALM_SAMPLE_DIRECT_MAX;
-    s->n_codes = (uint32_t)ALM_MIN(product, (uint64_t)ALM_SAMPLE_DIRECT_MAX);
+    sample->direct = n_keys > 0 && product <= ALM_SAMPLE_DIRECT_MAX;
+    sample->n_codes = (uint32_t)ALM_MIN(product, (uint64_t)ALM_SAMPLE_DIRECT_MAX);
     return ALM_OK;
 }
 
-static alm_status prepare(alm_ctx *cx, alm_sample *s)
+static alm_status op_sample_prepare(alm_ctx *cx, alm_sample *sample)
 {
-    const alm_plan *input = s->op.plan->child[0];
-    ALM_TRY(alm_sample_slot_ready(cx, s, &s->own));
-    ALM_TRY(choose_keys(cx, s));
-    s->sorted = input->op == ALM_P_SCAN && input->order == ALM_ORDER_ASC &&
-                input->ts_col == (int32_t)s->spec->ts_col;
-    ALM_TRY(alm_pipe_new(cx, s->op.run, input, s->op.plan, &s->pipe));
-    s->n_slots = alm_pipe_slots(s->pipe);
-    ALM_TRY(ALM_NEWN(cx, cx->arena, s->n_slots, &s->slot));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_SAMPLE_ROUND, &s->round));
+    const alm_plan *input = sample->op.plan->child[0];
+    ALM_TRY(alm_sample_slot_ready(cx, sample, &sample->own));
+    ALM_TRY(choose_keys(cx, sample));
+    sample->sorted = input->op == ALM_P_SCAN && input->order == ALM_ORDER_ASC &&
+                     input->ts_col == (int32_t)sample->spec->ts_col;
+    ALM_TRY(alm_pipe_new(cx, sample->op.run, input, sample->op.plan, &sample->pipe));
+    sample->n_slots = alm_pipe_slots(sample->pipe);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, sample->n_slots, &sample->slot));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_SAMPLE_ROUND, &sample->round));
     for (uint32_t m = 0; m < ALM_SAMPLE_ROUND; m++)
-        alm_pool_init(&s->round[m].pool, cx->mem, "sample by");
-    alm_pool_init(&s->carry.pool, cx->mem, "sample by");
-    alm_pool_init(&s->closed.pool, cx->mem, "sample by");
-    ALM_TRY(alm_sample_part_ready(cx, s, &s->own, &s->carry));
-    ALM_TRY(alm_sample_part_ready(cx, s, &s->own, &s->closed));
-    if (s->direct)
-        ALM_TRY(alm_pool_zero(cx, &s->own.pool, (size_t)s->n_codes * 4, &s->own.last));
-    if (!s->spec->first_observation)
-        ALM_TRY(alm_sample_bucketer(cx, s, 0));
-    for (uint32_t m = 0; alm_pipe_parallel(s->pipe) && !s->have_bucketer; m++) {
-        if (m == alm_pipe_morsels(s->pipe))
+        alm_pool_init(&sample->round[m].pool, cx->mem, "sample by");
+    alm_pool_init(&sample->carry.pool, cx->mem, "sample by");
+    alm_pool_init(&sample->closed.pool, cx->mem, "sample by");
+    ALM_TRY(alm_sample_part_ready(cx, sample, &sample->own, &sample->carry));
+    ALM_TRY(alm_sample_part_ready(cx, sample, &sample->own, &sample->closed));
+    if (sample->direct)
+        ALM_TRY(
+            alm_pool_zero(cx, &sample->own.pool, (size_t)sample->n_codes * 4, &sample->own.last));
+    if (!sample->spec->first_observation)
+        ALM_TRY(alm_sample_bucketer(cx, sample, 0));
+    for (uint32_t m = 0; alm_pipe_parallel(sample->pipe) && !sample->have_bucketer; m++) {
+        if (m == alm_pipe_morsels(sample->pipe))
             break; /* no rows at all */
-        ALM_TRY(alm_pipe_run(cx, s->pipe, m, m + 1, alm_sample_first, s));
+        ALM_TRY(alm_pipe_run(cx, sample->pipe, m, m + 1, alm_sample_first, sample));
     }
     /* somebody who wants a few rows gets them from a small first round */
-    s->round_size = s->hint < ALM_BATCH_ROWS ? ALM_MAX(s->n_slots, 1U) : ALM_SAMPLE_ROUND;
-    s->round_size = ALM_MIN(s->round_size, (uint32_t)ALM_SAMPLE_ROUND);
+    sample->round_size =
+        sample->hint < ALM_BATCH_ROWS ? ALM_MAX(sample->n_slots, 1U) : ALM_SAMPLE_ROUND;
+    sample->round_size = ALM_MIN(sample->round_size, (uint32_t)ALM_SAMPLE_ROUND);
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------------------------ combine */
 
 /* Numbers of the first groups of a part that share its first bucket. */
-static uint32_t first_bucket_end(const alm_sample_part *p)
+static uint32_t first_bucket_end(const alm_sample_part *part)
 {
-    uint32_t lo = 0, hi = p->n;
+    uint32_t lo = 0, hi = part->n;
     while (lo < hi) {
         const uint32_t mid = lo + (hi - lo) / 2;
-        if (p->bucket[mid] <= p->bucket[0])
+        if (part->bucket[mid] <= part->bucket[0])
             lo = mid + 1;
         else
             hi = mid;
@@ -93,13 +96,13 @@ static uint32_t first_bucket_end(const alm_sample_part *p)
     return lo;
 }
 
-static uint32_t last_bucket_begin(const alm_sample_part *p)
+static uint32_t last_bucket_begin(const alm_sample_part *part)
 {
-    const int64_t bucket = p->bucket[p->n - 1];
-    uint32_t lo = 0, hi = p->n;
+    const int64_t bucket = part->bucket[part->n - 1];
+    uint32_t lo = 0, hi = part->n;
     while (lo < hi) {
         const uint32_t mid = lo + (hi - lo) / 2;
-        if (p->bucket[mid] < bucket)
+        if (part->bucket[mid] < bucket)
             lo = mid + 1;
         else
             hi = mid;
@@ -108,153 +111,161 @@ static uint32_t last_bucket_begin(const alm_sample_part *p)
 }
 
 /* Group of carry for each of groups [lo, hi) of a part; new ones are added. */
-static alm_status carry_groups(alm_ctx *cx, alm_sample *s, const alm_sample_part *p, uint32_t lo,
-                               uint32_t hi, uint32_t *group)
+static alm_status carry_groups(alm_ctx *cx, alm_sample *sample, const alm_sample_part *part,
+                               uint32_t lo, uint32_t hi, uint32_t *group)
 {
-    alm_sample_part *c = &s->carry;
-    const uint32_t n = hi - lo;
-    if (c->n + n > c->cap) {
-        const uint32_t cap = ALM_MAX(c->n + n, 2 * c->cap);
-        ALM_TRY(alm_pool_grow(cx, &c->pool, &c->bucket, (size_t)c->n * 8, (size_t)cap * 8));
-        ALM_TRY(alm_pool_grow(cx, &c->pool, &c->key, (size_t)c->n * 4, (size_t)cap * 4));
-        c->cap = cap;
+    alm_sample_part *sample_part = &sample->carry;
+    const uint32_t len = hi - lo;
+    if (sample_part->n + len > sample_part->cap) {
+        const uint32_t cap = ALM_MAX(sample_part->n + len, 2 * sample_part->cap);
+        ALM_TRY(alm_pool_grow(cx, &sample_part->pool, &sample_part->bucket,
+                              (size_t)sample_part->n * 8, (size_t)cap * 8));
+        ALM_TRY(alm_pool_grow(cx, &sample_part->pool, &sample_part->key, (size_t)sample_part->n * 4,
+                              (size_t)cap * 4));
+        sample_part->cap = cap;
     }
-    if (s->spec->n_keys > 0 && !s->direct)
-        ALM_TRY(alm_keymap_add_from(cx, c->map, p->map, p->key + lo, n, group));
-    for (uint32_t i = 0; i < n; i++) {
-        if (s->direct) {
-            uint32_t *last = &s->own.last[p->key[lo + i]];
-            *last = *last == 0 ? c->n + 1 : *last;
+    if (sample->spec->n_keys > 0 && !sample->direct)
+        ALM_TRY(alm_keymap_add_from(cx, sample_part->map, part->map, part->key + lo, len, group));
+    for (uint32_t i = 0; i < len; i++) {
+        if (sample->direct) {
+            uint32_t *last = &sample->own.last[part->key[lo + i]];
+            *last = *last == 0 ? sample_part->n + 1 : *last;
             group[i] = *last - 1;
-        } else if (s->spec->n_keys == 0) {
+        } else if (sample->spec->n_keys == 0) {
             group[i] = 0;
         }
-        if (group[i] == c->n) {
-            c->key[c->n] = s->direct ? p->key[lo + i] : group[i];
-            c->bucket[c->n++] = p->bucket[lo];
+        if (group[i] == sample_part->n) {
+            sample_part->key[sample_part->n] = sample->direct ? part->key[lo + i] : group[i];
+            sample_part->bucket[sample_part->n++] = part->bucket[lo];
         }
     }
     return ALM_OK;
 }
 
 /* Groups [lo, hi) of a part, all of one bucket, into carry. */
-static alm_status add_to_carry(alm_ctx *cx, alm_sample *s, const alm_sample_part *p, uint32_t lo,
-                               uint32_t hi)
+static alm_status add_to_carry(alm_ctx *cx, alm_sample *sample, const alm_sample_part *part,
+                               uint32_t lo, uint32_t hi)
 {
     uint32_t *group = NULL;
-    alm_arena_reset(&s->own.scratch);
-    ALM_TRY(alm_arena_bytes(cx, &s->own.scratch, ((size_t)hi - lo + 1) * sizeof *group, &group));
-    ALM_TRY(carry_groups(cx, s, p, lo, hi, group));
-    ALM_TRY(alm_states_reserve(cx, s->own.aggs, &s->carry.states, &s->carry.pool, s->carry.n));
-    return alm_aggs_merge(cx, s->own.aggs, &s->carry.states, 0, group, &p->states, lo, hi - lo);
+    alm_arena_reset(&sample->own.scratch);
+    ALM_TRY(
+        alm_arena_bytes(cx, &sample->own.scratch, ((size_t)hi - lo + 1) * sizeof *group, &group));
+    ALM_TRY(carry_groups(cx, sample, part, lo, hi, group));
+    ALM_TRY(alm_states_reserve(cx, sample->own.aggs, &sample->carry.states, &sample->carry.pool,
+                               sample->carry.n));
+    return alm_aggs_merge(cx, sample->own.aggs, &sample->carry.states, 0, group, &part->states, lo,
+                          hi - lo);
 }
 
 /* carry is complete: it becomes `closed`, to be handed out; an empty one takes its place. */
-static alm_status close_carry(alm_ctx *cx, alm_sample *s)
+static alm_status close_carry(alm_ctx *cx, alm_sample *sample)
 {
-    for (uint32_t i = 0; s->direct && i < s->carry.n; i++)
-        s->own.last[s->carry.key[i]] = 0;
-    const alm_sample_part swap = s->closed;
-    s->closed = s->carry;
-    s->carry = swap;
-    ALM_TRY(alm_sample_part_ready(cx, s, &s->own, &s->carry));
-    s->handing = &s->closed;
-    s->group_at = 0;
-    s->group_end = s->closed.n;
+    for (uint32_t i = 0; sample->direct && i < sample->carry.n; i++)
+        sample->own.last[sample->carry.key[i]] = 0;
+    const alm_sample_part swap = sample->closed;
+    sample->closed = sample->carry;
+    sample->carry = swap;
+    ALM_TRY(alm_sample_part_ready(cx, sample, &sample->own, &sample->carry));
+    sample->handing = &sample->closed;
+    sample->group_at = 0;
+    sample->group_end = sample->closed.n;
     return ALM_OK;
 }
 
-/* One step through the parts of the round; s->handing is set when there are rows to hand out. */
-static alm_status step(alm_ctx *cx, alm_sample *s, const alm_sample_part *p)
+/* One step through the parts of the round; sample->handing is set when there are rows to hand out. */
+static alm_status op_sample_step(alm_ctx *cx, alm_sample *sample, const alm_sample_part *part)
 {
-    if (s->stage == ALM_SAMPLE_HEAD) {
-        const bool same = p->n > 0 && s->carry.n > 0 && s->carry.bucket[0] == p->bucket[0];
-        s->body = same ? first_bucket_end(p) : 0;
+    if (sample->stage == ALM_SAMPLE_HEAD) {
+        const bool same =
+            part->n > 0 && sample->carry.n > 0 && sample->carry.bucket[0] == part->bucket[0];
+        sample->body = same ? first_bucket_end(part) : 0;
         if (same)
-            ALM_TRY(add_to_carry(cx, s, p, 0, s->body));
-        if (s->body == p->n) { /* nothing, or one bucket all along, which may go on */
-            s->part_at++;
+            ALM_TRY(add_to_carry(cx, sample, part, 0, sample->body));
+        if (sample->body == part->n) { /* nothing, or one bucket all along, which may go on */
+            sample->part_at++;
             return ALM_OK;
         }
-        s->stage = ALM_SAMPLE_BODY;
-        return s->carry.n > 0 ? close_carry(cx, s) : ALM_OK;
+        sample->stage = ALM_SAMPLE_BODY;
+        return sample->carry.n > 0 ? close_carry(cx, sample) : ALM_OK;
     }
-    const uint32_t last = last_bucket_begin(p);
-    if (s->stage == ALM_SAMPLE_BODY) {
-        s->handing = p;
-        s->group_at = s->body;
-        s->group_end = ALM_MAX(last, s->body);
-        s->stage = ALM_SAMPLE_TAIL;
+    const uint32_t last = last_bucket_begin(part);
+    if (sample->stage == ALM_SAMPLE_BODY) {
+        sample->handing = part;
+        sample->group_at = sample->body;
+        sample->group_end = ALM_MAX(last, sample->body);
+        sample->stage = ALM_SAMPLE_TAIL;
         return ALM_OK;
     }
-    s->stage = ALM_SAMPLE_HEAD;
-    s->part_at++;
-    return add_to_carry(cx, s, p, ALM_MAX(last, s->body), p->n);
+    sample->stage = ALM_SAMPLE_HEAD;
+    sample->part_at++;
+    return add_to_carry(cx, sample, part, ALM_MAX(last, sample->body), part->n);
 }
 
 /* The part at hand, backward: its last group may be that of carry, its first may go on. */
-static alm_status step_back(alm_ctx *cx, alm_sample *s, const alm_sample_part *p)
+static alm_status step_back(alm_ctx *cx, alm_sample *sample, const alm_sample_part *part)
 {
-    if (s->stage == ALM_SAMPLE_HEAD) {
-        if (p->n == 0) {
-            s->part_at++;
+    if (sample->stage == ALM_SAMPLE_HEAD) {
+        if (part->n == 0) {
+            sample->part_at++;
             return ALM_OK;
         }
-        const bool same = s->carry.n > 0 && s->carry.bucket[0] == p->bucket[p->n - 1];
-        s->body = p->n;
+        const bool same =
+            sample->carry.n > 0 && sample->carry.bucket[0] == part->bucket[part->n - 1];
+        sample->body = part->n;
         if (same) {
-            const alm_sample_part later = s->carry;
-            s->carry = s->closed; /* handed out, if ever it was */
-            s->closed = later;
-            s->body--;
-            ALM_TRY(alm_sample_part_ready(cx, s, &s->own, &s->carry));
-            ALM_TRY(add_to_carry(cx, s, p, s->body, p->n));
-            ALM_TRY(add_to_carry(cx, s, &s->closed, 0, 1));
+            const alm_sample_part later = sample->carry;
+            sample->carry = sample->closed; /* handed out, if ever it was */
+            sample->closed = later;
+            sample->body--;
+            ALM_TRY(alm_sample_part_ready(cx, sample, &sample->own, &sample->carry));
+            ALM_TRY(add_to_carry(cx, sample, part, sample->body, part->n));
+            ALM_TRY(add_to_carry(cx, sample, &sample->closed, 0, 1));
         }
-        if (s->body == 0) { /* one bucket all along, which may go on */
-            s->part_at++;
+        if (sample->body == 0) { /* one bucket all along, which may go on */
+            sample->part_at++;
             return ALM_OK;
         }
-        s->stage = ALM_SAMPLE_BODY;
-        return s->carry.n > 0 ? close_carry(cx, s) : ALM_OK;
+        sample->stage = ALM_SAMPLE_BODY;
+        return sample->carry.n > 0 ? close_carry(cx, sample) : ALM_OK;
     }
-    if (s->stage == ALM_SAMPLE_BODY) {
-        s->handing = p;
-        s->group_at = 1;
-        s->group_end = s->body;
-        s->stage = ALM_SAMPLE_TAIL;
+    if (sample->stage == ALM_SAMPLE_BODY) {
+        sample->handing = part;
+        sample->group_at = 1;
+        sample->group_end = sample->body;
+        sample->stage = ALM_SAMPLE_TAIL;
         return ALM_OK;
     }
-    s->stage = ALM_SAMPLE_HEAD;
-    s->part_at++;
-    return add_to_carry(cx, s, p, 0, 1);
+    sample->stage = ALM_SAMPLE_HEAD;
+    sample->part_at++;
+    return add_to_carry(cx, sample, part, 0, 1);
 }
 
-static alm_status run_round(alm_ctx *cx, alm_sample *s)
+static alm_status run_round(alm_ctx *cx, alm_sample *sample)
 {
-    const uint32_t left = alm_pipe_morsels(s->pipe) - s->next_morsel;
-    s->round_n = ALM_MIN(s->round_size, left);
-    s->round_lo = s->spec->backward ? left - s->round_n : s->next_morsel;
-    s->next_morsel += s->round_n;
-    s->round_size = ALM_SAMPLE_ROUND;
-    s->part_at = 0;
-    s->stage = ALM_SAMPLE_HEAD;
-    return alm_pipe_run(cx, s->pipe, s->round_lo, s->round_lo + s->round_n, alm_sample_collect, s);
+    const uint32_t left = alm_pipe_morsels(sample->pipe) - sample->next_morsel;
+    sample->round_n = ALM_MIN(sample->round_size, left);
+    sample->round_lo = sample->spec->backward ? left - sample->round_n : sample->next_morsel;
+    sample->next_morsel += sample->round_n;
+    sample->round_size = ALM_SAMPLE_ROUND;
+    sample->part_at = 0;
+    sample->stage = ALM_SAMPLE_HEAD;
+    return alm_pipe_run(cx, sample->pipe, sample->round_lo, sample->round_lo + sample->round_n,
+                        alm_sample_collect, sample);
 }
 
-/* Groups ready to be handed out in s->handing; NULL: the end. */
-static alm_status find_groups(alm_ctx *cx, alm_sample *s)
+/* Groups ready to be handed out in sample->handing; NULL: the end. */
+static alm_status op_sample_find_groups(alm_ctx *cx, alm_sample *sample)
 {
-    while (s->handing == NULL || s->group_at == s->group_end) {
-        s->handing = NULL;
-        if (s->part_at < s->round_n && s->spec->backward)
-            ALM_TRY(step_back(cx, s, &s->round[s->round_n - 1 - s->part_at]));
-        else if (s->part_at < s->round_n)
-            ALM_TRY(step(cx, s, &s->round[s->part_at]));
-        else if (s->next_morsel < alm_pipe_morsels(s->pipe))
-            ALM_TRY(run_round(cx, s));
-        else if (s->carry.n > 0)
-            ALM_TRY(close_carry(cx, s));
+    while (sample->handing == NULL || sample->group_at == sample->group_end) {
+        sample->handing = NULL;
+        if (sample->part_at < sample->round_n && sample->spec->backward)
+            ALM_TRY(step_back(cx, sample, &sample->round[sample->round_n - 1 - sample->part_at]));
+        else if (sample->part_at < sample->round_n)
+            ALM_TRY(op_sample_step(cx, sample, &sample->round[sample->part_at]));
+        else if (sample->next_morsel < alm_pipe_morsels(sample->pipe))
+            ALM_TRY(run_round(cx, sample));
+        else if (sample->carry.n > 0)
+            ALM_TRY(close_carry(cx, sample));
         else
             return ALM_OK;
     }
@@ -264,71 +275,77 @@ static alm_status find_groups(alm_ctx *cx, alm_sample *s)
 /* -------------------------------------------------------------------------------- handing out */
 
 /* Key column k of n groups from their codes. */
-static alm_status code_column(alm_ctx *cx, alm_sample *s, uint32_t k, const uint32_t *code,
-                              uint32_t n, alm_vec *out)
+static alm_status code_column(alm_ctx *cx, alm_sample *sample, uint32_t k, const uint32_t *code,
+                              uint32_t n_codes, alm_vec *out)
 {
     uint32_t below = 1;
-    const bool symbol = s->dict[k] != NULL;
+    const bool symbol = sample->dict[k] != NULL;
     void *data = NULL;
-    for (uint32_t i = k + 1; i < s->spec->n_keys; i++)
-        below *= s->card[i];
-    ALM_TRY(alm_arena_bytes(cx, &s->op.batch, (size_t)n * 4, &data));
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t one = s->spec->n_keys == 1 ? code[i] : code[i] / below % s->card[k];
+    for (uint32_t i = k + 1; i < sample->spec->n_keys; i++)
+        below *= sample->card[i];
+    ALM_TRY(alm_arena_bytes(cx, &sample->op.batch, (size_t)n_codes * 4, &data));
+    for (uint32_t i = 0; i < n_codes; i++) {
+        const uint32_t one =
+            sample->spec->n_keys == 1 ? code[i] : code[i] / below % sample->card[k];
         if (symbol)
             ((uint32_t *)data)[i] = one;
         else
             ((uint8_t *)data)[i] = (uint8_t)one;
     }
-    *out = (alm_vec){
-        .type = s->spec->keys[k]->type, .width = symbol ? 4 : 1, .dict = s->dict[k], .data = data};
+    *out = (alm_vec){.type = sample->spec->keys[k]->type,
+                     .width = symbol ? 4 : 1,
+                     .dict = sample->dict[k],
+                     .data = data};
     return ALM_OK;
 }
 
 /* The rows at hand, last one first. */
-static alm_status turn_columns(alm_ctx *cx, alm_sample *s, uint32_t n)
+static alm_status turn_columns(alm_ctx *cx, alm_sample *sample, uint32_t n)
 {
     uint32_t *from = NULL;
-    ALM_TRY(alm_arena_bytes(cx, &s->op.batch, (size_t)n * sizeof *from, &from));
+    ALM_TRY(alm_arena_bytes(cx, &sample->op.batch, (size_t)n * sizeof *from, &from));
     for (uint32_t i = 0; i < n; i++)
         from[i] = n - 1 - i;
-    for (uint32_t c = 0; c < s->op.out.n_cols; c++) {
-        const alm_vec v = s->op.out.cols[c];
-        if (!v.is_const)
-            ALM_TRY(alm_vec_gather(cx, &s->op.batch, &v, from, n, &s->op.out.cols[c]));
+    for (uint32_t col = 0; col < sample->op.out.n_cols; col++) {
+        const alm_vec vec = sample->op.out.cols[col];
+        if (!vec.is_const)
+            ALM_TRY(
+                alm_vec_gather(cx, &sample->op.batch, &vec, from, n, &sample->op.out.cols[col]));
     }
     return ALM_OK;
 }
 
-static alm_status raw_next(alm_ctx *cx, alm_sample *s, alm_batch **out)
+static alm_status raw_next(alm_ctx *cx, alm_sample *sample, alm_batch **out)
 {
     *out = NULL;
-    ALM_TRY(find_groups(cx, s));
-    if (s->handing == NULL)
+    ALM_TRY(op_sample_find_groups(cx, sample));
+    if (sample->handing == NULL)
         return ALM_OK;
-    const alm_sample_part *p = s->handing;
-    const bool backward = s->spec->backward;
-    const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, s->group_end - s->group_at);
-    const uint32_t at = backward ? s->group_end - n : s->group_at, n_keys = s->spec->n_keys;
-    alm_vec *cols = s->op.out.cols;
-    alm_arena_reset(&s->op.batch);
-    cols[0] = (alm_vec){.type = s->op.plan->cols[0].type, .width = 8, .data = p->bucket + at};
-    for (uint32_t k = 0; k < n_keys; k++) {
-        if (s->direct)
-            ALM_TRY(code_column(cx, s, k, p->key + at, n, &cols[1 + k]));
+    const alm_sample_part *part = sample->handing;
+    const bool backward = sample->spec->backward;
+    const uint32_t n_rows = ALM_MIN((uint32_t)ALM_BATCH_ROWS, sample->group_end - sample->group_at);
+    const uint32_t place = backward ? sample->group_end - n_rows : sample->group_at,
+                   n_keys = sample->spec->n_keys;
+    alm_vec *cols = sample->op.out.cols;
+    alm_arena_reset(&sample->op.batch);
+    cols[0] =
+        (alm_vec){.type = sample->op.plan->cols[0].type, .width = 8, .data = part->bucket + place};
+    for (uint32_t key = 0; key < n_keys; key++) {
+        if (sample->direct)
+            ALM_TRY(code_column(cx, sample, key, part->key + place, n_rows, &cols[1 + key]));
         else
-            ALM_TRY(
-                alm_keymap_values(cx, p->map, &s->op.batch, k, 0, p->key + at, n, &cols[1 + k]));
+            ALM_TRY(alm_keymap_values(cx, part->map, &sample->op.batch, key, 0, part->key + place,
+                                      n_rows, &cols[1 + key]));
     }
-    for (uint32_t i = 0; i < s->spec->n_aggs; i++)
-        ALM_TRY(alm_aggs_finish(cx, s->own.aggs, &p->states, i, at, n, &s->op.batch,
-                                &cols[1 + n_keys + i]));
-    s->op.out.rows = n;
-    s->group_at += backward ? 0 : n;
-    s->group_end -= backward ? n : 0;
+    for (uint32_t i = 0; i < sample->spec->n_aggs; i++)
+        ALM_TRY(alm_aggs_finish(cx, sample->own.aggs, &part->states, i, place, n_rows,
+                                &sample->op.batch, &cols[1 + n_keys + i]));
+    sample->op.out.rows = n_rows;
+    sample->group_at += backward ? 0 : n_rows;
+    sample->group_end -= backward ? n_rows : 0;
     if (backward)
-        ALM_TRY(turn_columns(cx, s, n));
-    *out = &s->op.out;
+        ALM_TRY(turn_columns(cx, sample, n_rows));
+    *out = &sample->op.out;
     return ALM_OK;
 }
 
@@ -342,20 +359,20 @@ static bool fills(const alm_sample_spec *spec)
 
 static alm_status sample_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 {
-    alm_sample *s = (alm_sample *)op;
+    alm_sample *sample = (alm_sample *)op;
     *out = NULL;
-    if (!s->prepared) {
-        ALM_TRY(prepare(cx, s));
-        s->prepared = true;
-        if (fills(s->spec))
-            ALM_TRY(alm_sample_fill_new(cx, s, &s->fill));
+    if (!sample->prepared) {
+        ALM_TRY(op_sample_prepare(cx, sample));
+        sample->prepared = true;
+        if (fills(sample->spec))
+            ALM_TRY(alm_sample_fill_new(cx, sample, &sample->fill));
     }
-    if (s->fill != NULL)
-        return alm_sample_fill_next(cx, s, raw_next, out);
-    return raw_next(cx, s, out);
+    if (sample->fill != NULL)
+        return alm_sample_fill_next(cx, sample, raw_next, out);
+    return raw_next(cx, sample, out);
 }
 
-static void slot_close(alm_sample_slot *slot)
+static void op_sample_slot_close(alm_sample_slot *slot)
 {
     if (!slot->ready)
         return;
@@ -367,16 +384,16 @@ static void slot_close(alm_sample_slot *slot)
 
 static void sample_close(alm_op *op)
 {
-    alm_sample *s = (alm_sample *)op;
-    alm_sample_fill_close(s->fill);
-    for (uint32_t m = 0; s->round != NULL && m < ALM_SAMPLE_ROUND; m++)
-        alm_pool_deinit(&s->round[m].pool);
-    alm_pool_deinit(&s->carry.pool);
-    alm_pool_deinit(&s->closed.pool);
-    for (uint32_t i = 0; s->slot != NULL && i < s->n_slots; i++)
-        slot_close(&s->slot[i]);
-    slot_close(&s->own);
-    alm_pipe_free(s->pipe); /* last: the slots live in its arenas */
+    alm_sample *sample = (alm_sample *)op;
+    alm_sample_fill_close(sample->fill);
+    for (uint32_t m = 0; sample->round != NULL && m < ALM_SAMPLE_ROUND; m++)
+        alm_pool_deinit(&sample->round[m].pool);
+    alm_pool_deinit(&sample->carry.pool);
+    alm_pool_deinit(&sample->closed.pool);
+    for (uint32_t i = 0; sample->slot != NULL && i < sample->n_slots; i++)
+        op_sample_slot_close(&sample->slot[i]);
+    op_sample_slot_close(&sample->own);
+    alm_pipe_free(sample->pipe); /* last: the slots live in its arenas */
 }
 
 static void sample_hint(alm_op *op, int64_t rows)
@@ -390,12 +407,12 @@ static const alm_op_vt sample_vt = {
 alm_status alm_op_sample_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
                               alm_op **out)
 {
-    alm_sample *s = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &s));
-    ALM_TRY(alm_op_init(cx, &s->op, &sample_vt, run, plan, pipe));
-    s->spec = &plan->sample;
-    s->hint = INT64_MAX;
-    ALM_ASSERT(plan->n_cols == 1 + s->spec->n_keys + s->spec->n_aggs);
-    *out = &s->op;
+    alm_sample *sample = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &sample));
+    ALM_TRY(alm_op_init(cx, &sample->op, &sample_vt, run, plan, pipe));
+    sample->spec = &plan->sample;
+    sample->hint = INT64_MAX;
+    ALM_ASSERT(plan->n_cols == 1 + sample->spec->n_keys + sample->spec->n_aggs);
+    *out = &sample->op;
     return ALM_OK;
 }

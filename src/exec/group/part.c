@@ -23,56 +23,56 @@ typedef struct group_part {
     bool loaded;
 } group_part;
 
-static uint32_t tables_of(const alm_group *g)
+static uint32_t tables_of(const alm_group *group)
 {
-    return g->way == ALM_GROUP_HASH ? g->n_tables : 1;
+    return group->way == ALM_GROUP_HASH ? group->n_tables : 1;
 }
 
-static uint32_t groups_of(const alm_group *g, uint32_t table)
+static uint32_t groups_of(const alm_group *group, uint32_t table)
 {
-    if (g->way == ALM_GROUP_PLAIN)
+    if (group->way == ALM_GROUP_PLAIN)
         return 1;
-    if (g->way == ALM_GROUP_DIRECT)
-        return g->n_present;
-    return g->table[table].map == NULL ? 0 : alm_keymap_count(g->table[table].map);
+    if (group->way == ALM_GROUP_DIRECT)
+        return group->n_present;
+    return group->table[table].map == NULL ? 0 : alm_keymap_count(group->table[table].map);
 }
 
 uint32_t alm_group_parts(const alm_op *group)
 {
     const alm_group *g = (const alm_group *)group;
-    uint32_t n = 0;
+    uint32_t count = 0;
     if (g->spilled)
         return g->n_tables;
-    for (uint32_t t = 0; t < tables_of(g); t++)
-        n += (groups_of(g, t) + PART_ROWS - 1) / PART_ROWS;
-    return n;
+    for (uint32_t table = 0; table < tables_of(g); table++)
+        count += (groups_of(g, table) + PART_ROWS - 1) / PART_ROWS;
+    return count;
 }
 
 int64_t alm_group_rows(const alm_op *group)
 {
     const alm_group *g = (const alm_group *)group;
-    int64_t n = 0;
+    int64_t count = 0;
     if (g->spilled)
         return -1;
-    for (uint32_t t = 0; t < tables_of(g); t++)
-        n += groups_of(g, t);
-    return n;
+    for (uint32_t table = 0; table < tables_of(g); table++)
+        count += groups_of(g, table);
+    return count;
 }
 
 /* The table whose groups were given out goes; what its new states pointed to, too. */
-static void drop_table(group_part *p)
+static void drop_table(group_part *part)
 {
-    if (p->loaded) {
-        alm_group_table *t = &p->g->table[p->table];
-        alm_pool_deinit(&t->pool);
-        t->map = NULL;
-        t->states = (alm_states){0};
-        alm_arena_reset(&p->lasting);
+    if (part->loaded) {
+        alm_group_table *table = &part->g->table[part->table];
+        alm_pool_deinit(&table->pool);
+        table->map = NULL;
+        table->states = (alm_states){0};
+        alm_arena_reset(&part->lasting);
     }
-    p->loaded = false;
+    part->loaded = false;
 }
 
-static alm_status load_table(alm_ctx *cx, group_part *p, uint32_t part)
+static alm_status part_load_table(alm_ctx *cx, group_part *p, uint32_t part)
 {
     drop_table(p);
     if (p->number == NULL)
@@ -89,10 +89,11 @@ static alm_status load_table(alm_ctx *cx, group_part *p, uint32_t part)
 static void choose_part(group_part *p, uint32_t part)
 {
     p->at = p->end = 0;
-    for (uint32_t t = 0; t < tables_of(p->g); t++) {
-        const uint32_t groups = groups_of(p->g, t), parts = (groups + PART_ROWS - 1) / PART_ROWS;
+    for (uint32_t table = 0; table < tables_of(p->g); table++) {
+        const uint32_t groups = groups_of(p->g, table),
+                       parts = (groups + PART_ROWS - 1) / PART_ROWS;
         if (part < parts) {
-            p->table = t;
+            p->table = table;
             p->at = part * PART_ROWS;
             p->end = ALM_MIN(groups, p->at + PART_ROWS);
             return;
@@ -101,61 +102,63 @@ static void choose_part(group_part *p, uint32_t part)
     }
 }
 
-static alm_status emit(alm_ctx *cx, group_part *p, uint32_t n)
+static alm_status part_emit(alm_ctx *cx, group_part *part, uint32_t n)
 {
-    const alm_group *g = p->g;
-    const alm_states *states = g->way == ALM_GROUP_HASH ? &g->table[p->table].states : &g->states;
-    for (uint32_t k = 0; k < g->n_keys; k++) {
-        alm_vec *out = &p->op.out.cols[k];
-        if (g->way == ALM_GROUP_DIRECT)
-            ALM_TRY(alm_group_direct_key(cx, g, &p->op.batch, k, g->present + p->at, n, out));
+    const alm_group *group = part->g;
+    const alm_states *states =
+        group->way == ALM_GROUP_HASH ? &group->table[part->table].states : &group->states;
+    for (uint32_t key = 0; key < group->n_keys; key++) {
+        alm_vec *out = &part->op.out.cols[key];
+        if (group->way == ALM_GROUP_DIRECT)
+            ALM_TRY(alm_group_direct_key(cx, group, &part->op.batch, key, group->present + part->at,
+                                         n, out));
         else
-            ALM_TRY(alm_keymap_values(cx, g->table[p->table].map, &p->op.batch, k, p->at, NULL, n,
-                                      out));
+            ALM_TRY(alm_keymap_values(cx, group->table[part->table].map, &part->op.batch, key,
+                                      part->at, NULL, n, out));
     }
-    for (uint32_t i = 0; i < g->op.plan->group.n_aggs; i++)
-        ALM_TRY(alm_aggs_finish(cx, p->aggs, states, i, p->at, n, &p->op.batch,
-                                &p->op.out.cols[g->n_keys + i]));
-    p->op.out.rows = n;
+    for (uint32_t i = 0; i < group->op.plan->group.n_aggs; i++)
+        ALM_TRY(alm_aggs_finish(cx, part->aggs, states, i, part->at, n, &part->op.batch,
+                                &part->op.out.cols[group->n_keys + i]));
+    part->op.out.rows = n;
     return ALM_OK;
 }
 
 static alm_status part_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 {
-    group_part *p = (group_part *)op;
+    group_part *part = (group_part *)op;
     *out = NULL;
     alm_arena_reset(&op->batch);
-    while (p->at == p->end && p->part < p->part_end) {
-        if (p->g->spilled)
-            ALM_TRY(load_table(cx, p, p->part++));
+    while (part->at == part->end && part->part < part->part_end) {
+        if (part->g->spilled)
+            ALM_TRY(part_load_table(cx, part, part->part++));
         else
-            choose_part(p, p->part++);
+            choose_part(part, part->part++);
     }
-    const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, p->end - p->at);
-    if (n == 0)
+    const uint32_t n_rows = ALM_MIN((uint32_t)ALM_BATCH_ROWS, part->end - part->at);
+    if (n_rows == 0)
         return ALM_OK;
-    ALM_TRY(emit(cx, p, n));
-    p->at += n;
+    ALM_TRY(part_emit(cx, part, n_rows));
+    part->at += n_rows;
     *out = &op->out;
     return ALM_OK;
 }
 
 static alm_status part_start(alm_ctx *cx, alm_op *op, uint32_t morsel)
 {
-    group_part *p = (group_part *)op;
+    group_part *part = (group_part *)op;
     (void)cx;
-    p->at = p->end = 0;
-    p->part = morsel;
-    p->part_end = morsel + 1;
+    part->at = part->end = 0;
+    part->part = morsel;
+    part->part_end = morsel + 1;
     return ALM_OK;
 }
 
 static void part_close(alm_op *op)
 {
-    group_part *p = (group_part *)op;
-    drop_table(p);
-    alm_aggs_free(p->aggs);
-    alm_arena_deinit(&p->lasting);
+    group_part *part = (group_part *)op;
+    drop_table(part);
+    alm_aggs_free(part->aggs);
+    alm_arena_deinit(&part->lasting);
 }
 
 static const alm_op_vt part_vt = {
@@ -164,16 +167,16 @@ static const alm_op_vt part_vt = {
 alm_status alm_group_part_new(alm_ctx *cx, alm_run *run, const alm_op *group, alm_pipe *pipe,
                               alm_op **out)
 {
-    group_part *p = NULL;
+    group_part *part = NULL;
     const alm_group *g = (const alm_group *)group;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &p));
-    ALM_TRY(alm_op_init(cx, &p->op, &part_vt, run, g->op.plan, pipe));
-    *out = &p->op;
-    p->g = g;
-    p->part_end = pipe == NULL ? alm_group_parts(group) : 0;
-    alm_arena_init(&p->lasting, cx->mem);
+    ALM_TRY(ALM_NEW(cx, cx->arena, &part));
+    ALM_TRY(alm_op_init(cx, &part->op, &part_vt, run, g->op.plan, pipe));
+    *out = &part->op;
+    part->g = g;
+    part->part_end = pipe == NULL ? alm_group_parts(group) : 0;
+    alm_arena_init(&part->lasting, cx->mem);
     return alm_aggs_new(cx, g->keys, g->n_keys, g->op.plan->group.aggs, g->op.plan->group.n_aggs,
-                        &p->lasting, &p->aggs);
+                        &part->lasting, &part->aggs);
 }
 
 alm_status alm_group_run(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_op **out)

@@ -80,9 +80,9 @@ typedef struct alm_sample {
     struct alm_sample_fill *fill;
 } alm_sample;
 
-ALM_NODISCARD alm_status alm_sample_slot_ready(alm_ctx *cx, const alm_sample *s,
+ALM_NODISCARD alm_status alm_sample_slot_ready(alm_ctx *cx, const alm_sample *sample,
                                                alm_sample_slot *slot);
-ALM_NODISCARD alm_status alm_sample_part_ready(alm_ctx *cx, const alm_sample *s,
+ALM_NODISCARD alm_status alm_sample_part_ready(alm_ctx *cx, const alm_sample *sample,
                                                const alm_sample_slot *slot, alm_sample_part *part);
 /* Body of the pipe: rows of a morsel into round[morsel - round_lo]. */
 ALM_NODISCARD alm_status alm_sample_collect(alm_ctx *cx, void *sample, uint32_t slot,
@@ -90,15 +90,15 @@ ALM_NODISCARD alm_status alm_sample_collect(alm_ctx *cx, void *sample, uint32_t 
 /* Body: finds the first timestamp (ALIGN TO FIRST OBSERVATION), then does nothing more. */
 ALM_NODISCARD alm_status alm_sample_first(alm_ctx *cx, void *sample, uint32_t slot, uint32_t morsel,
                                           alm_op *input);
-ALM_NODISCARD alm_status alm_sample_bucketer(alm_ctx *cx, alm_sample *s, int64_t first_ts);
+ALM_NODISCARD alm_status alm_sample_bucketer(alm_ctx *cx, alm_sample *sample, int64_t first_ts);
 
 /* Rows as combine gives them (bucket, keys, aggregates) -> rows with all buckets. */
 typedef alm_status (*alm_sample_rows)(alm_ctx *cx, alm_sample *s, alm_batch **out);
-ALM_NODISCARD alm_status alm_sample_fill_new(alm_ctx *cx, alm_sample *s,
+ALM_NODISCARD alm_status alm_sample_fill_new(alm_ctx *cx, alm_sample *sample,
                                              struct alm_sample_fill **out);
-ALM_NODISCARD alm_status alm_sample_fill_next(alm_ctx *cx, alm_sample *s, alm_sample_rows rows,
+ALM_NODISCARD alm_status alm_sample_fill_next(alm_ctx *cx, alm_sample *sample, alm_sample_rows rows,
                                               alm_batch **out);
-void alm_sample_fill_close(struct alm_sample_fill *f);
+void alm_sample_fill_close(struct alm_sample_fill *sample_fill);
 
 /* LINEAR over an aggregate that has `between` (registry.h): the states of all rows of the result. */
 typedef struct alm_sample_way {
@@ -112,15 +112,15 @@ typedef struct alm_sample_way {
 enum { ALM_SAMPLE_NO_ROW = UINT32_MAX };
 
 /* The way of call i; NULL: there is none. */
-const alm_agg_ops *alm_sample_way_of(const alm_sample *s, uint32_t i);
+const alm_agg_ops *alm_sample_way_of(const alm_sample *sample, uint32_t i);
 /* Takes in the states of the n rows that have just been handed out. */
-ALM_NODISCARD alm_status alm_sample_way_add(alm_ctx *cx, const alm_sample *s, uint32_t i,
-                                            alm_pool *pool, uint32_t n, alm_sample_way *w);
+ALM_NODISCARD alm_status alm_sample_way_add(alm_ctx *cx, const alm_sample *sample, uint32_t i,
+                                            alm_pool *pool, uint32_t n, alm_sample_way *way);
 /* Once all rows are there. value: of each row; next: row -> the same key's next row. */
 ALM_NODISCARD alm_status alm_sample_way_link(alm_ctx *cx, alm_pool *pool, const double *value,
-                                             const uint32_t *next, alm_sample_way *w);
+                                             const uint32_t *next, alm_sample_way *way);
 /* The value of a bucket from its row (or none), and the rows of its key before and behind it. */
-double alm_sample_way_value(const alm_sample *s, const alm_sample_way *w, uint32_t i,
+double alm_sample_way_value(const alm_sample *sample, const alm_sample_way *way, uint32_t i,
                             const double *value, int64_t bucket, uint32_t real, uint32_t prev,
                             uint32_t next);
 

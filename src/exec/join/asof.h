@@ -26,26 +26,27 @@ static inline alm_asof_units alm_asof_units_of(const alm_plan *plan)
 }
 
 /* How far two times lie from one another, in the finer unit. */
-static inline alm_u128 alm_asof_distance(const alm_asof_units *u, int64_t left, int64_t right)
+static inline alm_u128 alm_asof_distance(const alm_asof_units *units, int64_t left, int64_t right)
 {
-    const alm_i128 d = (alm_i128)left * u->left - (alm_i128)right * u->right;
-    return (alm_u128)(d < 0 ? -d : d);
+    const alm_i128 i128 = (alm_i128)left * units->left - (alm_i128)right * units->right;
+    return (alm_u128)(i128 < 0 ? -i128 : i128);
 }
 
-static inline bool alm_asof_too_far(const alm_asof_units *u, int64_t left, int64_t right)
+static inline bool alm_asof_too_far(const alm_asof_units *units, int64_t left, int64_t right)
 {
-    return alm_asof_distance(u, left, right) > (alm_u128)u->tolerance * (alm_u128)u->left;
+    return alm_asof_distance(units, left, right) >
+           (alm_u128)units->tolerance * (alm_u128)units->left;
 }
 
 /*
  * Bounds in the unit of the right side for the left times of n rows: right rows with a time <= bound lie at or before
  * the left row (before: before it). The vector's own data where they are the same, else a copy from `arena`.
  */
-ALM_NODISCARD alm_status alm_asof_bounds(alm_ctx *cx, alm_arena *arena, const alm_vec *v,
-                                         uint32_t n, const alm_asof_units *units, bool before,
+ALM_NODISCARD alm_status alm_asof_bounds(alm_ctx *cx, alm_arena *arena, const alm_vec *vec,
+                                         uint32_t n_rows, const alm_asof_units *units, bool before,
                                          const int64_t **out);
 /* Times of n rows as they are, also of a constant. */
-ALM_NODISCARD alm_status alm_asof_times(alm_ctx *cx, alm_arena *arena, const alm_vec *v, uint32_t n,
-                                        const int64_t **out);
+ALM_NODISCARD alm_status alm_asof_times(alm_ctx *cx, alm_arena *arena, const alm_vec *vec,
+                                        uint32_t n_rows, const int64_t **out);
 
 #endif

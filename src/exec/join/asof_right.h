@@ -71,25 +71,26 @@ ALM_NODISCARD alm_status alm_asof_reader_new(alm_ctx *cx, const alm_asof_right *
 /* Segment that holds `row`; `hint`: a segment near by. */
 uint32_t alm_asof_segment_of(const alm_asof_right *right, uint32_t row, uint32_t hint);
 /* Makes times and keys (values: columns of the result) of rows [lo, hi) of a segment readable. */
-ALM_NODISCARD alm_status alm_asof_touch(alm_ctx *cx, alm_asof_reader *rd, uint32_t segment,
+ALM_NODISCARD alm_status alm_asof_touch(alm_ctx *cx, alm_asof_reader *reader, uint32_t segment,
                                         uint32_t lo, uint32_t hi, bool values);
-const int64_t *alm_asof_times_of(const alm_asof_reader *rd, uint32_t segment);
+const int64_t *alm_asof_times_of(const alm_asof_reader *reader, uint32_t segment);
 /* Keys of a segment by row; *width 0: there is no key, all are equal. */
-const void *alm_asof_keys_of(const alm_asof_reader *rd, uint32_t segment, uint32_t *width);
+const void *alm_asof_keys_of(const alm_asof_reader *reader, uint32_t segment, uint32_t *width);
 /* How many rows have a time <= bound (in the unit of the right side), at least `from`. */
-ALM_NODISCARD alm_status alm_asof_position(alm_ctx *cx, alm_asof_reader *rd, int64_t bound,
+ALM_NODISCARD alm_status alm_asof_position(alm_ctx *cx, alm_asof_reader *reader, int64_t bound,
                                            uint32_t from, uint32_t *out);
 /* Last row in [lo, hi) with the key, or first one: match number, 0 for none. */
-ALM_NODISCARD alm_status alm_asof_look_back(alm_ctx *cx, alm_asof_reader *rd, uint32_t key,
+ALM_NODISCARD alm_status alm_asof_look_back(alm_ctx *cx, alm_asof_reader *reader, uint32_t key,
                                             uint32_t lo, uint32_t hi, uint32_t *match);
-ALM_NODISCARD alm_status alm_asof_look_ahead(alm_ctx *cx, alm_asof_reader *rd, uint32_t key,
+ALM_NODISCARD alm_status alm_asof_look_ahead(alm_ctx *cx, alm_asof_reader *reader, uint32_t key,
                                              uint32_t lo, uint32_t hi, uint32_t *match);
 /* Times of the rows of n match numbers, in the unit of the right side; 0 gives INT64_MIN. */
-ALM_NODISCARD alm_status alm_asof_gather_times(alm_ctx *cx, alm_asof_reader *rd, alm_arena *arena,
-                                               const uint32_t *match, uint32_t n, int64_t **out);
+ALM_NODISCARD alm_status alm_asof_gather_times(alm_ctx *cx, alm_asof_reader *reader,
+                                               alm_arena *arena, const uint32_t *match, uint32_t n,
+                                               int64_t **out);
 /* Columns of the rows of n match numbers into out[0..columns of the right input); those the result
  * does not show are null constants. */
-ALM_NODISCARD alm_status alm_asof_gather(alm_ctx *cx, alm_asof_reader *rd, alm_arena *arena,
+ALM_NODISCARD alm_status alm_asof_gather(alm_ctx *cx, alm_asof_reader *reader, alm_arena *arena,
                                          const uint32_t *match, uint32_t n, alm_vec *out);
 
 #endif

@@ -36,7 +36,7 @@ typedef struct alm_join_table {
 
 ALM_NODISCARD alm_status alm_join_table_new(alm_ctx *cx, alm_run *run, const alm_plan *plan,
                                             alm_join_table **out);
-void alm_join_table_free(alm_join_table *t); /* NULL is fine */
+void alm_join_table_free(alm_join_table *table); /* NULL is fine */
 /* All rows of an input of the join, read in parallel where it is a pipeline, in its order. */
 ALM_NODISCARD alm_status alm_join_read_rows(alm_ctx *cx, alm_run *run, const alm_plan *input,
                                             const alm_plan *join, alm_rows *rows);
@@ -67,24 +67,26 @@ ALM_NODISCARD alm_status alm_join_probe_new(alm_ctx *cx, const alm_plan *plan, c
                                             alm_join_probe *out);
 ALM_NODISCARD alm_status alm_join_probe_keys(alm_ctx *cx, alm_expr *const *left_keys, uint32_t n,
                                              const char *who, alm_join_probe *out);
-void alm_join_probe_free(alm_join_probe *p);
+void alm_join_probe_free(alm_join_probe *probe);
 /* Key numbers of the rows of a batch of the left input, ALM_JOIN_NO_ROW where the key is not in the
  * table. `arena`: what lives as long as the batch. */
-ALM_NODISCARD alm_status alm_join_probe_run(alm_ctx *cx, alm_join_probe *p, alm_arena *arena,
+ALM_NODISCARD alm_status alm_join_probe_run(alm_ctx *cx, alm_join_probe *probe, alm_arena *arena,
                                             alm_batch *left, uint32_t *number);
 
 /* The same against a key map, or (one text key) as codes of a dictionary. UINT32_MAX: not there. */
-ALM_NODISCARD alm_status alm_join_probe_map(alm_ctx *cx, alm_join_probe *p, const alm_keymap *map,
-                                            alm_arena *arena, alm_batch *left, uint32_t *number);
-ALM_NODISCARD alm_status alm_join_probe_dict(alm_ctx *cx, alm_join_probe *p, const alm_dict *dict,
-                                             alm_arena *arena, alm_batch *left, uint32_t *number);
+ALM_NODISCARD alm_status alm_join_probe_map(alm_ctx *cx, alm_join_probe *probe,
+                                            const alm_keymap *map, alm_arena *arena,
+                                            alm_batch *left, uint32_t *number);
+ALM_NODISCARD alm_status alm_join_probe_dict(alm_ctx *cx, alm_join_probe *probe,
+                                             const alm_dict *dict, alm_arena *arena,
+                                             alm_batch *left, uint32_t *number);
 
 /*
  * Codes (4 bytes each) of n values of a text vector in another dictionary; 0 for null,
  * ALM_JOIN_NO_ROW for texts it does not have.
  */
 ALM_NODISCARD alm_status alm_join_translate(alm_ctx *cx, alm_pool *pool, alm_join_codes *codes,
-                                            const alm_dict *dict, const alm_vec *v, uint32_t n,
-                                            uint32_t *out);
+                                            const alm_dict *dict, const alm_vec *vec,
+                                            uint32_t n_rows, uint32_t *out);
 
 #endif

@@ -12,49 +12,49 @@ typedef struct op_horizon {
     uint32_t at; /* next offset */
 } op_horizon;
 
-static alm_status fetch(alm_ctx *cx, op_horizon *h)
+static alm_status op_horizon_fetch(alm_ctx *cx, op_horizon *horizon)
 {
-    h->at = 0;
-    alm_arena_reset(&h->arena);
-    ALM_TRY(alm_op_next(cx, h->op.child[0], &h->in));
-    for (uint32_t c = 0; h->in != NULL && c < h->in->n_cols; c++) {
+    horizon->at = 0;
+    alm_arena_reset(&horizon->arena);
+    ALM_TRY(alm_op_next(cx, horizon->op.child[0], &horizon->in));
+    for (uint32_t col = 0; horizon->in != NULL && col < horizon->in->n_cols; col++) {
         alm_vec *dense = NULL; /* once, not once per offset */
-        ALM_TRY(alm_batch_column(cx, &h->arena, h->in, c, &dense));
+        ALM_TRY(alm_batch_column(cx, &horizon->arena, horizon->in, col, &dense));
     }
     return ALM_OK;
 }
 
 static alm_status horizon_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 {
-    op_horizon *h = (op_horizon *)op;
+    op_horizon *horizon = (op_horizon *)op;
     const alm_plan *plan = op->plan;
     *out = NULL;
     ALM_TRY(alm_check(cx));
     alm_arena_reset(&op->batch);
-    if (h->in == NULL || h->at == plan->horizon.n_offsets)
-        ALM_TRY(fetch(cx, h));
-    if (h->in == NULL)
+    if (horizon->in == NULL || horizon->at == plan->horizon.n_offsets)
+        ALM_TRY(op_horizon_fetch(cx, horizon));
+    if (horizon->in == NULL)
         return ALM_OK;
-    const uint32_t n = h->in->rows, n_cols = h->in->n_cols;
-    const alm_vec *ts = &h->in->cols[plan->horizon.ts_col];
-    const int64_t *from = ts->data, by = plan->horizon.offset[h->at++];
+    const uint32_t n_rows = horizon->in->rows, n_cols = horizon->in->n_cols;
+    const alm_vec *ts = &horizon->in->cols[plan->horizon.ts_col];
+    const int64_t *from = ts->data, by = plan->horizon.offset[horizon->at++];
     const size_t step = ts->is_const ? 0 : 1;
     int64_t *offset = NULL, *time = NULL;
     ALM_TRY(alm_arena_bytes(cx, &op->batch, sizeof *offset, &offset));
-    ALM_TRY(alm_arena_bytes(cx, &op->batch, n * sizeof *time, &time));
+    ALM_TRY(alm_arena_bytes(cx, &op->batch, n_rows * sizeof *time, &time));
     *offset = by;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_rows; i++) {
         const int64_t t = from[i * step];
         if (t == ALM_LONG_NULL || __builtin_add_overflow(t, by, &time[i]))
             time[i] = t == ALM_LONG_NULL || by < 0 ? ALM_LONG_NULL : INT64_MAX;
     }
-    for (uint32_t c = 0; c < n_cols; c++)
-        op->out.cols[c] = h->in->cols[c];
+    for (uint32_t col = 0; col < n_cols; col++)
+        op->out.cols[col] = horizon->in->cols[col];
     op->out.cols[n_cols] =
         (alm_vec){.type = plan->cols[n_cols].type, .width = 8, .is_const = true, .data = offset};
     op->out.cols[n_cols + 1] =
         (alm_vec){.type = plan->cols[n_cols + 1].type, .width = 8, .data = time};
-    op->out.rows = n;
+    op->out.rows = n_rows;
     op->out.sel = NULL;
     *out = &op->out;
     return ALM_OK;
@@ -77,11 +77,11 @@ static const alm_op_vt horizon_vt = {
 alm_status alm_op_horizon_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
                                alm_op **out)
 {
-    op_horizon *h = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &h));
-    ALM_TRY(alm_op_init(cx, &h->op, &horizon_vt, run, plan, pipe));
-    alm_arena_init(&h->arena, cx->mem);
-    *out = &h->op;
+    op_horizon *horizon = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &horizon));
+    ALM_TRY(alm_op_init(cx, &horizon->op, &horizon_vt, run, plan, pipe));
+    alm_arena_init(&horizon->arena, cx->mem);
+    *out = &horizon->op;
     ALM_ASSERT(plan->n_cols == plan->child[0]->n_cols + 2);
-    return alm_op_child(cx, &h->op, 0);
+    return alm_op_child(cx, &horizon->op, 0);
 }

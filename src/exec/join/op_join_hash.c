@@ -57,32 +57,32 @@ typedef struct op_join {
 /* Left rows li[0..k) ascending, each once: no data moves unless it has to. */
 static alm_status select_left(alm_ctx *cx, op_join *j, const uint32_t *li, uint32_t k)
 {
-    const alm_batch *in = j->left;
+    const alm_batch *batch = j->left;
     alm_batch *out = &j->op.out;
-    memcpy(out->cols, in->cols, j->n_left * sizeof *out->cols);
+    memcpy(out->cols, batch->cols, j->n_left * sizeof *out->cols);
     out->rows = k;
-    out->sel = in->sel;
-    if (k == in->rows)
+    out->sel = batch->sel;
+    if (k == batch->rows)
         return ALM_OK;
     for (uint32_t i = 0; i < k; i++)
-        j->sel[i] = in->sel == NULL ? (uint16_t)li[i] : in->sel[li[i]];
+        j->sel[i] = batch->sel == NULL ? (uint16_t)li[i] : batch->sel[li[i]];
     out->sel = j->sel;
-    for (uint32_t c = 0; c < j->n_left; c++) {
-        alm_vec *v = &out->cols[c];
-        if (in->sel == NULL)
-            v->indirect = !v->is_const;
-        else if (!v->indirect && !v->is_const)
-            ALM_TRY(alm_vec_gather(cx, &j->op.batch, &in->cols[c], li, k, v));
+    for (uint32_t left = 0; left < j->n_left; left++) {
+        alm_vec *vec = &out->cols[left];
+        if (batch->sel == NULL)
+            vec->indirect = !vec->is_const;
+        else if (!vec->indirect && !vec->is_const)
+            ALM_TRY(alm_vec_gather(cx, &j->op.batch, &batch->cols[left], li, k, vec));
     }
     return ALM_OK;
 }
 
-/* Left rows li[0..k), in any number each; column c of the left into *out. */
-static alm_status gather_left(alm_ctx *cx, op_join *j, uint32_t c, const uint32_t *li, uint32_t k,
+/* Left rows li[0..k), in any number each; column col of the left into *out. */
+static alm_status gather_left(alm_ctx *cx, op_join *j, uint32_t col, const uint32_t *li, uint32_t k,
                               alm_vec *out)
 {
     alm_vec *dense = NULL;
-    ALM_TRY(alm_batch_column(cx, &j->left_arena, j->left, c, &dense));
+    ALM_TRY(alm_batch_column(cx, &j->left_arena, j->left, col, &dense));
     if (k > 0 && li[0] == li[k - 1]) { /* one row against many */
         *out = *dense;
         if (!dense->is_const)
@@ -107,8 +107,8 @@ static alm_status gather_right(alm_ctx *cx, op_join *j, const uint32_t *ri, uint
 {
     const alm_rows *rows = &j->table->rows;
     if (!j->table->keyed && is_run(ri, k)) {
-        for (uint32_t c = 0; c < rows->n_cols; c++) /* a run of rows, as in cross joins */
-            alm_rows_slice(rows, c, ri[0], &out[c]);
+        for (uint32_t col = 0; col < rows->n_cols; col++) /* a run of rows, as in cross joins */
+            alm_rows_slice(rows, col, ri[0], &out[col]);
         return ALM_OK;
     }
     return alm_rows_gather(cx, rows, &j->op.batch, ri, k, out);
@@ -121,9 +121,9 @@ static alm_status result_right(alm_ctx *cx, op_join *j, const uint32_t *ri, uint
     alm_vec *out = j->op.out.cols + j->n_left;
     if (j->unread == NULL || !j->table->keyed)
         return gather_right(cx, j, ri, k, out);
-    for (uint32_t c = 0; c < rows->n_cols; c++)
-        if (j->unread[c])
-            out[c] = j->unread_vec[c];
+    for (uint32_t col = 0; col < rows->n_cols; col++)
+        if (j->unread[col])
+            out[col] = j->unread_vec[col];
     return alm_rows_gather_some(cx, rows, &j->op.batch, ri, k, j->unread, out);
 }
 
@@ -131,8 +131,8 @@ static alm_status gather_pairs(alm_ctx *cx, op_join *j, const uint32_t *li, cons
                                uint32_t k)
 {
     alm_batch *out = &j->op.out;
-    for (uint32_t c = 0; c < j->n_left; c++)
-        ALM_TRY(gather_left(cx, j, c, li, k, &out->cols[c]));
+    for (uint32_t left = 0; left < j->n_left; left++)
+        ALM_TRY(gather_left(cx, j, left, li, k, &out->cols[left]));
     if (!j->one_side)
         ALM_TRY(result_right(cx, j, ri, k));
     out->rows = k;
@@ -157,12 +157,12 @@ static bool is_simple(const op_join *j)
     return j->residual == NULL && j->table->keyed && (j->table->unique || j->one_side);
 }
 
-static bool has_rows(const alm_join_table *t, uint32_t number)
+static bool op_join_hash_has_rows(const alm_join_table *table, uint32_t number)
 {
     if (number == ALM_JOIN_NO_ROW)
         return false;
-    return t->unique ? t->first[number] != ALM_JOIN_NO_ROW
-                     : t->first[number] < t->first[number + 1];
+    return table->unique ? table->first[number] != ALM_JOIN_NO_ROW
+                         : table->first[number] < table->first[number + 1];
 }
 
 /* For dictionaries that are small beside the rows that will come. */
@@ -170,7 +170,7 @@ enum { CODES_MAX = 65536 };
 
 static alm_status make_code_rows(alm_ctx *cx, op_join *j, const alm_dict *from)
 {
-    const alm_join_table *t = j->table;
+    const alm_join_table *table = j->table;
     code_rows *c = &j->codes;
     uint32_t *code = NULL;
     if (c->row != NULL && c->dict_id == from->id && c->count >= from->count)
@@ -180,18 +180,18 @@ static alm_status make_code_rows(alm_ctx *cx, op_join *j, const alm_dict *from)
     for (uint32_t i = 0; i < from->count; i++)
         code[i] = i;
     const alm_vec all = {.type = ALM_TY(SYMBOL), .width = 4, .dict = from, .data = code};
-    ALM_TRY(alm_join_translate(cx, &j->probe.pool, &j->probe.codes[0], t->dict, &all, from->count,
-                               c->row));
+    ALM_TRY(alm_join_translate(cx, &j->probe.pool, &j->probe.codes[0], table->dict, &all,
+                               from->count, c->row));
     c->dict_id = from->id;
     c->count = from->count;
     c->all = true;
     for (uint32_t i = 0; i < from->count; i++) {
-        const uint32_t number = c->row[i] < t->n_numbers ? c->row[i] : ALM_JOIN_NO_ROW;
-        const bool there = has_rows(t, number);
+        const uint32_t number = c->row[i] < table->n_numbers ? c->row[i] : ALM_JOIN_NO_ROW;
+        const bool there = op_join_hash_has_rows(table, number);
         if (j->one_side)
             c->row[i] = there == (j->kind == ALM_JOIN_SEMI) ? 0 : ALM_JOIN_NO_ROW;
         else
-            c->row[i] = there ? t->first[number] : j->keep_left ? t->n : ALM_JOIN_NO_ROW;
+            c->row[i] = there ? table->first[number] : j->keep_left ? table->n : ALM_JOIN_NO_ROW;
         c->all &= c->row[i] != ALM_JOIN_NO_ROW;
     }
     return ALM_OK;
@@ -222,44 +222,45 @@ DEFINE_MATCH(32)
 
 static uint32_t code_matches(op_join *j)
 {
-    const alm_vec *v = &j->probe.key[0];
+    const alm_vec *vec = &j->probe.key[0];
     const code_rows *c = &j->codes;
-    const uint32_t n = j->left->rows;
-    if (v->width == 1)
-        return match_8(v->data, n, c->row, c->all, j->li, j->ri);
-    if (v->width == 2)
-        return match_16(v->data, n, c->row, c->all, j->li, j->ri);
-    return match_32(v->data, n, c->row, c->all, j->li, j->ri);
+    const uint32_t n_rows = j->left->rows;
+    if (vec->width == 1)
+        return match_8(vec->data, n_rows, c->row, c->all, j->li, j->ri);
+    if (vec->width == 2)
+        return match_16(vec->data, n_rows, c->row, c->all, j->li, j->ri);
+    return match_32(vec->data, n_rows, c->row, c->all, j->li, j->ri);
 }
 
 static uint32_t simple_rows(op_join *j)
 {
     if (j->by_code)
         return code_matches(j);
-    const alm_join_table *t = j->table;
+    const alm_join_table *table = j->table;
     const uint32_t *number = j->number;
-    const uint32_t n = j->left->rows;
+    const uint32_t n_rows = j->left->rows;
     uint32_t k = 0;
     if (j->one_side) {
         const bool wanted = j->kind == ALM_JOIN_SEMI;
-        for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t i = 0; i < n_rows; i++) {
             j->li[k] = i;
-            k += has_rows(t, number[i]) == wanted;
+            k += op_join_hash_has_rows(table, number[i]) == wanted;
         }
         return k;
     }
     if (j->keep_left) {
-        for (uint32_t i = 0; i < n; i++) {
-            const uint32_t r = number[i] == ALM_JOIN_NO_ROW ? t->n : t->first[number[i]];
-            j->ri[i] = ALM_MIN(r, t->n);
+        for (uint32_t i = 0; i < n_rows; i++) {
+            const uint32_t row = number[i] == ALM_JOIN_NO_ROW ? table->n : table->first[number[i]];
+            j->ri[i] = ALM_MIN(row, table->n);
         }
-        return n;
+        return n_rows;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t r = number[i] == ALM_JOIN_NO_ROW ? ALM_JOIN_NO_ROW : t->first[number[i]];
+    for (uint32_t i = 0; i < n_rows; i++) {
+        const uint32_t row =
+            number[i] == ALM_JOIN_NO_ROW ? ALM_JOIN_NO_ROW : table->first[number[i]];
         j->li[k] = i;
-        j->ri[k] = r;
-        k += r != ALM_JOIN_NO_ROW;
+        j->ri[k] = row;
+        k += row != ALM_JOIN_NO_ROW;
     }
     return k;
 }
@@ -282,33 +283,34 @@ static alm_status emit_simple(alm_ctx *cx, op_join *j, alm_batch **out)
 /* ------------------------------------------------------------------------------- pairs way */
 
 /* Candidates [lo, hi) of a left row, as positions for candidate(). */
-static void candidates(const alm_join_table *t, uint32_t number, uint32_t *lo, uint32_t *hi)
+static void op_join_hash_candidates(const alm_join_table *table, uint32_t number, uint32_t *lo,
+                                    uint32_t *hi)
 {
     *lo = *hi = 0;
     if (number == ALM_JOIN_NO_ROW)
         return;
-    if (t->keyed && t->unique) {
-        *lo = t->first[number];
+    if (table->keyed && table->unique) {
+        *lo = table->first[number];
         *hi = *lo == ALM_JOIN_NO_ROW ? *lo : *lo + 1;
     } else {
-        *lo = t->first[number];
-        *hi = t->first[number + 1];
+        *lo = table->first[number];
+        *hi = table->first[number + 1];
     }
 }
 
 /* The next candidates into li, ri; a left row without any has the row of nulls where `pad` is set. */
 static uint32_t fill_pairs(op_join *j, bool pad)
 {
-    const alm_join_table *t = j->table;
+    const alm_join_table *table = j->table;
     uint32_t k = 0;
     while (j->at < j->left->rows && k < ALM_BATCH_ROWS) {
         uint32_t lo, hi;
-        candidates(t, j->number[j->at], &lo, &hi);
+        op_join_hash_candidates(table, j->number[j->at], &lo, &hi);
         const uint32_t take = ALM_MIN(hi - lo - j->off, ALM_BATCH_ROWS - k);
-        const uint32_t *list = t->list != NULL ? t->list + lo + j->off : NULL;
-        for (uint32_t x = 0; x < take; x++) {
-            j->li[k + x] = j->at;
-            j->ri[k + x] = list != NULL ? list[x] : lo + j->off + x;
+        const uint32_t *list = table->list != NULL ? table->list + lo + j->off : NULL;
+        for (uint32_t value = 0; value < take; value++) {
+            j->li[k + value] = j->at;
+            j->ri[k + value] = list != NULL ? list[value] : lo + j->off + value;
         }
         k += take;
         j->off += take;
@@ -316,7 +318,7 @@ static uint32_t fill_pairs(op_join *j, bool pad)
             break;
         if (pad && lo == hi) {
             j->li[k] = j->at;
-            j->ri[k++] = t->n;
+            j->ri[k++] = table->n;
         }
         j->at++;
         j->off = 0;
@@ -328,12 +330,12 @@ static alm_status test_pairs(alm_ctx *cx, op_join *j, uint32_t k)
 {
     const alm_rows *rows = &j->table->rows;
     alm_vec *right = j->test + j->n_left;
-    for (uint32_t c = 0; c < j->n_left; c++)
-        if (j->tested[c])
-            ALM_TRY(gather_left(cx, j, c, j->li, k, &j->test[c]));
+    for (uint32_t left = 0; left < j->n_left; left++)
+        if (j->tested[left])
+            ALM_TRY(gather_left(cx, j, left, j->li, k, &j->test[left]));
     bool any_right = false;
-    for (uint32_t c = 0; c < rows->n_cols; c++)
-        any_right |= j->tested[j->n_left + c];
+    for (uint32_t col = 0; col < rows->n_cols; col++)
+        any_right |= j->tested[j->n_left + col];
     if (any_right)
         ALM_TRY(gather_right(cx, j, j->ri, k, right));
     const alm_batch batch = {.rows = k, .n_cols = j->n_left + rows->n_cols, .cols = j->test};
@@ -351,19 +353,19 @@ static uint32_t resolve_pairs(op_join *j, uint32_t k)
 {
     uint32_t kept = 0;
     bool any = false;
-    for (uint32_t x = 0; x < k; x++) {
-        const uint32_t row = j->li[x];
-        if (x == 0)
+    for (uint32_t value = 0; value < k; value++) {
+        const uint32_t row = j->li[value];
+        if (value == 0)
             any = row == j->open_row && j->open_matched;
-        else if (row != j->li[x - 1])
+        else if (row != j->li[value - 1])
             any = false;
-        const bool ok = j->pass[x] && j->ri[x] != j->table->n;
+        const bool ok = j->pass[value] && j->ri[value] != j->table->n;
         if (ok && (!j->one_side || (j->kind == ALM_JOIN_SEMI && !any))) {
             j->oli[kept] = row;
-            j->ori[kept++] = j->ri[x];
+            j->ori[kept++] = j->ri[value];
         }
         any |= ok;
-        const bool last = x + 1 < k ? j->li[x + 1] != row : row < j->at;
+        const bool last = value + 1 < k ? j->li[value + 1] != row : row < j->at;
         if (last && !any && (j->keep_left || j->kind == ALM_JOIN_ANTI)) {
             j->oli[kept] = row;
             j->ori[kept++] = j->table->n;
@@ -397,24 +399,24 @@ static alm_status emit_pairs(alm_ctx *cx, op_join *j, alm_batch **out)
 /* Right rows that nobody matched, with nulls at the left. */
 static alm_status emit_tail(alm_ctx *cx, op_join *j, alm_batch **out)
 {
-    const alm_join_table *t = j->table;
+    const alm_join_table *table = j->table;
     uint32_t k = 0;
-    for (; t->matched != NULL && j->tail < t->n && k < ALM_BATCH_ROWS; j->tail++) {
+    for (; table->matched != NULL && j->tail < table->n && k < ALM_BATCH_ROWS; j->tail++) {
         j->ri[k] = j->tail;
-        k += !t->matched[j->tail];
+        k += !table->matched[j->tail];
     }
     if (k == 0)
         return ALM_OK;
-    for (uint32_t c = 0; c < j->n_left; c++) {
-        alm_vec *v = &j->op.out.cols[c];
-        ALM_TRY(alm_vec_null(cx, &j->op.batch, j->op.plan->cols[c].type, v));
-        if (j->dict[c] != NULL) {
-            v->dict = j->dict[c];
-            v->width = sizeof(uint32_t);
-            memset(v->data, 0, v->width);
+    for (uint32_t left = 0; left < j->n_left; left++) {
+        alm_vec *vec = &j->op.out.cols[left];
+        ALM_TRY(alm_vec_null(cx, &j->op.batch, j->op.plan->cols[left].type, vec));
+        if (j->dict[left] != NULL) {
+            vec->dict = j->dict[left];
+            vec->width = sizeof(uint32_t);
+            memset(vec->data, 0, vec->width);
         }
     }
-    ALM_TRY(alm_rows_gather(cx, &t->rows, &j->op.batch, j->ri, k, j->op.out.cols + j->n_left));
+    ALM_TRY(alm_rows_gather(cx, &table->rows, &j->op.batch, j->ri, k, j->op.out.cols + j->n_left));
     j->op.out.rows = k;
     j->op.out.sel = NULL;
     *out = &j->op.out;
@@ -423,7 +425,7 @@ static alm_status emit_tail(alm_ctx *cx, op_join *j, alm_batch **out)
 
 /* -------------------------------------------------------------------------------- operator */
 
-static alm_status get_ready(alm_ctx *cx, op_join *j)
+static alm_status op_join_hash_get_ready(alm_ctx *cx, op_join *j)
 {
     if (j->table != NULL)
         return ALM_OK;
@@ -444,9 +446,9 @@ static alm_status fetch_left(alm_ctx *cx, op_join *j)
         j->ended = true;
         return ALM_OK;
     }
-    for (uint32_t c = 0; c < j->n_left; c++)
-        if (j->left->cols[c].dict != NULL)
-            j->dict[c] = j->left->cols[c].dict;
+    for (uint32_t left = 0; left < j->n_left; left++)
+        if (j->left->cols[left].dict != NULL)
+            j->dict[left] = j->left->cols[left].dict;
     j->by_code = false;
     if (j->table->dict == NULL || j->probe.n_keys != 1 || !is_simple(j))
         return alm_join_probe_run(cx, &j->probe, &j->left_arena, j->left, j->number);
@@ -462,7 +464,7 @@ static alm_status join_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 {
     op_join *j = (op_join *)op;
     *out = NULL;
-    ALM_TRY(get_ready(cx, j));
+    ALM_TRY(op_join_hash_get_ready(cx, j));
     while (*out == NULL && !j->ended) {
         alm_arena_reset(&op->batch);
         ALM_TRY(alm_check(cx));
@@ -509,10 +511,11 @@ static alm_status make_residual(alm_ctx *cx, op_join *j, const alm_plan *plan)
     ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &j->test));
     for (uint32_t i = 0; i < plan->join.n_residual; i++)
         alm_expr_cols(plan->join.residual[i], j->tested, n);
-    for (uint32_t c = 0; c < n; c++) { /* what no condition reads stays a null */
-        const alm_plan *side = plan->child[c >= j->n_left];
-        ALM_TRY(alm_vec_null(cx, cx->arena, side->cols[c < j->n_left ? c : c - j->n_left].type,
-                             &j->test[c]));
+    for (uint32_t col = 0; col < n; col++) { /* what no condition reads stays a null */
+        const alm_plan *side = plan->child[col >= j->n_left];
+        ALM_TRY(alm_vec_null(cx, cx->arena,
+                             side->cols[col < j->n_left ? col : col - j->n_left].type,
+                             &j->test[col]));
     }
     return alm_filter_new(cx, (const alm_expr *const *)plan->join.residual, plan->join.n_residual,
                           &j->residual);
@@ -525,13 +528,13 @@ static alm_status make_unread(alm_ctx *cx, op_join *j, const alm_plan *plan)
         return ALM_OK;
     j->unread = plan->join.unread + j->n_left;
     ALM_TRY(ALM_NEWN(cx, cx->arena, right->n_cols + 1, &j->unread_vec));
-    for (uint32_t c = 0; c < right->n_cols; c++)
-        ALM_TRY(alm_vec_null(cx, cx->arena, right->cols[c].type, &j->unread_vec[c]));
+    for (uint32_t col = 0; col < right->n_cols; col++)
+        ALM_TRY(alm_vec_null(cx, cx->arena, right->cols[col].type, &j->unread_vec[col]));
     return ALM_OK;
 }
 
-static alm_status make_hash(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
-                            alm_op **out)
+static alm_status op_join_make_hash(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
+                                    alm_op **out)
 {
     op_join *j = NULL;
     ALM_TRY(ALM_NEW(cx, cx->arena, &j));
@@ -559,7 +562,7 @@ static alm_status make_hash(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm
     return alm_join_probe_new(cx, plan, join_vt.name, &j->probe);
 }
 
-static bool is_asof(const alm_plan *plan)
+static bool op_join_hash_is_asof(const alm_plan *plan)
 {
     return plan->join.kind == ALM_JOIN_ASOF || plan->join.kind == ALM_JOIN_LT ||
            plan->join.kind == ALM_JOIN_SPLICE;
@@ -570,10 +573,10 @@ alm_status alm_op_join_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm
 {
     if (plan->join.kind == ALM_JOIN_SPLICE)
         return alm_op_splice_make(cx, run, plan, pipe, out);
-    if (is_asof(plan))
+    if (op_join_hash_is_asof(plan))
         return (alm_asof_fits(plan) ? alm_op_asof_seek_make : alm_op_asof_make)(cx, run, plan, pipe,
                                                                                 out);
-    return make_hash(cx, run, plan, pipe, out);
+    return op_join_make_hash(cx, run, plan, pipe, out);
 }
 
 int32_t alm_op_join_drive(const alm_plan *plan)
@@ -581,29 +584,30 @@ int32_t alm_op_join_drive(const alm_plan *plan)
     const uint8_t kind = plan->join.kind;
     if (kind == ALM_JOIN_SPLICE || kind == ALM_JOIN_RIGHT || kind == ALM_JOIN_FULL)
         return -1;
-    return is_asof(plan) && !alm_asof_fits(plan) ? -1 : 0;
+    return op_join_hash_is_asof(plan) && !alm_asof_fits(plan) ? -1 : 0;
 }
 
 alm_status alm_op_join_prepare(alm_ctx *cx, alm_run *run, const alm_plan *plan, void **shared)
 {
     /* not in cx->arena: that may belong to a join around this one, whose table goes first */
-    alm_join_shared *s = calloc(1, sizeof *s);
-    if (s == NULL)
+    alm_join_shared *join_shared = calloc(1, sizeof *join_shared);
+    if (join_shared == NULL)
         return alm_fail(cx, ALM_E_MEMORY, plan->pos, "out of memory: join");
-    const alm_status st = is_asof(plan) ? alm_asof_right_new(cx, run, plan, &s->asof)
-                                        : alm_join_table_new(cx, run, plan, &s->table);
-    if (st != ALM_OK) {
-        free(s);
-        return st;
+    const alm_status status = op_join_hash_is_asof(plan)
+                                  ? alm_asof_right_new(cx, run, plan, &join_shared->asof)
+                                  : alm_join_table_new(cx, run, plan, &join_shared->table);
+    if (status != ALM_OK) {
+        free(join_shared);
+        return status;
     }
-    *shared = s;
+    *shared = join_shared;
     return ALM_OK;
 }
 
 void alm_op_join_unprepare(void *shared)
 {
-    alm_join_shared *s = shared;
-    alm_join_table_free(s->table);
-    alm_asof_right_free(s->asof);
-    free(s);
+    alm_join_shared *join_shared = shared;
+    alm_join_table_free(join_shared->table);
+    alm_asof_right_free(join_shared->asof);
+    free(join_shared);
 }

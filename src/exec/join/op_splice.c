@@ -37,159 +37,163 @@ typedef struct op_splice {
 
 /* --------------------------------------------------------------------------------- reading */
 
-static alm_status append_nulls(alm_ctx *cx, op_splice *s, alm_rows *rows, const alm_batch *like)
+static alm_status op_splice_append_nulls(alm_ctx *cx, op_splice *splice, alm_rows *rows,
+                                         const alm_batch *like)
 {
     alm_vec *nulls = NULL;
-    ALM_TRY(ALM_NEWN(cx, &s->scratch, rows->n_cols + 1, &nulls));
-    for (uint32_t c = 0; c < rows->n_cols; c++) {
-        ALM_TRY(alm_vec_null(cx, &s->scratch, rows->col[c].type, &nulls[c]));
-        if (like != NULL && like->cols[c].dict != NULL) {
-            nulls[c].dict = like->cols[c].dict;
-            nulls[c].width = sizeof(uint32_t);
-            memset(nulls[c].data, 0, nulls[c].width);
+    ALM_TRY(ALM_NEWN(cx, &splice->scratch, rows->n_cols + 1, &nulls));
+    for (uint32_t col = 0; col < rows->n_cols; col++) {
+        ALM_TRY(alm_vec_null(cx, &splice->scratch, rows->col[col].type, &nulls[col]));
+        if (like != NULL && like->cols[col].dict != NULL) {
+            nulls[col].dict = like->cols[col].dict;
+            nulls[col].width = sizeof(uint32_t);
+            memset(nulls[col].data, 0, nulls[col].width);
         }
     }
     return alm_rows_append_picked(cx, rows, nulls, NULL, 1);
 }
 
-static alm_status add_numbers(alm_ctx *cx, op_splice *s, side *d, alm_batch *in, uint32_t *room)
+static alm_status op_splice_add_numbers(alm_ctx *cx, op_splice *splice, side *half,
+                                        alm_batch *batch, uint32_t *room)
 {
-    const uint32_t at = d->rows.n;
-    if (at + in->rows > *room) {
-        const uint32_t more = ALM_MAX(*room * 2, at + in->rows);
-        ALM_TRY(alm_pool_grow(cx, &s->pool, &d->number, (size_t)at * sizeof *d->number,
-                              (size_t)more * sizeof *d->number));
+    const uint32_t place = half->rows.n;
+    if (place + batch->rows > *room) {
+        const uint32_t more = ALM_MAX(*room * 2, place + batch->rows);
+        ALM_TRY(alm_pool_grow(cx, &splice->pool, &half->number,
+                              (size_t)place * sizeof *half->number,
+                              (size_t)more * sizeof *half->number));
         *room = more;
     }
-    if (s->map == NULL) {
-        memset(d->number + at, 0, in->rows * sizeof *d->number);
+    if (splice->map == NULL) {
+        memset(half->number + place, 0, batch->rows * sizeof *half->number);
         return ALM_OK;
     }
-    ALM_TRY(alm_eval_run(cx, d->eval, &s->scratch, in, d->key));
-    return alm_keymap_add(cx, s->map, d->key, in->rows, d->number + at);
+    ALM_TRY(alm_eval_run(cx, half->eval, &splice->scratch, batch, half->key));
+    return alm_keymap_add(cx, splice->map, half->key, batch->rows, half->number + place);
 }
 
-static alm_status read_side(alm_ctx *cx, op_splice *s, uint32_t which, uint32_t ts_col)
+static alm_status read_side(alm_ctx *cx, op_splice *splice, uint32_t which, uint32_t ts_col)
 {
-    side *d = &s->side[which];
-    const alm_plan *plan = s->op.plan->child[which];
+    side *half = &splice->side[which];
+    const alm_plan *plan = splice->op.plan->child[which];
     uint32_t room = 0;
-    ALM_TRY(alm_rows_init(cx, &d->rows, &s->pool, plan->cols, plan->n_cols));
+    ALM_TRY(alm_rows_init(cx, &half->rows, &splice->pool, plan->cols, plan->n_cols));
     for (;;) {
-        alm_batch *in = NULL;
-        ALM_TRY(alm_op_next(cx, s->op.child[which], &in));
-        alm_arena_reset(&s->scratch);
-        if (d->rows.n == 0)
-            ALM_TRY(append_nulls(cx, s, &d->rows, in));
-        if (in == NULL)
+        alm_batch *batch = NULL;
+        ALM_TRY(alm_op_next(cx, splice->op.child[which], &batch));
+        alm_arena_reset(&splice->scratch);
+        if (half->rows.n == 0)
+            ALM_TRY(op_splice_append_nulls(cx, splice, &half->rows, batch));
+        if (batch == NULL)
             break;
-        ALM_TRY(add_numbers(cx, s, d, in, &room));
-        ALM_TRY(alm_rows_append(cx, &d->rows, &s->scratch, in));
+        ALM_TRY(op_splice_add_numbers(cx, splice, half, batch, &room));
+        ALM_TRY(alm_rows_append(cx, &half->rows, &splice->scratch, batch));
     }
-    d->at = 1;
-    d->ts = (const int64_t *)(void *)d->rows.col[ts_col].data;
+    half->at = 1;
+    half->ts = (const int64_t *)(void *)half->rows.col[ts_col].data;
     return ALM_OK;
 }
 
-static alm_status get_ready(alm_ctx *cx, op_splice *s)
+static alm_status op_splice_get_ready(alm_ctx *cx, op_splice *splice)
 {
-    s->units = alm_asof_units_of(s->op.plan);
-    ALM_TRY(read_side(cx, s, 0, s->op.plan->join.left_ts));
-    ALM_TRY(read_side(cx, s, 1, s->op.plan->join.right_ts));
-    const size_t keys = s->map == NULL ? 1 : alm_keymap_count(s->map) + 1;
-    const size_t right = s->side[1].rows.n;
-    ALM_TRY(alm_pool_zero(cx, &s->pool, keys * sizeof *s->head, &s->head));
-    ALM_TRY(alm_pool_zero(cx, &s->pool, keys * sizeof *s->head, &s->side[0].last));
-    ALM_TRY(alm_pool_zero(cx, &s->pool, keys * sizeof *s->head, &s->side[1].last));
-    ALM_TRY(alm_pool_zero(cx, &s->pool, right * sizeof *s->next, &s->next));
-    ALM_TRY(alm_pool_zero(cx, &s->pool, right, &s->used));
+    splice->units = alm_asof_units_of(splice->op.plan);
+    ALM_TRY(read_side(cx, splice, 0, splice->op.plan->join.left_ts));
+    ALM_TRY(read_side(cx, splice, 1, splice->op.plan->join.right_ts));
+    const size_t keys = splice->map == NULL ? 1 : alm_keymap_count(splice->map) + 1;
+    const size_t right = splice->side[1].rows.n;
+    ALM_TRY(alm_pool_zero(cx, &splice->pool, keys * sizeof *splice->head, &splice->head));
+    ALM_TRY(alm_pool_zero(cx, &splice->pool, keys * sizeof *splice->head, &splice->side[0].last));
+    ALM_TRY(alm_pool_zero(cx, &splice->pool, keys * sizeof *splice->head, &splice->side[1].last));
+    ALM_TRY(alm_pool_zero(cx, &splice->pool, right * sizeof *splice->next, &splice->next));
+    ALM_TRY(alm_pool_zero(cx, &splice->pool, right, &splice->used));
     for (uint32_t i = 0; i < 2; i++)
-        ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &s->pick[i]));
-    s->ready = true;
+        ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &splice->pick[i]));
+    splice->ready = true;
     return ALM_OK;
 }
 
 /* ----------------------------------------------------------------------------------- merge */
 
 /* Rows of a side at its next time, none where the group is of the other side. */
-static void end_group(side *d, bool taken)
+static void end_group(side *half, bool taken)
 {
-    d->group_end = d->at;
-    while (taken && d->group_end < d->rows.n && d->ts[d->group_end] == d->ts[d->at])
-        d->group_end++;
+    half->group_end = half->at;
+    while (taken && half->group_end < half->rows.n &&
+           half->ts[half->group_end] == half->ts[half->at])
+        half->group_end++;
 }
 
 /* The next group: all rows of both sides with the least time there is. False: the end. */
-static bool next_group(op_splice *s)
+static bool next_group(op_splice *splice)
 {
-    side *l = &s->side[0], *r = &s->side[1];
-    const bool has_l = l->at < l->rows.n, has_r = r->at < r->rows.n;
+    side *left = &splice->side[0], *right = &splice->side[1];
+    const bool has_l = left->at < left->rows.n, has_r = right->at < right->rows.n;
     if (!has_l && !has_r)
         return false;
     bool take_l = has_l, take_r = has_r;
     if (has_l && has_r) {
-        const alm_i128 lt = (alm_i128)l->ts[l->at] * s->units.left;
-        const alm_i128 rt = (alm_i128)r->ts[r->at] * s->units.right;
-        take_l = lt <= rt;
-        take_r = rt <= lt;
+        const alm_i128 i128 = (alm_i128)left->ts[left->at] * splice->units.left;
+        const alm_i128 rt = (alm_i128)right->ts[right->at] * splice->units.right;
+        take_l = i128 <= rt;
+        take_r = rt <= i128;
     }
-    end_group(l, take_l);
-    end_group(r, take_r);
-    for (uint32_t i = r->group_end; l->at < l->group_end && i-- > r->at;) {
-        const uint32_t k = r->number[i];
-        s->next[i] = s->head[k];
-        s->head[k] = i;
+    end_group(left, take_l);
+    end_group(right, take_r);
+    for (uint32_t i = right->group_end; left->at < left->group_end && i-- > right->at;) {
+        const uint32_t k = right->number[i];
+        splice->next[i] = splice->head[k];
+        splice->head[k] = i;
     }
-    s->in_group = true;
+    splice->in_group = true;
     return true;
 }
 
-static uint32_t merge(op_splice *s)
+static uint32_t op_splice_merge(op_splice *splice)
 {
-    side *l = &s->side[0], *r = &s->side[1];
-    uint32_t n = 0;
-    while (n < ALM_BATCH_ROWS && (s->in_group || next_group(s))) {
+    side *left = &splice->side[0], *right = &splice->side[1];
+    uint32_t count = 0;
+    while (count < ALM_BATCH_ROWS && (splice->in_group || next_group(splice))) {
         uint32_t row[2];
-        if (l->at < l->group_end) { /* a left row, with its pair if one is left */
-            const uint32_t k = l->number[l->at], pair = s->head[k];
-            l->last[k] = l->at;
+        if (left->at < left->group_end) { /* a left row, with its pair if one is left */
+            const uint32_t k = left->number[left->at], pair = splice->head[k];
+            left->last[k] = left->at;
             if (pair != 0) {
-                s->head[k] = s->next[pair];
-                s->used[pair] = 1;
-                r->last[k] = pair;
+                splice->head[k] = splice->next[pair];
+                splice->used[pair] = 1;
+                right->last[k] = pair;
             }
-            row[0] = l->at++;
-            row[1] = r->last[k];
-        } else if (r->at < r->group_end) {
-            const uint32_t i = r->at++, k = r->number[i];
-            s->head[k] = 0;
-            if (s->used[i])
+            row[0] = left->at++;
+            row[1] = right->last[k];
+        } else if (right->at < right->group_end) {
+            const uint32_t i = right->at++, k = right->number[i];
+            splice->head[k] = 0;
+            if (splice->used[i])
                 continue;
-            r->last[k] = i;
-            row[0] = l->last[k];
+            right->last[k] = i;
+            row[0] = left->last[k];
             row[1] = i;
         } else {
-            s->in_group = false;
+            splice->in_group = false;
             continue;
         }
-        s->pick[0][n] = row[0];
-        s->pick[1][n++] = row[1];
+        splice->pick[0][count] = row[0];
+        splice->pick[1][count++] = row[1];
     }
-    return n;
+    return count;
 }
 
 static alm_status splice_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 {
-    op_splice *s = (op_splice *)op;
+    op_splice *splice = (op_splice *)op;
     *out = NULL;
-    if (!s->ready)
-        ALM_TRY(get_ready(cx, s));
+    if (!splice->ready)
+        ALM_TRY(op_splice_get_ready(cx, splice));
     alm_arena_reset(&op->batch);
-    const uint32_t n = merge(s), n_left = s->side[0].rows.n_cols;
+    const uint32_t n = op_splice_merge(splice), n_left = splice->side[0].rows.n_cols;
     if (n == 0)
         return ALM_OK;
     for (uint32_t i = 0; i < 2; i++)
-        ALM_TRY(alm_rows_gather(cx, &s->side[i].rows, &op->batch, s->pick[i], n,
+        ALM_TRY(alm_rows_gather(cx, &splice->side[i].rows, &op->batch, splice->pick[i], n,
                                 op->out.cols + (i == 0 ? 0 : n_left)));
     op->out.rows = n;
     *out = &op->out;
@@ -198,46 +202,46 @@ static alm_status splice_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 
 static void splice_close(alm_op *op)
 {
-    op_splice *s = (op_splice *)op;
-    alm_eval_free(s->side[0].eval);
-    alm_eval_free(s->side[1].eval);
-    alm_pool_deinit(&s->pool);
-    alm_arena_deinit(&s->scratch);
+    op_splice *splice = (op_splice *)op;
+    alm_eval_free(splice->side[0].eval);
+    alm_eval_free(splice->side[1].eval);
+    alm_pool_deinit(&splice->pool);
+    alm_arena_deinit(&splice->scratch);
 }
 
 static const alm_op_vt splice_vt = {
     .name = "splice join", .next = splice_next, .close = splice_close};
 
-static alm_status make_keys(alm_ctx *cx, op_splice *s, const alm_plan *plan)
+static alm_status op_splice_make_keys(alm_ctx *cx, op_splice *splice, const alm_plan *plan)
 {
-    const uint32_t n = s->n_keys = plan->join.n_keys;
+    const uint32_t n_types = splice->n_keys = plan->join.n_keys;
     alm_type *types = NULL;
-    if (n == 0)
+    if (n_types == 0)
         return ALM_OK;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n, &types));
-    for (uint32_t k = 0; k < n; k++) {
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_types, &types));
+    for (uint32_t k = 0; k < n_types; k++) {
         types[k] = plan->join.left_keys[k]->type;
         if (plan->join.right_keys[k]->type.id != types[k].id)
             types[k] = ALM_TY(VARCHAR); /* kinds of text may mix */
     }
     for (uint32_t i = 0; i < 2; i++) {
         alm_expr **keys = i == 0 ? plan->join.left_keys : plan->join.right_keys;
-        ALM_TRY(ALM_NEWN(cx, cx->arena, n, &s->side[i].key));
-        ALM_TRY(alm_eval_new(cx, (const alm_expr *const *)keys, n, &s->side[i].eval));
+        ALM_TRY(ALM_NEWN(cx, cx->arena, n_types, &splice->side[i].key));
+        ALM_TRY(alm_eval_new(cx, (const alm_expr *const *)keys, n_types, &splice->side[i].eval));
     }
-    return alm_keymap_new(cx, &s->pool, types, n, &s->map);
+    return alm_keymap_new(cx, &splice->pool, types, n_types, &splice->map);
 }
 
 alm_status alm_op_splice_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
                               alm_op **out)
 {
-    op_splice *s = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &s));
-    ALM_TRY(alm_op_init(cx, &s->op, &splice_vt, run, plan, pipe));
-    alm_pool_init(&s->pool, cx->mem, splice_vt.name);
-    alm_arena_init(&s->scratch, cx->mem);
-    *out = &s->op;
-    ALM_TRY(alm_op_child(cx, &s->op, 0));
-    ALM_TRY(alm_op_child(cx, &s->op, 1));
-    return make_keys(cx, s, plan);
+    op_splice *splice = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &splice));
+    ALM_TRY(alm_op_init(cx, &splice->op, &splice_vt, run, plan, pipe));
+    alm_pool_init(&splice->pool, cx->mem, splice_vt.name);
+    alm_arena_init(&splice->scratch, cx->mem);
+    *out = &splice->op;
+    ALM_TRY(alm_op_child(cx, &splice->op, 0));
+    ALM_TRY(alm_op_child(cx, &splice->op, 1));
+    return op_splice_make_keys(cx, splice, plan);
 }

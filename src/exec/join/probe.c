@@ -7,11 +7,11 @@
 
 /* ---------------------------------------------------------------------------- translation */
 
-static uint32_t find_text(const alm_dict *dict, const alm_view *v, const char *heap)
+static uint32_t probe_find_text(const alm_dict *dict, const alm_view *view, const char *heap)
 {
-    if (alm_view_is_null(v))
+    if (alm_view_is_null(view))
         return 0;
-    const uint32_t code = dict->find(dict, alm_view_str(v, heap));
+    const uint32_t code = dict->find(dict, alm_view_str(view, heap));
     return code == 0 ? ALM_JOIN_NO_ROW : code;
 }
 
@@ -32,26 +32,27 @@ static alm_status codes_for(alm_ctx *cx, alm_pool *pool, alm_join_codes *codes,
 }
 
 alm_status alm_join_translate(alm_ctx *cx, alm_pool *pool, alm_join_codes *codes,
-                              const alm_dict *dict, const alm_vec *v, uint32_t n, uint32_t *out)
+                              const alm_dict *dict, const alm_vec *vec, uint32_t n_rows,
+                              uint32_t *out)
 {
-    if (v->dict == NULL) {
-        const alm_view *view = v->data;
-        const size_t step = v->is_const ? 0 : 1;
-        for (uint32_t i = 0; i < n; i++)
-            out[i] = find_text(dict, &view[i * step], v->heap);
+    if (vec->dict == NULL) {
+        const alm_view *view = vec->data;
+        const size_t step = vec->is_const ? 0 : 1;
+        for (uint32_t i = 0; i < n_rows; i++)
+            out[i] = probe_find_text(dict, &view[i * step], vec->heap);
         return ALM_OK;
     }
-    if (v->dict->id == dict->id) {
-        for (uint32_t i = 0; i < n; i++)
-            out[i] = alm_vec_code(v, i);
+    if (vec->dict->id == dict->id) {
+        for (uint32_t i = 0; i < n_rows; i++)
+            out[i] = alm_vec_code(vec, i);
         return ALM_OK;
     }
-    ALM_TRY(codes_for(cx, pool, codes, v->dict));
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t code = alm_vec_code(v, i);
+    ALM_TRY(codes_for(cx, pool, codes, vec->dict));
+    for (uint32_t i = 0; i < n_rows; i++) {
+        const uint32_t code = alm_vec_code(vec, i);
         uint32_t to = codes->to[code];
         if (to == TODO)
-            to = codes->to[code] = find_text(dict, &v->dict->views[code], NULL);
+            to = codes->to[code] = probe_find_text(dict, &vec->dict->views[code], NULL);
         out[i] = to;
     }
     return ALM_OK;
@@ -60,19 +61,19 @@ alm_status alm_join_translate(alm_ctx *cx, alm_pool *pool, alm_join_codes *codes
 /* ------------------------------------------------------------------------------- look-ups */
 
 /* One text key against symbols on the left: each symbol is looked up once. */
-static alm_status probe_symbols(alm_ctx *cx, alm_join_probe *p, const alm_keymap *map,
+static alm_status probe_symbols(alm_ctx *cx, alm_join_probe *probe, const alm_keymap *map,
                                 alm_arena *arena, uint32_t n, uint32_t *number)
 {
-    const alm_vec *v = &p->key[0];
-    alm_join_codes *codes = &p->codes[0];
-    ALM_TRY(codes_for(cx, &p->pool, codes, v->dict));
+    const alm_vec *vec = &probe->key[0];
+    alm_join_codes *codes = &probe->codes[0];
+    ALM_TRY(codes_for(cx, &probe->pool, codes, vec->dict));
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t code = alm_vec_code(v, i);
+        const uint32_t code = alm_vec_code(vec, i);
         if (codes->to[code] == TODO) {
             const alm_vec one = {.type = ALM_TY(VARCHAR),
                                  .width = sizeof(alm_view),
                                  .is_const = true,
-                                 .data = (void *)(uintptr_t)&v->dict->views[code]};
+                                 .data = (void *)(uintptr_t)&vec->dict->views[code]};
             ALM_TRY(alm_keymap_probe(cx, map, arena, &one, 1, &codes->to[code]));
         }
         number[i] = codes->to[code];
@@ -80,51 +81,54 @@ static alm_status probe_symbols(alm_ctx *cx, alm_join_probe *p, const alm_keymap
     return ALM_OK;
 }
 
-alm_status alm_join_probe_map(alm_ctx *cx, alm_join_probe *p, const alm_keymap *map,
+alm_status alm_join_probe_map(alm_ctx *cx, alm_join_probe *probe, const alm_keymap *map,
                               alm_arena *arena, alm_batch *left, uint32_t *number)
 {
-    const uint32_t n = left->rows;
-    ALM_TRY(alm_eval_run(cx, p->eval, arena, left, p->key));
-    if (p->n_keys == 1 && p->key[0].dict != NULL && alm_keymap_dict(map, 0) == NULL)
-        return probe_symbols(cx, p, map, arena, n, number);
-    for (uint32_t k = 0; k < p->n_keys; k++) {
-        const alm_dict *dict = alm_keymap_dict(map, k);
-        if (dict == NULL || (p->key[k].dict != NULL && p->key[k].dict->id == dict->id))
+    const uint32_t n_rows = left->rows;
+    ALM_TRY(alm_eval_run(cx, probe->eval, arena, left, probe->key));
+    if (probe->n_keys == 1 && probe->key[0].dict != NULL && alm_keymap_dict(map, 0) == NULL)
+        return probe_symbols(cx, probe, map, arena, n_rows, number);
+    for (uint32_t key = 0; key < probe->n_keys; key++) {
+        const alm_dict *dict = alm_keymap_dict(map, key);
+        if (dict == NULL || (probe->key[key].dict != NULL && probe->key[key].dict->id == dict->id))
             continue;
         uint32_t *code = NULL;
-        ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * sizeof *code, &code));
-        ALM_TRY(alm_join_translate(cx, &p->pool, &p->codes[k], dict, &p->key[k], n, code));
-        p->key[k] =
+        ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n_rows * sizeof *code, &code));
+        ALM_TRY(alm_join_translate(cx, &probe->pool, &probe->codes[key], dict, &probe->key[key],
+                                   n_rows, code));
+        probe->key[key] =
             (alm_vec){.type = ALM_TY(SYMBOL), .width = sizeof *code, .dict = dict, .data = code};
     }
-    return alm_keymap_probe(cx, map, arena, p->key, n, number);
+    return alm_keymap_probe(cx, map, arena, probe->key, n_rows, number);
 }
 
-alm_status alm_join_probe_dict(alm_ctx *cx, alm_join_probe *p, const alm_dict *dict,
+alm_status alm_join_probe_dict(alm_ctx *cx, alm_join_probe *probe, const alm_dict *dict,
                                alm_arena *arena, alm_batch *left, uint32_t *number)
 {
-    ALM_TRY(alm_eval_run(cx, p->eval, arena, left, p->key));
-    return alm_join_translate(cx, &p->pool, &p->codes[0], dict, &p->key[0], left->rows, number);
+    ALM_TRY(alm_eval_run(cx, probe->eval, arena, left, probe->key));
+    return alm_join_translate(cx, &probe->pool, &probe->codes[0], dict, &probe->key[0], left->rows,
+                              number);
 }
 
-alm_status alm_join_probe_run(alm_ctx *cx, alm_join_probe *p, alm_arena *arena, alm_batch *left,
+alm_status alm_join_probe_run(alm_ctx *cx, alm_join_probe *probe, alm_arena *arena, alm_batch *left,
                               uint32_t *number)
 {
-    const alm_join_table *t = p->table;
-    const uint32_t n = left->rows;
-    if (!t->keyed) {
-        memset(number, 0, n * sizeof *number);
+    const alm_join_table *table = probe->table;
+    const uint32_t n_rows = left->rows;
+    if (!table->keyed) {
+        memset(number, 0, n_rows * sizeof *number);
         return ALM_OK;
     }
-    if (t->n == 0) {
-        memset(number, 0xff, n * sizeof *number);
+    if (table->n == 0) {
+        memset(number, 0xff, n_rows * sizeof *number);
         return ALM_OK;
     }
-    if (t->dict == NULL)
-        return alm_join_probe_map(cx, p, t->map, arena, left, number);
-    ALM_TRY(alm_join_probe_dict(cx, p, t->dict, arena, left, number));
-    for (uint32_t i = 0; i < n; i++) /* the same dictionary may have grown for a later reader */
-        number[i] = number[i] < t->n_numbers ? number[i] : ALM_JOIN_NO_ROW;
+    if (table->dict == NULL)
+        return alm_join_probe_map(cx, probe, table->map, arena, left, number);
+    ALM_TRY(alm_join_probe_dict(cx, probe, table->dict, arena, left, number));
+    for (uint32_t i = 0; i < n_rows;
+         i++) /* the same dictionary may have grown for a later reader */
+        number[i] = number[i] < table->n_numbers ? number[i] : ALM_JOIN_NO_ROW;
     return ALM_OK;
 }
 
@@ -146,9 +150,9 @@ alm_status alm_join_probe_new(alm_ctx *cx, const alm_plan *plan, const char *who
     return alm_join_probe_keys(cx, plan->join.left_keys, plan->join.n_keys, who, out);
 }
 
-void alm_join_probe_free(alm_join_probe *p)
+void alm_join_probe_free(alm_join_probe *probe)
 {
-    alm_eval_free(p->eval);
-    alm_pool_deinit(&p->pool);
-    p->eval = NULL;
+    alm_eval_free(probe->eval);
+    alm_pool_deinit(&probe->pool);
+    probe->eval = NULL;
 }

@@ -174,8 +174,8 @@ void alm_pipe_free(alm_pipe *pipe);
 /* ------------------------------------------------------------------------ expressions */
 
 bool alm_eval_expr_equal(const alm_expr *a, const alm_expr *b); /* same value for the same row */
-bool alm_eval_expr_volatile(const alm_expr *e);
+bool alm_eval_expr_volatile(const alm_expr *expr);
 /* Sets used[col] for each input column of the expression. */
-void alm_expr_cols(const alm_expr *e, bool *used, uint32_t n_cols);
+void alm_expr_cols(const alm_expr *expr, bool *used, uint32_t n_cols);
 
 #endif

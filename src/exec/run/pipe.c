@@ -35,73 +35,74 @@ struct alm_pipe {
 
 /* ----------------------------------------------------------------------- is it a pipeline? */
 
-static bool exprs_volatile(alm_expr *const *e, uint32_t n)
+static bool exprs_volatile(alm_expr *const *exprs, uint32_t n_exprs)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (alm_eval_expr_volatile(e[i]))
+    for (uint32_t i = 0; i < n_exprs; i++)
+        if (alm_eval_expr_volatile(exprs[i]))
             return true;
     return false;
 }
 
 /* Random numbers and sequences depend on the order of evaluation: they keep a plan serial. */
-static bool node_volatile(const alm_plan *p)
+static bool node_volatile(const alm_plan *plan)
 {
-    if (p->op == ALM_P_SCAN)
-        return exprs_volatile(p->scan.filter, p->scan.n_filters);
-    if (p->op == ALM_P_SOURCE)
-        return exprs_volatile(p->source.filter, p->source.n_filters);
-    if (p->op == ALM_P_FILTER)
-        return exprs_volatile(p->filter.conjunct, p->filter.n);
-    if (p->op == ALM_P_PROJECT)
-        return exprs_volatile(p->project.expr, p->n_cols);
-    if (p->op == ALM_P_JOIN)
-        return exprs_volatile(p->join.left_keys, p->join.n_keys) ||
-               exprs_volatile(p->join.residual, p->join.n_residual);
-    if (p->op == ALM_P_WINDOW_JOIN) {
-        bool any = exprs_volatile(p->winjoin.left_keys, p->winjoin.n_keys);
-        for (uint32_t a = 0; a < p->winjoin.n_aggs; a++)
-            any |= exprs_volatile(p->winjoin.aggs[a].args, p->winjoin.aggs[a].n_args);
+    if (plan->op == ALM_P_SCAN)
+        return exprs_volatile(plan->scan.filter, plan->scan.n_filters);
+    if (plan->op == ALM_P_SOURCE)
+        return exprs_volatile(plan->source.filter, plan->source.n_filters);
+    if (plan->op == ALM_P_FILTER)
+        return exprs_volatile(plan->filter.conjunct, plan->filter.n);
+    if (plan->op == ALM_P_PROJECT)
+        return exprs_volatile(plan->project.expr, plan->n_cols);
+    if (plan->op == ALM_P_JOIN)
+        return exprs_volatile(plan->join.left_keys, plan->join.n_keys) ||
+               exprs_volatile(plan->join.residual, plan->join.n_residual);
+    if (plan->op == ALM_P_WINDOW_JOIN) {
+        bool any = exprs_volatile(plan->winjoin.left_keys, plan->winjoin.n_keys);
+        for (uint32_t agg = 0; agg < plan->winjoin.n_aggs; agg++)
+            any |= exprs_volatile(plan->winjoin.aggs[agg].args, plan->winjoin.aggs[agg].n_args);
         return any;
     }
     return false;
 }
 
-static const alm_plan *driving_child(const alm_run *run, const alm_plan *p)
+static const alm_plan *driving_child(const alm_run *run, const alm_plan *plan)
 {
-    const alm_op_kind *kind = alm_op_kind_of(run, p->op);
+    const alm_op_kind *kind = alm_op_kind_of(run, plan->op);
     if (kind == NULL || kind->drive == NULL)
         return NULL;
-    const int32_t i = kind->drive(p);
-    return i < 0 ? NULL : p->child[i];
+    const int32_t i = kind->drive(plan);
+    return i < 0 ? NULL : plan->child[i];
 }
 
-/* The parts of the result of `p` if that can be read in parts (a GROUP BY with keys), or NULL. */
-static const alm_op_parts *parts_of(const alm_run *run, const alm_plan *p)
+/* The parts of the result of `plan` if that can be read in parts (a GROUP BY with keys), or NULL. */
+static const alm_op_parts *parts_of(const alm_run *run, const alm_plan *plan)
 {
-    const alm_op_kind *kind = alm_op_kind_of(run, p->op);
-    return kind != NULL && kind->parts != NULL && kind->parts->applies(run, p) ? kind->parts : NULL;
+    const alm_op_kind *kind = alm_op_kind_of(run, plan->op);
+    return kind != NULL && kind->parts != NULL && kind->parts->applies(run, plan) ? kind->parts
+                                                                                  : NULL;
 }
 
 /* The scan, or the operator whose result is read in parts, at the bottom of a chain of streaming operators, or NULL. */
 static const alm_plan *pipeline_bottom(const alm_run *run, const alm_plan *top)
 {
-    for (const alm_plan *p = top; p != NULL; p = driving_child(run, p)) {
-        if (node_volatile(p))
+    for (const alm_plan *plan = top; plan != NULL; plan = driving_child(run, plan)) {
+        if (node_volatile(plan))
             return NULL;
-        if (p->op == ALM_P_SCAN || (p->op == ALM_P_SOURCE && p->source.all != NULL))
-            return p;
-        if (parts_of(run, p) != NULL)
-            return p;
+        if (plan->op == ALM_P_SCAN || (plan->op == ALM_P_SOURCE && plan->source.all != NULL))
+            return plan;
+        if (parts_of(run, plan) != NULL)
+            return plan;
     }
     return NULL;
 }
 
 static alm_status prepare_chain(alm_ctx *cx, alm_run *run, const alm_plan *top)
 {
-    for (const alm_plan *p = top; p != NULL; p = driving_child(run, p)) {
+    for (const alm_plan *plan = top; plan != NULL; plan = driving_child(run, plan)) {
         void *shared = NULL;
-        if (alm_op_kind_of(run, p->op)->prepare != NULL)
-            ALM_TRY(alm_op_shared(cx, run, p, &shared));
+        if (alm_op_kind_of(run, plan->op)->prepare != NULL)
+            ALM_TRY(alm_op_shared(cx, run, plan, &shared));
     }
     return ALM_OK;
 }
@@ -114,7 +115,7 @@ static alm_status run_source(alm_ctx *cx, alm_pipe *pipe, const alm_plan *source
     alm_run *run = pipe->run;
     alm_mem *before = alm_run_enter(cx, run, source);
     const int64_t start_ns = run->env.analyze ? alm_thread_cpu_ns() : 0;
-    const alm_status st = pipe->source_parts->complete(cx, run, source, &pipe->source);
+    const alm_status status = pipe->source_parts->complete(cx, run, source, &pipe->source);
     cx->mem = before;
     if (run->env.analyze) {
         const int64_t spent_ns = alm_thread_cpu_ns() - start_ns;
@@ -123,11 +124,11 @@ static alm_status run_source(alm_ctx *cx, alm_pipe *pipe, const alm_plan *source
             atomic_fetch_sub_explicit(&run->node[pipe->consumer->id].cpu_ns, spent_ns,
                                       memory_order_relaxed);
     }
-    if (st != ALM_OK) { /* nobody frees a pipe that was not made */
+    if (status != ALM_OK) { /* nobody frees a pipe that was not made */
         alm_op_close(pipe->source);
         pipe->source = NULL;
     }
-    return st;
+    return status;
 }
 
 alm_status alm_pipe_new(alm_ctx *cx, alm_run *run, const alm_plan *top, const alm_plan *consumer,
@@ -213,7 +214,7 @@ typedef struct pipe_call {
     atomic_bool failed;
 } pipe_call;
 
-static void slot_ready(pipe_slot *s, alm_mem *mem)
+static void pipe_slot_ready(pipe_slot *s, alm_mem *mem)
 {
     if (!s->ready) {
         alm_arena_init(&s->arena, mem);
@@ -242,11 +243,11 @@ static alm_status run_counted(pipe_call *call, pipe_slot *s, uint32_t slot, uint
 {
     s->meter.child_ns = 0;
     const int64_t before_ns = alm_thread_cpu_ns();
-    const alm_status st = run_body(call, s, slot, morsel);
+    const alm_status status = run_body(call, s, slot, morsel);
     const int64_t own_ns = alm_thread_cpu_ns() - before_ns - s->meter.child_ns;
     alm_op_node *node = &call->pipe->run->node[call->pipe->consumer->id];
     atomic_fetch_add_explicit(&node->cpu_ns, own_ns > 0 ? own_ns : 0, memory_order_relaxed);
-    return st;
+    return status;
 }
 
 static void pipe_step(void *arg, uint32_t i, uint32_t slot)
@@ -255,15 +256,15 @@ static void pipe_step(void *arg, uint32_t i, uint32_t slot)
     if (atomic_load_explicit(&call->failed, memory_order_relaxed))
         return;
     pipe_slot *s = &call->pipe->slot[slot];
-    slot_ready(s, call->pipe->mem);
+    pipe_slot_ready(s, call->pipe->mem);
     const bool counted = call->pipe->run->env.analyze && call->pipe->consumer != NULL;
-    const alm_status st =
+    const alm_status status =
         counted ? run_counted(call, s, slot, call->lo + i) : run_body(call, s, slot, call->lo + i);
-    if (st != ALM_OK)
+    if (status != ALM_OK)
         atomic_store_explicit(&call->failed, true, memory_order_relaxed);
 }
 
-static alm_status run_call(alm_ctx *cx, pipe_call *call, uint32_t n)
+static alm_status pipe_run_call(alm_ctx *cx, pipe_call *call, uint32_t n)
 {
     alm_pipe *pipe = call->pipe;
     ALM_ASSERT(call->task != NULL || alm_pipe_parallel(pipe) || n <= 1);
@@ -279,14 +280,14 @@ static alm_status run_call(alm_ctx *cx, pipe_call *call, uint32_t n)
     if (counted) /* the caller's share is counted by run_counted and by alm_op_next around it */
         atomic_fetch_sub_explicit(&pipe->run->node[pipe->consumer->id].cpu_ns,
                                   alm_thread_cpu_ns() - before_ns, memory_order_relaxed);
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     for (uint32_t i = 0; i < pipe->n_slots; i++) {
         const alm_status slot_st = alm_ctx_join(cx, &pipe->slot[i].cx);
-        st = st == ALM_OK ? slot_st : st;
+        status = status == ALM_OK ? slot_st : status;
     }
-    if (st == ALM_OK && atomic_load(&call->failed))
-        st = alm_fail(cx, ALM_E_INTERNAL, -1, "a worker failed without an error");
-    return st;
+    if (status == ALM_OK && atomic_load(&call->failed))
+        status = alm_fail(cx, ALM_E_INTERNAL, -1, "a worker failed without an error");
+    return status;
 }
 
 alm_status alm_pipe_run(alm_ctx *cx, alm_pipe *pipe, uint32_t lo, uint32_t hi, alm_pipe_body body,
@@ -294,11 +295,11 @@ alm_status alm_pipe_run(alm_ctx *cx, alm_pipe *pipe, uint32_t lo, uint32_t hi, a
 {
     ALM_ASSERT(lo <= hi && hi <= alm_pipe_morsels(pipe));
     pipe_call call = {.pipe = pipe, .lo = lo, .body = body, .arg = arg};
-    return run_call(cx, &call, hi - lo);
+    return pipe_run_call(cx, &call, hi - lo);
 }
 
 alm_status alm_pipe_each(alm_ctx *cx, alm_pipe *pipe, uint32_t n, alm_pipe_task task, void *arg)
 {
     pipe_call call = {.pipe = pipe, .task = task, .arg = arg};
-    return run_call(cx, &call, n);
+    return pipe_run_call(cx, &call, n);
 }

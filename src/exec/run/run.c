@@ -39,9 +39,9 @@ alm_status alm_op_new(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe 
     if (kind == NULL)
         return alm_fail(cx, ALM_E_UNSUPPORTED, plan->pos, "this kind of query is not supported");
     alm_mem *before = alm_run_enter(cx, run, plan);
-    const alm_status st = kind->make(cx, run, plan, pipe, out);
+    const alm_status status = kind->make(cx, run, plan, pipe, out);
     cx->mem = before;
-    return st;
+    return status;
 }
 
 alm_status alm_op_child(alm_ctx *cx, alm_op *op, uint32_t i)
@@ -67,18 +67,18 @@ static alm_status next_counted(alm_ctx *cx, alm_op *op, alm_batch **out)
     const int64_t before_ns = alm_thread_cpu_ns();
     op->child_ns = 0;
     alm_mem *before = alm_run_enter(cx, op->run, op->plan);
-    const alm_status st = op->vt->next(cx, op, out);
+    const alm_status status = op->vt->next(cx, op, out);
     cx->mem = before;
     const int64_t spent_ns = alm_thread_cpu_ns() - before_ns;
     if (op->parent != NULL)
         op->parent->child_ns += spent_ns;
     const int64_t own_ns = spent_ns - op->child_ns;
     atomic_fetch_add_explicit(&node->cpu_ns, own_ns > 0 ? own_ns : 0, memory_order_relaxed);
-    if (st == ALM_OK && *out != NULL) {
+    if (status == ALM_OK && *out != NULL) {
         atomic_fetch_add_explicit(&node->rows, (*out)->rows, memory_order_relaxed);
         atomic_fetch_add_explicit(&node->batches, 1, memory_order_relaxed);
     }
-    return st;
+    return status;
 }
 
 /* The columns of a batch are those of the plan: debug builds look. */
@@ -97,11 +97,11 @@ static void check_batch(const alm_op *op, const alm_batch *batch)
 alm_status alm_op_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 {
     ALM_TRY(alm_check(cx));
-    const alm_status st =
+    const alm_status status =
         op->run->env.analyze ? next_counted(cx, op, out) : op->vt->next(cx, op, out);
-    if (st == ALM_OK && *out != NULL)
+    if (status == ALM_OK && *out != NULL)
         check_batch(op, *out);
-    return st;
+    return status;
 }
 
 alm_status alm_op_start(alm_ctx *cx, alm_op *op, uint32_t morsel)
@@ -144,7 +144,8 @@ void alm_op_close(alm_op *op)
 }
 
 /* Inside a pipe the arena at hand goes with the pipe, while the input may be opened once more. */
-static alm_status prepare(alm_ctx *cx, alm_run *run, alm_op_node *node, const alm_plan *plan)
+static alm_status exec_run_prepare(alm_ctx *cx, alm_run *run, alm_op_node *node,
+                                   const alm_plan *plan)
 {
     alm_arena *const at_hand = cx->arena;
     alm_mem *before = alm_run_enter(cx, run, plan);
@@ -153,10 +154,10 @@ static alm_status prepare(alm_ctx *cx, alm_run *run, alm_op_node *node, const al
             alm_arena_init(&node->own, cx->mem);
         cx->arena = &node->own;
     }
-    const alm_status st = alm_op_kind_of(run, plan->op)->prepare(cx, run, plan, &node->shared);
+    const alm_status status = alm_op_kind_of(run, plan->op)->prepare(cx, run, plan, &node->shared);
     cx->arena = at_hand;
     cx->mem = before;
-    return st;
+    return status;
 }
 
 alm_status alm_op_shared(alm_ctx *cx, alm_run *run, const alm_plan *plan, void *out)
@@ -166,7 +167,7 @@ alm_status alm_op_shared(alm_ctx *cx, alm_run *run, const alm_plan *plan, void *
     const alm_op_kind *kind = alm_op_kind_of(run, plan->op);
     ALM_ASSERT(kind != NULL && kind->prepare != NULL);
     if (!node->prepared) {
-        ALM_TRY(prepare(cx, run, node, plan));
+        ALM_TRY(exec_run_prepare(cx, run, node, plan));
         node->prepared = true;
     }
     memcpy(out, &node->shared, sizeof node->shared);

@@ -47,10 +47,10 @@ typedef struct alm_scan_plan {
 } alm_scan_plan;
 
 /* Number among the stored columns of column i of the scan, which is not `row_col`. */
-static inline uint32_t alm_scan_stored(const alm_scan_plan *sp, uint32_t i)
+static inline uint32_t alm_scan_stored(const alm_scan_plan *scan, uint32_t i)
 {
-    ALM_ASSERT(i < sp->n_cols);
-    return sp->row_col >= 0 && i > (uint32_t)sp->row_col ? i - 1 : i;
+    ALM_ASSERT(i < scan->n_cols);
+    return scan->row_col >= 0 && i > (uint32_t)scan->row_col ? i - 1 : i;
 }
 
 #endif

@@ -37,41 +37,41 @@ struct alm_workers {
     alm_helper *helper;
 };
 
-static void ring_add(alm_workers *w, alm_job *job)
+static void ring_add(alm_workers *workers, alm_job *job)
 {
-    if (w->ring == NULL) {
+    if (workers->ring == NULL) {
         job->next = job->prev = job;
-        w->ring = job;
+        workers->ring = job;
         return;
     }
-    job->next = w->ring; /* at the end: behind the others */
-    job->prev = w->ring->prev;
+    job->next = workers->ring; /* at the end: behind the others */
+    job->prev = workers->ring->prev;
     job->prev->next = job;
     job->next->prev = job;
 }
 
-static void ring_remove(alm_workers *w, alm_job *job)
+static void ring_remove(alm_workers *workers, alm_job *job)
 {
     if (job->next == job) {
-        w->ring = NULL;
+        workers->ring = NULL;
     } else {
         job->prev->next = job->next;
         job->next->prev = job->prev;
-        if (w->ring == job)
-            w->ring = job->next;
+        if (workers->ring == job)
+            workers->ring = job->next;
     }
     job->next = job->prev = NULL;
 }
 
 /* Takes one task of the job and runs it; called and returns with the lock held. */
-static void run_one(alm_workers *w, alm_job *job, uint32_t slot)
+static void workers_run_one(alm_workers *workers, alm_job *job, uint32_t slot)
 {
     const uint32_t i = job->taken++;
     if (job->taken == job->n)
-        ring_remove(w, job);
-    pthread_mutex_unlock(&w->lock);
+        ring_remove(workers, job);
+    pthread_mutex_unlock(&workers->lock);
     job->task(job->arg, i, slot);
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&workers->lock);
     if (++job->done == job->n)
         pthread_cond_signal(&job->finished); /* the job's memory is gone once we unlock */
 }
@@ -79,89 +79,89 @@ static void run_one(alm_workers *w, alm_job *job, uint32_t slot)
 static void *helper_main(void *arg)
 {
     alm_helper *self = arg;
-    alm_workers *w = self->workers;
-    pthread_mutex_lock(&w->lock);
+    alm_workers *workers = self->workers;
+    pthread_mutex_lock(&workers->lock);
     for (;;) {
-        while (w->ring == NULL && !w->stop)
-            pthread_cond_wait(&w->work, &w->lock);
-        if (w->stop)
+        while (workers->ring == NULL && !workers->stop)
+            pthread_cond_wait(&workers->work, &workers->lock);
+        if (workers->stop)
             break;
-        alm_job *job = w->ring;
-        w->ring = job->next; /* the next helper looks at the next job first */
-        run_one(w, job, self->slot);
+        alm_job *job = workers->ring;
+        workers->ring = job->next; /* the next helper looks at the next job first */
+        workers_run_one(workers, job, self->slot);
     }
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&workers->lock);
     return NULL;
 }
 
 alm_status alm_workers_new(alm_ctx *cx, uint32_t n_threads, alm_workers **out)
 {
     ALM_ASSERT(n_threads >= 1 && n_threads <= 4096);
-    alm_workers *w = calloc(1, sizeof *w);
-    if (w == NULL)
+    alm_workers *workers = calloc(1, sizeof *workers);
+    if (workers == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory: worker pool");
-    w->helper = calloc(n_threads, sizeof *w->helper);
-    if (w->helper == NULL) {
-        free(w);
+    workers->helper = calloc(n_threads, sizeof *workers->helper);
+    if (workers->helper == NULL) {
+        free(workers);
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory: worker pool of %u", n_threads);
     }
-    w->n_threads = n_threads;
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->work, NULL);
+    workers->n_threads = n_threads;
+    pthread_mutex_init(&workers->lock, NULL);
+    pthread_cond_init(&workers->work, NULL);
     for (uint32_t i = 0; i + 1 < n_threads; i++) {
-        alm_helper *h = &w->helper[i];
-        *h = (alm_helper){.workers = w, .slot = i + 1};
-        if (pthread_create(&h->thread, NULL, helper_main, h) != 0) {
-            alm_workers_free(w);
+        alm_helper *helper = &workers->helper[i];
+        *helper = (alm_helper){.workers = workers, .slot = i + 1};
+        if (pthread_create(&helper->thread, NULL, helper_main, helper) != 0) {
+            alm_workers_free(workers);
             return alm_fail(cx, ALM_E_BUSY, -1, "cannot start worker thread %u of %u", i + 1,
                             n_threads);
         }
-        w->n_helpers++;
+        workers->n_helpers++;
     }
-    *out = w;
+    *out = workers;
     return ALM_OK;
 }
 
-void alm_workers_free(alm_workers *w)
+void alm_workers_free(alm_workers *workers)
 {
-    if (w == NULL)
+    if (workers == NULL)
         return;
-    pthread_mutex_lock(&w->lock);
-    ALM_ASSERT(w->ring == NULL); /* no run may be under way */
-    w->stop = true;
-    pthread_cond_broadcast(&w->work);
-    pthread_mutex_unlock(&w->lock);
-    for (uint32_t i = 0; i < w->n_helpers; i++)
-        pthread_join(w->helper[i].thread, NULL);
-    pthread_cond_destroy(&w->work);
-    pthread_mutex_destroy(&w->lock);
-    free(w->helper);
-    free(w);
+    pthread_mutex_lock(&workers->lock);
+    ALM_ASSERT(workers->ring == NULL); /* no run may be under way */
+    workers->stop = true;
+    pthread_cond_broadcast(&workers->work);
+    pthread_mutex_unlock(&workers->lock);
+    for (uint32_t i = 0; i < workers->n_helpers; i++)
+        pthread_join(workers->helper[i].thread, NULL);
+    pthread_cond_destroy(&workers->work);
+    pthread_mutex_destroy(&workers->lock);
+    free(workers->helper);
+    free(workers);
 }
 
-uint32_t alm_workers_count(const alm_workers *w)
+uint32_t alm_workers_count(const alm_workers *workers)
 {
-    return w->n_threads;
+    return workers->n_threads;
 }
 
-void alm_workers_run(alm_workers *w, uint32_t n, void (*task)(void *arg, uint32_t i, uint32_t slot),
-                     void *arg)
+void alm_workers_run(alm_workers *workers, uint32_t n,
+                     void (*task)(void *arg, uint32_t i, uint32_t slot), void *arg)
 {
-    if (n <= 1 || w->n_helpers == 0) {
+    if (n <= 1 || workers->n_helpers == 0) {
         for (uint32_t i = 0; i < n; i++)
             task(arg, i, 0);
         return;
     }
     alm_job job = {.task = task, .arg = arg, .n = n};
     pthread_cond_init(&job.finished, NULL);
-    pthread_mutex_lock(&w->lock);
-    ring_add(w, &job);
-    for (uint32_t i = 0; i + 1 < n && i < w->n_helpers; i++)
-        pthread_cond_signal(&w->work);
+    pthread_mutex_lock(&workers->lock);
+    ring_add(workers, &job);
+    for (uint32_t i = 0; i + 1 < n && i < workers->n_helpers; i++)
+        pthread_cond_signal(&workers->work);
     while (job.taken < job.n)
-        run_one(w, &job, 0);
+        workers_run_one(workers, &job, 0);
     while (job.done < job.n)
-        pthread_cond_wait(&job.finished, &w->lock);
-    pthread_mutex_unlock(&w->lock);
+        pthread_cond_wait(&job.finished, &workers->lock);
+    pthread_mutex_unlock(&workers->lock);
     pthread_cond_destroy(&job.finished);
 }

@@ -65,36 +65,37 @@ typedef struct alm_sort {
     bool read;
 } alm_sort;
 
-ALM_NODISCARD alm_status alm_sort_slot_ready(alm_ctx *cx, const alm_sort *s, alm_sort_slot *slot);
+ALM_NODISCARD alm_status alm_sort_slot_ready(alm_ctx *cx, const alm_sort *sort,
+                                             alm_sort_slot *slot);
 /* Puts the rows of the store in order: store.item[i].row. The sequence is looked at only if asked for:
  * a store filled by one thread has it in order. */
-ALM_NODISCARD alm_status alm_sort_store_order(alm_ctx *cx, const alm_sort *s, alm_sort_slot *slot,
-                                              bool by_sequence);
+ALM_NODISCARD alm_status alm_sort_store_order(alm_ctx *cx, const alm_sort *sort,
+                                              alm_sort_slot *slot, bool by_sequence);
 /* m picked rows of a batch with computed keys and sequence (from `first`) at the end of the store. */
-ALM_NODISCARD alm_status alm_sort_keep(alm_ctx *cx, const alm_sort *s, alm_sort_slot *slot,
-                                       const alm_batch *in, const uint32_t *pick, uint32_t m,
+ALM_NODISCARD alm_status alm_sort_keep(alm_ctx *cx, const alm_sort *sort, alm_sort_slot *slot,
+                                       const alm_batch *batch, const uint32_t *pick, uint32_t m,
                                        uint64_t first);
 
 /* ------------------------------------------------------------------------------ top.c */
 
 /* Before the input runs: finds out what the scan can be told. */
-ALM_NODISCARD alm_status alm_sort_top_prepare(alm_ctx *cx, alm_sort *s);
-ALM_NODISCARD alm_status alm_sort_top_batch(alm_ctx *cx, alm_sort *s, alm_sort_slot *slot,
-                                            alm_batch *in, uint64_t first);
+ALM_NODISCARD alm_status alm_sort_top_prepare(alm_ctx *cx, alm_sort *sort);
+ALM_NODISCARD alm_status alm_sort_top_batch(alm_ctx *cx, alm_sort *sort, alm_sort_slot *slot,
+                                            alm_batch *batch, uint64_t first);
 
 /* ---------------------------------------------------------------------------- spill.c */
 
 /* Before `rows` more rows are kept: writes the store to a run if memory is tight. */
-ALM_NODISCARD alm_status alm_sort_make_room(alm_ctx *cx, alm_sort *s, alm_sort_slot *slot,
+ALM_NODISCARD alm_status alm_sort_make_room(alm_ctx *cx, alm_sort *sort, alm_sort_slot *slot,
                                             uint32_t rows);
 /* Writes the rows of the store as a run, or some, and empties it. */
-ALM_NODISCARD alm_status alm_sort_write_run(alm_ctx *cx, alm_sort *s, alm_sort_slot *slot);
+ALM_NODISCARD alm_status alm_sort_write_run(alm_ctx *cx, alm_sort *sort, alm_sort_slot *slot);
 /* Could the stores of all slots be put into one? */
-bool alm_sort_fits(const alm_sort *s);
-/* All rows are in runs of the slots: makes s->merge. */
-ALM_NODISCARD alm_status alm_sort_merge_open(alm_ctx *cx, alm_sort *s);
+bool alm_sort_fits(const alm_sort *sort);
+/* All rows are in runs of the slots: makes sort->merge. */
+ALM_NODISCARD alm_status alm_sort_merge_open(alm_ctx *cx, alm_sort *sort);
 /* The next rows in order, columns of the store; *out = NULL: the end. */
-ALM_NODISCARD alm_status alm_sort_merge_next(alm_ctx *cx, alm_sort_merge *m, alm_batch **out);
-void alm_sort_merge_close(alm_sort_merge *m); /* NULL is fine */
+ALM_NODISCARD alm_status alm_sort_merge_next(alm_ctx *cx, alm_sort_merge *merge, alm_batch **out);
+void alm_sort_merge_close(alm_sort_merge *merge); /* NULL is fine */
 
 #endif

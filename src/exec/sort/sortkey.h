@@ -19,9 +19,9 @@ typedef struct alm_sort_order {
 } alm_sort_order;
 
 /* Makes ranks for a vector of symbol codes, if it is one with a small dictionary and has none. */
-ALM_NODISCARD alm_status alm_sort_rank(alm_ctx *cx, alm_pool *pool, const alm_vec *v,
+ALM_NODISCARD alm_status alm_sort_rank(alm_ctx *cx, alm_pool *pool, const alm_vec *vec,
                                        alm_sort_order *order);
-bool alm_sort_exact(const alm_vec *v, const alm_sort_order *order);
+bool alm_sort_exact(const alm_vec *vec, const alm_sort_order *order);
 /* out[i] = code of row (pick ? pick[i] : i) of a dense or const vector. */
 void alm_sort_encode(const alm_vec *v, const alm_sort_order *order, const uint32_t *pick,
                      uint32_t n, uint64_t *out);
@@ -30,15 +30,15 @@ void alm_sort_encode(const alm_vec *v, const alm_sort_order *order, const uint32
  * next one. Types with exact codes have only level 0. Others: level 0 tells null (0 or 1 by nulls_first)
  * from the rest, then 8 bytes of text per level, or one word.
  */
-void alm_sort_encode_at(const alm_vec *v, const alm_sort_order *order, uint32_t level,
-                        const uint32_t *pick, uint32_t n, uint64_t *out);
-bool alm_sort_is_text(const alm_vec *v); /* text or codes of text */
-uint32_t alm_sort_text_len(const alm_vec *v, uint32_t row);
+void alm_sort_encode_at(const alm_vec *vec, const alm_sort_order *order, uint32_t level,
+                        const uint32_t *pick, uint32_t n_rows, uint64_t *out);
+bool alm_sort_is_text(const alm_vec *vec); /* text or codes of text */
+uint32_t alm_sort_text_len(const alm_vec *vec, uint32_t row);
 /* Row a of one vector and row b of another of the same type; ranks are not looked at. */
-int alm_sort_compare_two(const alm_vec *v, uint32_t a, const alm_vec *w, uint32_t b,
+int alm_sort_compare_two(const alm_vec *vec, uint32_t a, const alm_vec *w, uint32_t b,
                          const alm_sort_order *order);
 /* Rows a and b of a dense vector: < 0, 0, > 0 in the order asked for. */
-int alm_sort_compare(const alm_vec *v, const alm_sort_order *order, uint32_t a, uint32_t b);
+int alm_sort_compare(const alm_vec *vec, const alm_sort_order *order, uint32_t a, uint32_t b);
 
 /* Do the statistics of a column of this type have its order? */
 bool alm_sort_has_stats(alm_type type);
@@ -58,10 +58,11 @@ void alm_sort_codes(alm_sort_item *item, alm_sort_item *spare, uint32_t n);
  */
 ALM_NODISCARD alm_status alm_sort_items(alm_ctx *cx, const alm_vec *key,
                                         const alm_sort_order *order, uint32_t n_keys,
-                                        alm_sort_item *item, alm_sort_item *spare, uint32_t n);
+                                        alm_sort_item *item, alm_sort_item *spare, uint32_t n_rows);
 /* The same on all threads. The ranks in `order` must be made before (alm_sort_rank). */
 ALM_NODISCARD alm_status alm_sort_items_on(alm_ctx *cx, alm_workers *workers, const alm_vec *key,
                                            const alm_sort_order *order, uint32_t n_keys,
-                                           alm_sort_item *item, alm_sort_item *spare, uint32_t n);
+                                           alm_sort_item *item, alm_sort_item *spare,
+                                           uint32_t n_rows);
 
 #endif

@@ -14,8 +14,8 @@ typedef struct acl_list { /* what the session calls it; the name of an entity be
     uint32_t n_cols;
 } acl_list;
 
-static alm_status bind(alm_ctx *cx, const acl_list *list, const alm_source_call *call,
-                       alm_source_bound *out)
+static alm_status source_acl_bind(alm_ctx *cx, const acl_list *list, const alm_source_call *call,
+                                  alm_source_bound *out)
 {
     alm_str name = {"", 0};
     const char *what = NULL;
@@ -33,26 +33,26 @@ static alm_status bind(alm_ctx *cx, const acl_list *list, const alm_source_call 
     return ALM_OK;
 }
 
-static void put(alm_list *l, uint32_t col, const char *text)
+static void source_acl_put(alm_list *list, uint32_t col, const char *text)
 {
-    switch (l->cols[col].type.id) {
+    switch (list->cols[col].type.id) {
     case ALM_T_BOOLEAN:
-        alm_list_bool(l, col, text != NULL && text[0] == 't');
+        alm_list_bool(list, col, text != NULL && text[0] == 't');
         return;
     case ALM_T_CHAR:
-        alm_list_int(l, col, text == NULL ? 0 : text[0]);
+        alm_list_int(list, col, text == NULL ? 0 : text[0]);
         return;
     case ALM_T_LONG:
     case ALM_T_TIMESTAMP:
-        alm_list_int(l, col, strtoll(text, NULL, 10));
+        alm_list_int(list, col, strtoll(text, NULL, 10));
         return;
     default:
-        alm_list_text(l, col, text);
+        alm_list_text(list, col, text);
     }
 }
 
-static alm_status open_list(alm_ctx *cx, alm_run *run, const alm_plan *plan, const acl_list *list,
-                            void **state)
+static alm_status source_acl_open_list(alm_ctx *cx, alm_run *run, const alm_plan *plan,
+                                       const acl_list *list, void **state)
 {
     alm_list *l = NULL;
     const char *const *cell = NULL;
@@ -65,7 +65,7 @@ static alm_status open_list(alm_ctx *cx, alm_run *run, const alm_plan *plan, con
     for (; rows > 0; rows--, cell += list->n_cols) {
         ALM_TRY(alm_list_row(cx, l));
         for (uint32_t i = 0; i < list->n_cols; i++)
-            put(l, i, cell[i]);
+            source_acl_put(l, i, cell[i]);
     }
     *state = l;
     return ALM_OK;
@@ -75,11 +75,11 @@ static alm_status open_list(alm_ctx *cx, alm_run *run, const alm_plan *plan, con
     static const acl_list id##_list = {what_, takes, columns, ALM_COUNT(columns)};                 \
     static alm_status id##_bind(alm_ctx *cx, const alm_source_call *call, alm_source_bound *out)   \
     {                                                                                              \
-        return bind(cx, &id##_list, call, out);                                                    \
+        return source_acl_bind(cx, &id##_list, call, out);                                         \
     }                                                                                              \
     static alm_status id##_open(alm_ctx *cx, alm_run *run, const alm_plan *plan, void **state)     \
     {                                                                                              \
-        return open_list(cx, run, plan, &id##_list, state);                                        \
+        return source_acl_open_list(cx, run, plan, &id##_list, state);                             \
     }                                                                                              \
     const alm_source alm_source_##id = {.name = sql_name,                                          \
                                         .signature = takes ? "([name STRING])" : "()",             \

@@ -22,7 +22,7 @@ enum {
     CELLS
 };
 
-static int64_t number(const char *text)
+static int64_t source_activity_number(const char *text)
 {
     return strtoll(text, NULL, 10);
 }
@@ -42,23 +42,23 @@ static const alm_plan_col activity_cols[] = {
     {"query", ALM_TY(STRING)},
 };
 
-static alm_status fill_activity(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_activity(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
     const char *const *cell = NULL;
     size_t rows = 0;
     ALM_TRY(texts(cx, args->run, "activity", &cell, &rows));
     for (; rows > 0; rows--, cell += CELLS) {
-        if (number(cell[STATEMENT]) == 0)
+        if (source_activity_number(cell[STATEMENT]) == 0)
             continue; /* idle */
-        ALM_TRY(alm_list_row(cx, l));
-        alm_list_int(l, 0, number(cell[STATEMENT]));
-        alm_list_int(l, 1, number(cell[PID]));
-        alm_list_text(l, 2, cell[PROTOCOL]);
-        alm_list_text(l, 3, cell[USER]);
-        alm_list_int(l, 4, number(cell[BEGIN_US]));
-        alm_list_int(l, 5, number(cell[BEGIN_US]));
-        alm_list_text(l, 6, cell[STATE]);
-        alm_list_text(l, 8, cell[TEXT]);
+        ALM_TRY(alm_list_row(cx, list));
+        alm_list_int(list, 0, source_activity_number(cell[STATEMENT]));
+        alm_list_int(list, 1, source_activity_number(cell[PID]));
+        alm_list_text(list, 2, cell[PROTOCOL]);
+        alm_list_text(list, 3, cell[USER]);
+        alm_list_int(list, 4, source_activity_number(cell[BEGIN_US]));
+        alm_list_int(list, 5, source_activity_number(cell[BEGIN_US]));
+        alm_list_text(list, 6, cell[STATE]);
+        alm_list_text(list, 8, cell[TEXT]);
     }
     return ALM_OK;
 }
@@ -75,19 +75,20 @@ static const alm_plan_col session_cols[] = {
     {"end_time", ALM_TY(TIMESTAMP)},
 };
 
-static alm_status fill_sessions(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_sessions(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
     enum { SESSION_CELLS = ALM_COUNT(session_cols) };
     const char *const *cell = NULL;
     size_t rows = 0;
     ALM_TRY(texts(cx, args->run, "sessions", &cell, &rows));
     for (; rows > 0; rows--, cell += SESSION_CELLS) {
-        ALM_TRY(alm_list_row(cx, l));
+        ALM_TRY(alm_list_row(cx, list));
         for (uint32_t i = 0; i < SESSION_CELLS; i++)
             if (session_cols[i].type.id == ALM_T_TIMESTAMP)
-                alm_list_int(l, i, cell[i] != NULL ? number(cell[i]) : ALM_TS_NULL);
+                alm_list_int(list, i,
+                             cell[i] != NULL ? source_activity_number(cell[i]) : ALM_TS_NULL);
             else
-                alm_list_text(l, i, cell[i]);
+                alm_list_text(list, i, cell[i]);
     }
     return ALM_OK;
 }
@@ -101,16 +102,16 @@ ALM_LIST_SOURCE(
 
 static const alm_plan_col memory_cols[] = {{"memory_tag", ALM_TY(STRING)}, {"bytes", ALM_TY(LONG)}};
 
-static alm_status fill_memory(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_memory(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
     const char *const *cell = NULL;
     size_t rows = 0;
     ALM_TRY(texts(cx, args->run, "memory", &cell, &rows));
     for (size_t i = 0; i < rows; i++) {
-        ALM_TRY(alm_list_row(cx, l));
-        alm_list_text(l, 0, cell[2 * i]);
+        ALM_TRY(alm_list_row(cx, list));
+        alm_list_text(list, 0, cell[2 * i]);
         if (cell[2 * i + 1] != NULL)
-            alm_list_int(l, 1, number(cell[2 * i + 1]));
+            alm_list_int(list, 1, source_activity_number(cell[2 * i + 1]));
     }
     return ALM_OK;
 }
@@ -127,11 +128,11 @@ static const alm_plan_col reader_cols[] = {{"table_name", ALM_TY(STRING)},
                                            {"last_access_timestamp", ALM_TY(TIMESTAMP)},
                                            {"current_txn", ALM_TY(LONG)}};
 
-static alm_status fill_none(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_none(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
     (void)cx;
     (void)args;
-    (void)l;
+    (void)list;
     return ALM_OK;
 }
 
@@ -157,44 +158,45 @@ static const alm_plan_col export_cols[] = {
 };
 
 /* One thread for each export: the number of its row. */
-static alm_status fill_exports(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status source_activity_fill_exports(alm_ctx *cx, const alm_list_args *args,
+                                               alm_list *list)
 {
     enum { X_ID, X_USER, X_BEGIN, X_PHASE, X_SOURCE, X_PATH, X_QUERY, X_MESSAGE, X_CELLS };
     const char *const *cell = NULL;
     size_t rows = 0;
     ALM_TRY(texts(cx, args->run, "exporting", &cell, &rows));
     for (size_t i = 0; i < rows; i++, cell += X_CELLS) {
-        ALM_TRY(alm_list_row(cx, l));
-        alm_list_text(l, 0, cell[X_ID]);
-        alm_list_int(l, 1, (int64_t)i);
-        alm_list_text(l, 2, cell[X_USER]);
-        alm_list_int(l, 3, number(cell[X_BEGIN]));
-        alm_list_text(l, 4, cell[X_PHASE]);
-        alm_list_text(l, 5, cell[X_SOURCE]);
-        alm_list_text(l, 6, cell[X_PATH]);
-        alm_list_text(l, 7, cell[X_QUERY]);
-        alm_list_text(l, 8, cell[X_MESSAGE]);
+        ALM_TRY(alm_list_row(cx, list));
+        alm_list_text(list, 0, cell[X_ID]);
+        alm_list_int(list, 1, (int64_t)i);
+        alm_list_text(list, 2, cell[X_USER]);
+        alm_list_int(list, 3, source_activity_number(cell[X_BEGIN]));
+        alm_list_text(list, 4, cell[X_PHASE]);
+        alm_list_text(list, 5, cell[X_SOURCE]);
+        alm_list_text(list, 6, cell[X_PATH]);
+        alm_list_text(list, 7, cell[X_QUERY]);
+        alm_list_text(list, 8, cell[X_MESSAGE]);
     }
     return ALM_OK;
 }
 
 ALM_LIST_SOURCE(
-    export_activity, "export_activity", false, export_cols, fill_exports,
+    export_activity, "export_activity", false, export_cols, source_activity_fill_exports,
     "The exports by COPY TO a file that run now; query_activity() lists those over HTTP.",
     "select export_id from export_activity()");
 
 static const alm_plan_col checkpoint_cols[] = {{"in_progress", ALM_TY(BOOLEAN)},
                                                {"started_at", ALM_TY(TIMESTAMP)}};
 
-static alm_status fill_checkpoint(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_checkpoint(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
     const char *const *cell = NULL;
     size_t rows = 0;
     ALM_TRY(texts(cx, args->run, "checkpoint", &cell, &rows));
-    ALM_TRY(alm_list_row(cx, l));
-    alm_list_bool(l, 0, rows > 0);
+    ALM_TRY(alm_list_row(cx, list));
+    alm_list_bool(list, 0, rows > 0);
     if (rows > 0)
-        alm_list_int(l, 1, number(cell[0]));
+        alm_list_int(list, 1, source_activity_number(cell[0]));
     return ALM_OK;
 }
 
@@ -208,20 +210,20 @@ static const alm_plan_col backup_cols[] = {
     {"archive_failing", ALM_TY(BOOLEAN)},
 };
 
-static alm_status fill_backup(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_backup(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
     const char *const *cell = NULL;
     size_t rows = 0;
     ALM_TRY(texts(cx, args->run, "backup", &cell, &rows));
     if (rows == 0)
         return ALM_OK;
-    ALM_TRY(alm_list_row(cx, l));
-    alm_list_bool(l, 0, number(cell[0]) != 0);
-    alm_list_int(l, 1, number(cell[1]));
-    alm_list_int(l, 2, number(cell[2]));
-    if (number(cell[3]) > 0)
-        alm_list_int(l, 3, number(cell[3]));
-    alm_list_bool(l, 4, number(cell[4]) != 0);
+    ALM_TRY(alm_list_row(cx, list));
+    alm_list_bool(list, 0, source_activity_number(cell[0]) != 0);
+    alm_list_int(list, 1, source_activity_number(cell[1]));
+    alm_list_int(list, 2, source_activity_number(cell[2]));
+    if (source_activity_number(cell[3]) > 0)
+        alm_list_int(list, 3, source_activity_number(cell[3]));
+    alm_list_bool(list, 4, source_activity_number(cell[4]) != 0);
     return ALM_OK;
 }
 
@@ -239,21 +241,24 @@ ALM_CAT_FILL(activity)
     alm_cat_order(cat, "pid usename application_name client_addr client_port backend_start "
                        "query_start state_change state query backend_type query_id");
     for (; rows > 0; rows--, cell += CELLS) {
-        const int64_t begin = number(cell[BEGIN_US]);
+        const int64_t begin = source_activity_number(cell[BEGIN_US]);
         ALM_TRY(alm_cat_row(cx, cat));
-        alm_cat_int(cat, number(cell[PID]));
+        alm_cat_int(cat, source_activity_number(cell[PID]));
         alm_cat_text(cat, cell[USER]);
         /* what does not say who it is at least tells how it came */
         alm_cat_text(cat, cell[APPLICATION][0] != 0 ? cell[APPLICATION] : cell[PROTOCOL]);
         alm_cat_text(cat, cell[CLIENT]);
-        alm_cat_int(cat, cell[CLIENT_PORT] != NULL ? number(cell[CLIENT_PORT]) : ALM_INT_NULL);
-        alm_cat_int(cat, number(cell[SINCE_US]));
+        alm_cat_int(cat, cell[CLIENT_PORT] != NULL ? source_activity_number(cell[CLIENT_PORT])
+                                                   : ALM_INT_NULL);
+        alm_cat_int(cat, source_activity_number(cell[SINCE_US]));
         alm_cat_int(cat, begin > 0 ? begin : ALM_TS_NULL);
         alm_cat_int(cat, begin > 0 ? begin : ALM_TS_NULL);
         alm_cat_text(cat, cell[STATE]);
         alm_cat_text(cat, cell[TEXT]);
         alm_cat_text(cat, cell[CLIENT] != NULL ? "client backend" : "background worker");
-        alm_cat_int(cat, number(cell[STATEMENT]) > 0 ? number(cell[STATEMENT]) : ALM_LONG_NULL);
+        alm_cat_int(cat, source_activity_number(cell[STATEMENT]) > 0
+                             ? source_activity_number(cell[STATEMENT])
+                             : ALM_LONG_NULL);
     }
     return ALM_OK;
 }

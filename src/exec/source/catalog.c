@@ -79,39 +79,40 @@ static alm_type type_of_letter(char letter)
 }
 
 /* The columns of one form, in the order written. */
-static alm_status read_columns(alm_ctx *cx, const alm_relation *rel, bool function,
-                               alm_plan_col *cols, const char **defaults, uint32_t *n_out)
+static alm_status catalog_read_columns(alm_ctx *cx, const alm_relation *rel, bool function,
+                                       alm_plan_col *cols, const char **defaults, uint32_t *n_out)
 {
-    uint32_t n = 0;
-    for (const char *p = rel->columns; *p != 0;) {
-        const size_t len = strcspn(p, " ");
-        const char *name = p, *end = p + len;
-        const bool skip = *p == (function ? '+' : '-');
-        name += *p == '+' || *p == '-';
-        p = *end == 0 ? end : end + 1;
+    uint32_t count = 0;
+    for (const char *ptr = rel->columns; *ptr != 0;) {
+        const size_t len = strcspn(ptr, " ");
+        const char *name = ptr, *end = ptr + len;
+        const bool skip = *ptr == (function ? '+' : '-');
+        name += *ptr == '+' || *ptr == '-';
+        ptr = *end == 0 ? end : end + 1;
         if (skip)
             continue;
         const char *colon = memchr(name, ':', (size_t)(end - name));
-        ALM_ASSERT(n < ALM_CAT_COLS && colon != NULL);
-        cols[n] = (alm_plan_col){.type = type_of_letter(colon[1])};
-        ALM_TRY(
-            alm_arena_zstr(cx, cx->arena, (alm_str){name, (size_t)(colon - name)}, &cols[n].name));
+        ALM_ASSERT(count < ALM_CAT_COLS && colon != NULL);
+        cols[count] = (alm_plan_col){.type = type_of_letter(colon[1])};
+        ALM_TRY(alm_arena_zstr(cx, cx->arena, (alm_str){name, (size_t)(colon - name)},
+                               &cols[count].name));
         if (defaults != NULL) {
-            defaults[n] = NULL;
+            defaults[count] = NULL;
             if (colon[2] == '=')
-                ALM_TRY(alm_arena_zstr(
-                    cx, cx->arena, (alm_str){colon + 3, (size_t)(end - colon - 3)}, &defaults[n]));
+                ALM_TRY(alm_arena_zstr(cx, cx->arena,
+                                       (alm_str){colon + 3, (size_t)(end - colon - 3)},
+                                       &defaults[count]));
         }
-        n++;
+        count++;
     }
-    *n_out = n;
+    *n_out = count;
     return ALM_OK;
 }
 
 alm_status alm_relation_columns(alm_ctx *cx, const alm_relation *rel, alm_plan_col *cols,
                                 uint32_t *n)
 {
-    return read_columns(cx, rel, false, cols, NULL, n);
+    return catalog_read_columns(cx, rel, false, cols, NULL, n);
 }
 
 /* ------------------------------------------------------------------------------------- rows */
@@ -119,15 +120,15 @@ alm_status alm_relation_columns(alm_ctx *cx, const alm_relation *rel, alm_plan_c
 void alm_cat_order(alm_cat *cat, const char *names)
 {
     cat->n_order = 0;
-    for (const char *p = names; *p != 0;) {
-        const size_t len = strcspn(p, " ");
+    for (const char *ptr = names; *ptr != 0;) {
+        const size_t len = strcspn(ptr, " ");
         uint16_t c = 0;
         while (c < cat->list.n_cols &&
-               !alm_str_eq(alm_str_of(cat->cols[c].name), (alm_str){p, len}))
+               !alm_str_eq(alm_str_of(cat->cols[c].name), (alm_str){ptr, len}))
             c++;
         ALM_ASSERT(cat->n_order < ALM_CAT_COLS);
         cat->order[cat->n_order++] = c < cat->list.n_cols ? c : ALM_CAT_COLS;
-        p += len + (p[len] == ' ');
+        ptr += len + (ptr[len] == ' ');
     }
     cat->at = cat->n_order;
 }
@@ -135,8 +136,8 @@ void alm_cat_order(alm_cat *cat, const char *names)
 /* A cell too many is passed over, and counted: check_row finds it. */
 static uint32_t next_col(alm_cat *cat)
 {
-    const uint32_t at = cat->at++;
-    return at < cat->n_order ? cat->order[at] : ALM_CAT_COLS;
+    const uint32_t place = cat->at++;
+    return place < cat->n_order ? cat->order[place] : ALM_CAT_COLS;
 }
 
 /* A fill that writes too few or too many cells is a mistake of ours; it costs the statement only. */
@@ -148,7 +149,7 @@ static alm_status check_row(alm_ctx *cx, const alm_cat *cat)
                     cat->n_order);
 }
 
-static void put_float(alm_cat *cat, uint32_t col, double value)
+static void catalog_put_float(alm_cat *cat, uint32_t col, double value)
 {
     float f = (float)value;
     int32_t bits;
@@ -167,7 +168,7 @@ static void put_default(alm_cat *cat, uint32_t col)
     else if (type.id == ALM_T_CHAR)
         alm_list_int(&cat->list, col, text[0]);
     else if (type.id == ALM_T_FLOAT)
-        put_float(cat, col, strtod(text, NULL));
+        catalog_put_float(cat, col, strtod(text, NULL));
     else
         alm_list_int(&cat->list, col, strtoll(text, NULL, 10));
 }
@@ -179,43 +180,43 @@ alm_status alm_cat_row(alm_ctx *cx, alm_cat *cat)
     if (cat->list.n % ALM_BATCH_ROWS == 0)
         ALM_TRY(alm_check(cx));
     ALM_TRY(alm_list_row(cx, &cat->list));
-    for (uint32_t c = 0; c < cat->list.n_cols; c++)
-        if (cat->defaults[c] != NULL)
-            put_default(cat, c);
+    for (uint32_t col = 0; col < cat->list.n_cols; col++)
+        if (cat->defaults[col] != NULL)
+            put_default(cat, col);
     return ALM_OK;
 }
 
 void alm_cat_text(alm_cat *cat, const char *text)
 {
-    const uint32_t c = next_col(cat);
-    if (c < ALM_CAT_COLS)
-        alm_list_text(&cat->list, c, text);
+    const uint32_t col = next_col(cat);
+    if (col < ALM_CAT_COLS)
+        alm_list_text(&cat->list, col, text);
 }
 
 void alm_cat_int(alm_cat *cat, int64_t value)
 {
-    const uint32_t c = next_col(cat);
-    if (c < ALM_CAT_COLS)
-        alm_list_int(&cat->list, c, value);
+    const uint32_t col = next_col(cat);
+    if (col < ALM_CAT_COLS)
+        alm_list_int(&cat->list, col, value);
 }
 
 /* The standard writes YES and NO where others have a BOOLEAN. */
 void alm_cat_bool(alm_cat *cat, bool value)
 {
-    const uint32_t c = next_col(cat);
-    if (c >= ALM_CAT_COLS)
+    const uint32_t col = next_col(cat);
+    if (col >= ALM_CAT_COLS)
         return;
-    if (cat->cols[c].type.id == ALM_T_STRING)
-        alm_list_text(&cat->list, c, value ? "YES" : "NO");
+    if (cat->cols[col].type.id == ALM_T_STRING)
+        alm_list_text(&cat->list, col, value ? "YES" : "NO");
     else
-        alm_list_bool(&cat->list, c, value);
+        alm_list_bool(&cat->list, col, value);
 }
 
 void alm_cat_float(alm_cat *cat, double value)
 {
-    const uint32_t c = next_col(cat);
-    if (c < ALM_CAT_COLS)
-        put_float(cat, c, value);
+    const uint32_t col = next_col(cat);
+    if (col < ALM_CAT_COLS)
+        catalog_put_float(cat, col, value);
 }
 
 void alm_cat_keep(alm_cat *cat)
@@ -225,28 +226,29 @@ void alm_cat_keep(alm_cat *cat)
 
 /* ----------------------------------------------------------------------------------- source */
 
-static alm_status catalog_bind(alm_ctx *cx, const form *f, const alm_source_call *call,
+static alm_status catalog_bind(alm_ctx *cx, const form *shape, const alm_source_call *call,
                                alm_source_bound *out)
 {
-    const alm_relation *rel = &relations[f->relation];
+    const alm_relation *rel = &relations[shape->relation];
     if (call->n_args != 0)
         return alm_fail(cx, ALM_E_ARG, call->pos, "%s takes no arguments", rel->name);
     ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_CAT_COLS, &out->cols));
-    ALM_TRY(read_columns(cx, rel, f->function, out->cols, NULL, &out->n_cols));
+    ALM_TRY(catalog_read_columns(cx, rel, shape->function, out->cols, NULL, &out->n_cols));
     out->ts_col = -1;
     out->est_rows = rel->fill == alm_cat_fill_none ? 0 : 1000;
     return ALM_OK;
 }
 
-static alm_status catalog_open(alm_ctx *cx, alm_run *run, const form *f, void **state)
+static alm_status catalog_open(alm_ctx *cx, alm_run *run, const form *shape, void **state)
 {
-    const alm_relation *rel = &relations[f->relation];
+    const alm_relation *rel = &relations[shape->relation];
     alm_cat *cat = NULL;
     ALM_TRY(ALM_NEW(cx, cx->arena, &cat));
     cat->run = run;
     cat->name = rel->name;
-    cat->function = f->function;
-    ALM_TRY(read_columns(cx, rel, f->function, cat->cols, cat->defaults, &cat->list.n_cols));
+    cat->function = shape->function;
+    ALM_TRY(catalog_read_columns(cx, rel, shape->function, cat->cols, cat->defaults,
+                                 &cat->list.n_cols));
     cat->list.cols = cat->cols;
     ALM_TRY(ALM_NEWN(cx, cx->arena, cat->list.n_cols, &cat->list.data));
     ALM_TRY(rel->fill(cx, cat));

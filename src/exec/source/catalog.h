@@ -124,8 +124,8 @@ const char *alm_cat_type_words(int32_t oid);
 ALM_NODISCARD alm_status alm_cat_functions(alm_ctx *cx, alm_cat *cat);
 
 /* Object numbers of a table and of the index of one of its columns. */
-int32_t alm_oid_of_table(const alm_table *t);
-int32_t alm_oid_of_index(const alm_table *t, uint32_t col);
+int32_t alm_oid_of_table(const alm_table *table);
+int32_t alm_oid_of_index(const alm_table *table, uint32_t col);
 
 #define ALM_CAT_FILL(name)                             alm_status alm_cat_fill_##name(alm_ctx *cx, alm_cat *cat)
 #define ALM_RELATION(schema, name, oid, fill, columns) ALM_CAT_FILL(fill);

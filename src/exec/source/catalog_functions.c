@@ -56,9 +56,9 @@ static bool read_routine(const alm_registry *reg, size_t i, routine *out)
                      .oid = ALM_OID_FUNCTIONS + (int32_t)i,
                      .result = oid_of(&sig.result),
                      .n_args = sig.n_params};
-    for (uint32_t a = 0; a < sig.n_params; a++) {
-        out->args[a] = oid_of(&sig.params[a]);
-        out->rest |= sig.params[a].is_rest;
+    for (uint32_t param = 0; param < sig.n_params; param++) {
+        out->args[param] = oid_of(&sig.params[param]);
+        out->rest |= sig.params[param].is_rest;
     }
     if (sig.result.family == ALM_FAM_SAME && sig.n_params > 0)
         out->result = out->args[0];
@@ -79,56 +79,57 @@ static bool routine_at(const alm_registry *reg, size_t i, routine *out)
 }
 
 /* Object numbers with a blank between them, as an oidvector is written. */
-static alm_status vector_text(alm_ctx *cx, const routine *r, const char **out)
+static alm_status vector_text(alm_ctx *cx, const routine *self, const char **out)
 {
     *out = "";
-    for (uint32_t a = 0; a < r->n_args; a++)
-        ALM_TRY(alm_arena_printf(cx, cx->arena, out, "%s%s%d", *out, a > 0 ? " " : "", r->args[a]));
+    for (uint32_t arg = 0; arg < self->n_args; arg++)
+        ALM_TRY(alm_arena_printf(cx, cx->arena, out, "%s%s%d", *out, arg > 0 ? " " : "",
+                                 self->args[arg]));
     return ALM_OK;
 }
 
 /* ----------------------------------------------------------------------------------- pg_proc */
 
-static alm_status procedure_row(alm_ctx *cx, alm_cat *cat, const routine *r)
+static alm_status catalog_functions_procedure_row(alm_ctx *cx, alm_cat *cat, const routine *self)
 {
-    const uint32_t flags = r->fn->flags;
+    const uint32_t flags = self->fn->flags;
     const char *args = NULL;
-    ALM_TRY(vector_text(cx, r, &args));
+    ALM_TRY(vector_text(cx, self, &args));
     ALM_TRY(alm_cat_row(cx, cat));
-    alm_cat_int(cat, r->oid);
-    alm_cat_text(cat, r->fn->name);
-    alm_cat_int(cat, (int64_t)r->n_args);
-    alm_cat_int(cat, r->result);
-    alm_cat_text(cat, r->fn->name);
+    alm_cat_int(cat, self->oid);
+    alm_cat_text(cat, self->fn->name);
+    alm_cat_int(cat, (int64_t)self->n_args);
+    alm_cat_int(cat, self->result);
+    alm_cat_text(cat, self->fn->name);
     alm_cat_text(cat, args);
-    alm_cat_int(cat, r->fn->kind == ALM_FN_AGGREGATE ? ALM_PROKIND_AGGREGATE
-                     : r->fn->kind == ALM_FN_WINDOW  ? ALM_PROKIND_WINDOW
-                                                     : ALM_PROKIND_FUNCTION);
+    alm_cat_int(cat, self->fn->kind == ALM_FN_AGGREGATE ? ALM_PROKIND_AGGREGATE
+                     : self->fn->kind == ALM_FN_WINDOW  ? ALM_PROKIND_WINDOW
+                                                        : ALM_PROKIND_FUNCTION);
     alm_cat_int(cat, (flags & ALM_FN_VOLATILE) != 0 ? ALM_PROVOLATILE_VOLATILE
                      : (flags & ALM_FN_STABLE) != 0 ? ALM_PROVOLATILE_STABLE
                                                     : ALM_PROVOLATILE_IMMUTABLE);
     alm_cat_bool(cat, (flags & ALM_FN_NULL_OUT) != 0);
-    alm_cat_int(cat, r->rest ? r->args[r->n_args - 1] : 0);
+    alm_cat_int(cat, self->rest ? self->args[self->n_args - 1] : 0);
     return ALM_OK;
 }
 
 alm_status alm_cat_functions(alm_ctx *cx, alm_cat *cat)
 {
     const alm_registry *reg = cat->run->env.registry;
-    routine r;
+    routine self;
     alm_cat_order(cat, "oid proname pronargs prorettype prosrc proargtypes prokind provolatile "
                        "proisstrict provariadic");
     for (size_t i = 0; reg != NULL && i < alm_registry_count(reg); i++)
-        if (routine_at(reg, i, &r))
-            ALM_TRY(procedure_row(cx, cat, &r));
+        if (routine_at(reg, i, &self))
+            ALM_TRY(catalog_functions_procedure_row(cx, cat, &self));
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------------ information_schema */
 
-static alm_status specific_name(alm_ctx *cx, const routine *r, const char **out)
+static alm_status specific_name(alm_ctx *cx, const routine *self, const char **out)
 {
-    return alm_arena_printf(cx, cx->arena, out, "%s_%d", r->fn->name, r->oid);
+    return alm_arena_printf(cx, cx->arena, out, "%s_%d", self->fn->name, self->oid);
 }
 
 ALM_CAT_FILL(is_routines)
@@ -185,33 +186,34 @@ static const char *type_words(int32_t oid)
 alm_status alm_catalog_function(alm_ctx *cx, alm_arena *arena, const alm_registry *reg, int32_t oid,
                                 alm_relation_text what, const char **out)
 {
-    routine r;
+    routine self;
     *out = NULL;
     if (oid < ALM_OID_FUNCTIONS || (size_t)(oid - ALM_OID_FUNCTIONS) >= alm_registry_count(reg) ||
-        !read_routine(reg, (size_t)(oid - ALM_OID_FUNCTIONS), &r))
+        !read_routine(reg, (size_t)(oid - ALM_OID_FUNCTIONS), &self))
         return ALM_OK;
     if (what == ALM_FUNCTION_NAME)
-        return alm_arena_zstr(cx, arena, alm_str_of(r.fn->name), out);
+        return alm_arena_zstr(cx, arena, alm_str_of(self.fn->name), out);
     if (what == ALM_FUNCTION_RESULT)
-        return alm_arena_zstr(cx, arena, alm_str_of(type_words(r.result)), out);
+        return alm_arena_zstr(cx, arena, alm_str_of(type_words(self.result)), out);
     if (what == ALM_FUNCTION_SIGNATURE)
-        ALM_TRY(alm_arena_printf(cx, arena, out, "%s(", r.fn->name));
+        ALM_TRY(alm_arena_printf(cx, arena, out, "%s(", self.fn->name));
     else
         *out = "";
-    for (uint32_t a = 0; a < r.n_args; a++)
+    for (uint32_t arg = 0; arg < self.n_args; arg++)
         ALM_TRY(alm_arena_printf(
             cx, arena, out, "%s%s%s%s", *out,
-            a == 0                           ? ""
+            arg == 0                         ? ""
             : what == ALM_FUNCTION_SIGNATURE ? ","
                                              : ", ",
-            r.rest && a + 1 == r.n_args && what != ALM_FUNCTION_SIGNATURE ? "VARIADIC " : "",
-            type_words(r.args[a])));
+            self.rest && arg + 1 == self.n_args && what != ALM_FUNCTION_SIGNATURE ? "VARIADIC "
+                                                                                  : "",
+            type_words(self.args[arg])));
     return what == ALM_FUNCTION_SIGNATURE ? alm_arena_printf(cx, arena, out, "%s)", *out) : ALM_OK;
 }
 
 /* ----------------------------------------------------------------------------------- by name */
 
-static alm_str trimmed(alm_str text)
+static alm_str catalog_functions_trimmed(alm_str text)
 {
     while (text.len > 0 && text.ptr[0] == ' ')
         text = (alm_str){text.ptr + 1, text.len - 1};
@@ -234,21 +236,23 @@ static bool is_type(alm_str word, int32_t oid)
 }
 
 /* "integer, text" are the types of the routine; text without commas inside of a type */
-static bool has_types(const routine *r, alm_str types)
+static bool has_types(const routine *self, alm_str types)
 {
     uint32_t a = 0;
-    types = trimmed(types);
+    types = catalog_functions_trimmed(types);
     if (types.len == 0)
-        return r->n_args == 0;
+        return self->n_args == 0;
     for (size_t from = 0, i = 0; i <= types.len; i++) {
         if (i < types.len && types.ptr[i] != ',')
             continue;
-        if (a == r->n_args || !is_type(trimmed((alm_str){types.ptr + from, i - from}), r->args[a]))
+        if (a == self->n_args ||
+            !is_type(catalog_functions_trimmed((alm_str){types.ptr + from, i - from}),
+                     self->args[a]))
             return false;
         a++;
         from = i + 1;
     }
-    return a == r->n_args;
+    return a == self->n_args;
 }
 
 int32_t alm_catalog_function_oid(const alm_registry *reg, alm_str name, bool *several)
@@ -256,7 +260,7 @@ int32_t alm_catalog_function_oid(const alm_registry *reg, alm_str name, bool *se
     const char *bracket = memchr(name.ptr, '(', name.len);
     alm_str types = {0};
     int32_t oid = 0;
-    routine r;
+    routine self;
     *several = false;
     if (bracket != NULL) {
         if (name.ptr[name.len - 1] != ')')
@@ -264,15 +268,15 @@ int32_t alm_catalog_function_oid(const alm_registry *reg, alm_str name, bool *se
         types = (alm_str){bracket + 1, (size_t)(name.ptr + name.len - 1 - (bracket + 1))};
         name.len = (size_t)(bracket - name.ptr);
     }
-    name = trimmed(name);
+    name = catalog_functions_trimmed(name);
     for (size_t i = 0; i < alm_registry_count(reg); i++) {
         if (!alm_str_ieq(name, alm_str_of(alm_registry_at(reg, i)->name)) ||
-            !routine_at(reg, i, &r) || (bracket != NULL && !has_types(&r, types)))
+            !routine_at(reg, i, &self) || (bracket != NULL && !has_types(&self, types)))
             continue;
         *several = oid != 0;
         if (*several)
             return 0;
-        oid = r.oid;
+        oid = self.oid;
     }
     return oid;
 }

@@ -10,21 +10,21 @@
 
 #include "base/access.h"
 
-int32_t alm_oid_of_table(const alm_table *t)
+int32_t alm_oid_of_table(const alm_table *table)
 {
-    return alm_table_oid(t->id);
+    return alm_table_oid(table->id);
 }
 
 /* 2048 columns a table fit beside half a million tables; beyond, numbers repeat. */
-int32_t alm_oid_of_index(const alm_table *t, uint32_t col)
+int32_t alm_oid_of_index(const alm_table *table, uint32_t col)
 {
-    return (int32_t)(ALM_OID_INDEXES + ((t->id << 11 | (col & 0x7ff)) & 0x3fffffff));
+    return (int32_t)(ALM_OID_INDEXES + ((table->id << 11 | (col & 0x7ff)) & 0x3fffffff));
 }
 
-static bool has_index(const alm_table *t)
+static bool has_index(const alm_table *table)
 {
-    for (uint32_t c = 0; c < t->n_cols; c++)
-        if (t->cols[c].indexed)
+    for (uint32_t col = 0; col < table->n_cols; col++)
+        if (table->cols[col].indexed)
             return true;
     return false;
 }
@@ -59,12 +59,12 @@ static alm_status put_class(alm_ctx *cx, alm_cat *cat, const class_row *row)
 }
 
 /* pg_class() says what the reference says there: everything is a table. */
-static alm_relkind relation_kind(const alm_cat *cat, const alm_table *t)
+static alm_relkind relation_kind(const alm_cat *cat, const alm_table *table)
 {
     static const alm_relkind kinds[] = {[ALM_TABLE_BASE] = ALM_RELKIND_TABLE,
                                         [ALM_TABLE_VIEW] = ALM_RELKIND_VIEW,
                                         [ALM_TABLE_MATVIEW] = ALM_RELKIND_MATVIEW};
-    return cat->function ? ALM_RELKIND_TABLE : kinds[t->kind];
+    return cat->function ? ALM_RELKIND_TABLE : kinds[table->kind];
 }
 
 ALM_CAT_FILL(classes)
@@ -247,7 +247,7 @@ ALM_CAT_FILL(index_list)
 
 /* ---------------------------------------------------------------------------- lists of names */
 
-static const char *owner_of(const alm_ctx *cx)
+static const char *catalog_relations_owner_of(const alm_ctx *cx)
 {
     return cx->conf != NULL ? cx->conf->pg_user : "admin";
 }
@@ -265,7 +265,7 @@ ALM_CAT_FILL(table_list)
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_text(cat, "public");
         alm_cat_text(cat, t->name);
-        alm_cat_text(cat, owner_of(cx));
+        alm_cat_text(cat, catalog_relations_owner_of(cx));
         alm_cat_bool(cat, has_index(t));
     }
     for (size_t i = 0; i < alm_relation_count(); i++) {
@@ -275,7 +275,7 @@ ALM_CAT_FILL(table_list)
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_text(cat, rel->schema);
         alm_cat_text(cat, rel->name);
-        alm_cat_text(cat, owner_of(cx));
+        alm_cat_text(cat, catalog_relations_owner_of(cx));
         alm_cat_bool(cat, false);
     }
     return ALM_OK;
@@ -294,7 +294,7 @@ ALM_CAT_FILL(view_list)
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_text(cat, "public");
         alm_cat_text(cat, t->name);
-        alm_cat_text(cat, owner_of(cx));
+        alm_cat_text(cat, catalog_relations_owner_of(cx));
         alm_cat_text(cat, alm_access_text(cx, t->name, t->view->sql));
     }
     for (size_t i = 0; i < alm_relation_count(); i++) {
@@ -304,7 +304,7 @@ ALM_CAT_FILL(view_list)
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_text(cat, rel->schema);
         alm_cat_text(cat, rel->name);
-        alm_cat_text(cat, owner_of(cx));
+        alm_cat_text(cat, catalog_relations_owner_of(cx));
         alm_cat_keep(cat); /* no definition: the server's own relations are no queries */
     }
     return ALM_OK;
@@ -323,7 +323,7 @@ ALM_CAT_FILL(matview_list)
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_text(cat, "public");
         alm_cat_text(cat, t->name);
-        alm_cat_text(cat, owner_of(cx));
+        alm_cat_text(cat, catalog_relations_owner_of(cx));
         alm_cat_bool(cat, has_index(t));
         alm_cat_bool(cat, t->view->lsn > 0);
         alm_cat_text(cat, alm_access_text(cx, t->name, t->view->sql));
@@ -426,7 +426,7 @@ static const struct word {
     {ALM_PG_OID_UUID, "uuid", "character varying", 0, 0, 0},
 };
 
-static const struct word *word_of(int32_t oid)
+static const struct word *catalog_relations_word_of(int32_t oid)
 {
     for (size_t i = 0; i < ALM_COUNT(words); i++)
         if (words[i].oid == oid)
@@ -436,7 +436,7 @@ static const struct word *word_of(int32_t oid)
 
 const char *alm_cat_type_words(int32_t oid)
 {
-    const struct word *w = word_of(oid);
+    const struct word *w = catalog_relations_word_of(oid);
     return w != NULL ? w->name : "USER-DEFINED";
 }
 
@@ -450,7 +450,7 @@ static alm_status column_row(alm_ctx *cx, alm_cat *cat, const char *schema, cons
 {
     const alm_type type = col->type;
     const int32_t oid = alm_pg_column_type(cx, type);
-    const struct word *w = word_of(oid);
+    const struct word *w = catalog_relations_word_of(oid);
     const alm_pg_type_row *row = alm_pg_type_find(oid);
     const char *display = alm_cat_display_type(oid);
     const bool decimal = oid == ALM_PG_OID_NUMERIC;

@@ -14,10 +14,10 @@ typedef struct named {
 } named;
 
 static alm_status named_rows(alm_ctx *cx, alm_cat *cat, const char *order, const named *rows,
-                             size_t n)
+                             size_t n_rows)
 {
     alm_cat_order(cat, order);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_rows; i++) {
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_int(cat, rows[i].oid);
         alm_cat_text(cat, rows[i].name);
@@ -221,8 +221,8 @@ ALM_CAT_FILL(types)
 
 /* -------------------------------------------------------------------------------- functions */
 
-static alm_status procedure_row(alm_ctx *cx, alm_cat *cat, int32_t oid, const char *name,
-                                int32_t argument, int32_t result)
+static alm_status catalog_server_procedure_row(alm_ctx *cx, alm_cat *cat, int32_t oid,
+                                               const char *name, int32_t argument, int32_t result)
 {
     const char *args = NULL;
     ALM_TRY(alm_arena_printf(cx, cx->arena, &args, "%d", argument));
@@ -259,12 +259,14 @@ ALM_CAT_FILL(procedures)
             if (oids[w] == 0)
                 continue;
             ALM_TRY(alm_arena_printf(cx, cx->arena, &name, "%s%s", t->prefix, ways[w].suffix));
-            ALM_TRY(procedure_row(cx, cat, oids[w], name, ways[w].reads ? other : t->oid,
-                                  ways[w].reads ? t->oid : other));
+            ALM_TRY(catalog_server_procedure_row(cx, cat, oids[w], name,
+                                                 ways[w].reads ? other : t->oid,
+                                                 ways[w].reads ? t->oid : other));
         }
         ALM_TRY(alm_arena_printf(cx, cx->arena, &name, "array_%s", ways[w].suffix));
-        ALM_TRY(procedure_row(cx, cat, arrays[w], name, ways[w].reads ? other : ANYARRAY,
-                              ways[w].reads ? ANYARRAY : other));
+        ALM_TRY(catalog_server_procedure_row(cx, cat, arrays[w], name,
+                                             ways[w].reads ? other : ANYARRAY,
+                                             ways[w].reads ? ANYARRAY : other));
     }
     return alm_cat_functions(cx, cat);
 }
@@ -330,7 +332,7 @@ ALM_CAT_FILL(settings)
 }
 
 /* Of an array type; 0: it is none. */
-static int32_t element_of(int32_t oid)
+static int32_t catalog_server_element_of(int32_t oid)
 {
     for (size_t i = 0; i < ALM_COUNT(types); i++)
         if (types[i].array_oid == oid && oid != 0)
@@ -343,20 +345,20 @@ static alm_status type_names(alm_ctx *cx, const char *numbers, const char **out)
 {
     alm_buf text;
     alm_buf_init(&text, NULL);
-    alm_status st = alm_buf_text(cx, &text, "{");
-    for (char *end = NULL; st == ALM_OK && *numbers != 0; numbers = end) {
+    alm_status status = alm_buf_text(cx, &text, "{");
+    for (char *end = NULL; status == ALM_OK && *numbers != 0; numbers = end) {
         const int32_t oid = (int32_t)strtol(numbers, &end, 10);
-        const int32_t element = element_of(oid);
+        const int32_t element = catalog_server_element_of(oid);
         const char *words = alm_cat_display_type(element != 0 ? element : oid);
-        st = alm_buf_printf(cx, &text, "%s%s%s", text.len > 1 ? "," : "",
-                            words != NULL ? words : "unknown", element != 0 ? "[]" : "");
+        status = alm_buf_printf(cx, &text, "%s%s%s", text.len > 1 ? "," : "",
+                                words != NULL ? words : "unknown", element != 0 ? "[]" : "");
         while (*end == ' ')
             end++;
     }
-    if (st == ALM_OK)
-        st = alm_arena_printf(cx, cx->arena, out, "%.*s}", (int)text.len, text.ptr);
+    if (status == ALM_OK)
+        status = alm_arena_printf(cx, cx->arena, out, "%.*s}", (int)text.len, text.ptr);
     alm_buf_deinit(&text);
-    return st;
+    return status;
 }
 
 enum {

@@ -13,7 +13,7 @@ static const alm_plan_col cols[] = {
     {"errors", ALM_TY(LONG)},
 };
 
-static alm_status fill(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status source_copy_fill(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
     const char *const *cell = NULL;
     size_t rows = 0;
@@ -21,20 +21,20 @@ static alm_status fill(alm_ctx *cx, const alm_list_args *args, alm_list *l)
         return ALM_OK;
     ALM_TRY(args->run->env.texts(cx, "imports", &cell, &rows));
     for (; rows > 0; rows--, cell += CELLS) {
-        ALM_TRY(alm_list_row(cx, l));
+        ALM_TRY(alm_list_row(cx, list));
         for (uint32_t i = 0; i < CELLS; i++) {
             const bool count = i == TS || i >= FIRST_COUNT;
             if (count && cell[i] != NULL)
-                alm_list_int(l, i, strtoll(cell[i], NULL, 10));
+                alm_list_int(list, i, strtoll(cell[i], NULL, 10));
             else if (!count)
-                alm_list_text(l, i, cell[i]);
+                alm_list_text(list, i, cell[i]);
         }
     }
     return ALM_OK;
 }
 
 ALM_LIST_SOURCE(
-    text_import_log, "text_import_log", false, cols, fill,
+    text_import_log, "text_import_log", false, cols, source_copy_fill,
     "The newest 1,000 imports by COPY FROM a file: when they began and ended, rows and faults.",
     "select id, status, rows_imported from sys.text_import_log");
 
@@ -50,7 +50,7 @@ static const alm_plan_col export_cols[] = {
     {"rows_exported", ALM_TY(LONG)},
 };
 
-static alm_status fill_exports(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status source_copy_fill_exports(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
     const char *const *cell = NULL;
     size_t rows = 0;
@@ -58,18 +58,18 @@ static alm_status fill_exports(alm_ctx *cx, const alm_list_args *args, alm_list 
         return ALM_OK;
     ALM_TRY(args->run->env.texts(cx, "exports", &cell, &rows));
     for (; rows > 0; rows--, cell += ALM_COUNT(export_cols)) {
-        ALM_TRY(alm_list_row(cx, l));
+        ALM_TRY(alm_list_row(cx, list));
         for (uint32_t i = 0; i < ALM_COUNT(export_cols); i++) {
             if (export_cols[i].type.id == ALM_T_STRING)
-                alm_list_text(l, i, cell[i]);
+                alm_list_text(list, i, cell[i]);
             else if (cell[i] != NULL)
-                alm_list_int(l, i, strtoll(cell[i], NULL, 10));
+                alm_list_int(list, i, strtoll(cell[i], NULL, 10));
         }
     }
     return ALM_OK;
 }
 
 ALM_LIST_SOURCE(
-    copy_export_log, "copy_export_log", false, export_cols, fill_exports,
+    copy_export_log, "copy_export_log", false, export_cols, source_copy_fill_exports,
     "The newest 1,000 exports by COPY TO a file: when they began and ended, files and rows.",
     "select id, status, export_path from sys.copy_export_log");

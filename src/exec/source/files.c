@@ -16,7 +16,8 @@ static const alm_plan_col file_cols[] = {{"path", ALM_TY(VARCHAR)},
 enum { PATH, BYTES, CHANGED_US, CELLS };
 
 /* `what` is "files" and the folder behind it. */
-static alm_status fill(alm_ctx *cx, const alm_run *run, const char *what, alm_list *l)
+static alm_status source_files_fill(alm_ctx *cx, const alm_run *run, const char *what,
+                                    alm_list *list)
 {
     const char *const *cell = NULL;
     size_t rows = 0;
@@ -28,28 +29,28 @@ static alm_status fill(alm_ctx *cx, const alm_run *run, const char *what, alm_li
         const int64_t changed_us = strtoll(cell[CHANGED_US], NULL, 10);
         const int64_t bytes = strtoll(cell[BYTES], NULL, 10);
         const char *human = NULL;
-        ALM_TRY(alm_list_row(cx, l));
+        ALM_TRY(alm_list_row(cx, list));
         ALM_TRY(alm_list_bytes(cx, bytes, &human));
-        alm_list_text(l, 0, cell[PATH]);
-        alm_list_int(l, 1, bytes);
-        alm_list_text(l, 2, human);
-        alm_list_int(l, 3, changed_us == 0 ? ALM_LONG_NULL : changed_us / 1000);
+        alm_list_text(list, 0, cell[PATH]);
+        alm_list_int(list, 1, bytes);
+        alm_list_text(list, 2, human);
+        alm_list_int(list, 3, changed_us == 0 ? ALM_LONG_NULL : changed_us / 1000);
     }
     return ALM_OK;
 }
 
-static alm_status fill_import(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_import(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
-    return fill(cx, args->run, "files", l);
+    return source_files_fill(cx, args->run, "files", list);
 }
 
 ALM_LIST_SOURCE(import_files, "import_files", false, file_cols, fill_import,
                 "The files below the folder of imports (cairo.sql.copy.root).",
                 "select path, \"diskSize\" from import_files()");
 
-static alm_status fill_export(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_export(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
-    return fill(cx, args->run, "exported", l);
+    return source_files_fill(cx, args->run, "exported", list);
 }
 
 ALM_LIST_SOURCE(export_files, "export_files", false, file_cols, fill_export,
@@ -79,10 +80,10 @@ static alm_status files_bind(alm_ctx *cx, const alm_source_call *call, alm_sourc
 
 static alm_status files_open(alm_ctx *cx, alm_run *run, const alm_plan *plan, void **state)
 {
-    alm_list *l = NULL;
-    ALM_TRY(alm_list_new(cx, file_cols, ALM_COUNT(file_cols), &l));
-    ALM_TRY(fill(cx, run, plan->source.data, l));
-    *state = l;
+    alm_list *list = NULL;
+    ALM_TRY(alm_list_new(cx, file_cols, ALM_COUNT(file_cols), &list));
+    ALM_TRY(source_files_fill(cx, run, plan->source.data, list));
+    *state = list;
     return ALM_OK;
 }
 

@@ -29,91 +29,93 @@ typedef struct series_state {
 
 static alm_status mismatch(alm_ctx *cx, int32_t pos, const alm_expr *const *args, uint32_t n)
 {
-    alm_buf b;
-    alm_buf_init(&b, cx->mem);
-    alm_status st = ALM_OK;
-    for (uint32_t i = 0; i < n && st == ALM_OK; i++)
-        st = alm_buf_printf(cx, &b, "%s%s", i > 0 ? ", " : "", alm_type_name(args[i]->type));
-    if (st == ALM_OK)
-        st = alm_fail(cx, ALM_E_FUNCTION, pos,
-                      "there is no matching function `generate_series` with the argument types: "
-                      "(%.*s)",
-                      (int)b.len, b.len > 0 ? b.ptr : "");
-    alm_buf_deinit(&b);
-    return st;
+    alm_buf buf;
+    alm_buf_init(&buf, cx->mem);
+    alm_status status = ALM_OK;
+    for (uint32_t i = 0; i < n && status == ALM_OK; i++)
+        status = alm_buf_printf(cx, &buf, "%s%s", i > 0 ? ", " : "", alm_type_name(args[i]->type));
+    if (status == ALM_OK)
+        status =
+            alm_fail(cx, ALM_E_FUNCTION, pos,
+                     "there is no matching function `generate_series` with the argument types: "
+                     "(%.*s)",
+                     (int)buf.len, buf.len > 0 ? buf.ptr : "");
+    alm_buf_deinit(&buf);
+    return status;
 }
 
-static alm_arg arg_of(const alm_expr *e)
+static alm_arg arg_of(const alm_expr *expr)
 {
-    return (alm_arg){.type = e->type, .value = &e->value, .pos = e->pos};
+    return (alm_arg){.type = expr->type, .value = &expr->value, .pos = expr->pos};
 }
 
-static bool is_text(const alm_expr *e)
+static bool generate_series_is_text(const alm_expr *expr)
 {
-    return alm_type_is_text(e->type);
+    return alm_type_is_text(expr->type);
 }
 
-static alm_status time_arg(alm_ctx *cx, const alm_expr *e, alm_type type, int64_t *out)
+static alm_status time_arg(alm_ctx *cx, const alm_expr *expr, alm_type type, int64_t *out)
 {
-    const bool ns = type.id == ALM_T_TIMESTAMP_NS;
-    const alm_time_unit unit = ns ? ALM_TIME_NS : ALM_TIME_US;
-    if (is_text(e)) {
-        const alm_str text = alm_vec_text(&e->value, 0);
+    const bool nanos = type.id == ALM_T_TIMESTAMP_NS;
+    const alm_time_unit unit = nanos ? ALM_TIME_NS : ALM_TIME_US;
+    if (generate_series_is_text(expr)) {
+        const alm_str text = alm_vec_text(&expr->value, 0);
         *out = ALM_TS_NULL;
         if (text.ptr != NULL && !alm_time_read(text, unit, out))
-            return alm_fail(cx, ALM_E_VALUE, e->pos, "Invalid date [str=%.*s]", (int)text.len,
+            return alm_fail(cx, ALM_E_VALUE, expr->pos, "Invalid date [str=%.*s]", (int)text.len,
                             text.ptr);
         return ALM_OK;
     }
-    if (alm_type_is_timestamp(e->type)) {
+    if (alm_type_is_timestamp(expr->type)) {
         int64_t given = 0;
-        memcpy(&given, e->value.data, sizeof given);
+        memcpy(&given, expr->value.data, sizeof given);
         *out = given;
-        if (ns && e->type.id == ALM_T_TIMESTAMP)
+        if (nanos && expr->type.id == ALM_T_TIMESTAMP)
             *out = alm_time_rescale(given, ALM_TIME_US, ALM_TIME_NS);
         if (*out == ALM_TS_NULL && given != ALM_TS_NULL)
-            return alm_fail(cx, ALM_E_TIME_RANGE, e->pos, "a time that TIMESTAMP_NS does not hold");
+            return alm_fail(cx, ALM_E_TIME_RANGE, expr->pos,
+                            "a time that TIMESTAMP_NS does not hold");
         return ALM_OK;
     }
-    const alm_arg arg = arg_of(e);
+    const alm_arg arg = arg_of(expr);
     return alm_arg_long(cx, &arg, out);
 }
 
-static alm_status time_step(alm_ctx *cx, const alm_expr *e, series *s)
+static alm_status time_step(alm_ctx *cx, const alm_expr *expr, series *self)
 {
-    if (!is_text(e) && e->type.id != ALM_T_CHAR) {
-        const alm_arg arg = arg_of(e);
-        return alm_arg_long(cx, &arg, &s->step);
+    if (!generate_series_is_text(expr) && expr->type.id != ALM_T_CHAR) {
+        const alm_arg arg = arg_of(expr);
+        return alm_arg_long(cx, &arg, &self->step);
     }
     alm_str text = {0};
     alm_unit_span span;
-    const alm_arg arg = arg_of(e);
+    const alm_arg arg = arg_of(expr);
     ALM_TRY(alm_arg_text(cx, &arg, &text));
-    s->step = ALM_LONG_NULL;
+    self->step = ALM_LONG_NULL;
     if (text.ptr == NULL)
         return ALM_OK;
     if (!alm_span_parse(text, true, &span))
-        return alm_fail(cx, ALM_E_ARG, e->pos, "invalid period [period=%.*s]", (int)text.len,
+        return alm_fail(cx, ALM_E_ARG, expr->pos, "invalid period [period=%.*s]", (int)text.len,
                         text.ptr == NULL ? "" : text.ptr);
-    s->step = span.count;
-    s->unit = span.unit;
+    self->step = span.count;
+    self->unit = span.unit;
     return ALM_OK;
 }
 
-static int64_t time_at(const series *s, int64_t i)
+static int64_t generate_series_time_at(const series *self, int64_t i)
 {
-    const alm_time_unit unit = s->type.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS : ALM_TIME_US;
+    const alm_time_unit unit = self->type.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS : ALM_TIME_US;
     int64_t count;
-    if (__builtin_mul_overflow(s->step, i, &count))
+    if (__builtin_mul_overflow(self->step, i, &count))
         return ALM_TS_NULL;
-    if (s->unit != 0)
-        return alm_time_add(s->first, unit, s->unit, count);
+    if (self->unit != 0)
+        return alm_time_add(self->first, unit, self->unit, count);
     int64_t out;
-    return __builtin_add_overflow(s->first, count, &out) ? ALM_TS_NULL : out;
+    return __builtin_add_overflow(self->first, count, &out) ? ALM_TS_NULL : out;
 }
 
 /* Rows of integers and of times with a step of ticks. */
-static int64_t count_rows(int64_t first, int64_t last, int64_t step)
+static int64_t generate_series_count_rows(int64_t first, int64_t last, int64_t step)
 {
     if (step > 0 ? first > last : first < last)
         return 0;
@@ -124,15 +126,15 @@ static int64_t count_rows(int64_t first, int64_t last, int64_t step)
 }
 
 /* Rows of a calendar step: the last i whose time is not past the end, by bisection. */
-static int64_t count_calendar(const series *s)
+static int64_t count_calendar(const series *self)
 {
     int64_t lo = 0, hi = INT64_C(1) << 62; /* row lo is in, hi is not */
-    if (s->step > 0 ? s->first > s->last : s->first < s->last)
+    if (self->step > 0 ? self->first > self->last : self->first < self->last)
         return 0;
     while (hi - lo > 1) {
         const int64_t mid = lo + (hi - lo) / 2;
-        const int64_t t = time_at(s, mid);
-        if (t != ALM_TS_NULL && (s->step > 0 ? t <= s->last : t >= s->last))
+        const int64_t time = generate_series_time_at(self, mid);
+        if (time != ALM_TS_NULL && (self->step > 0 ? time <= self->last : time >= self->last))
             lo = mid;
         else
             hi = mid;
@@ -140,63 +142,67 @@ static int64_t count_calendar(const series *s)
     return lo + 1;
 }
 
-static alm_status bind_times(alm_ctx *cx, const alm_expr *const *args, uint32_t n, series *s)
+static alm_status bind_times(alm_ctx *cx, const alm_expr *const *args, uint32_t n, series *self)
 {
-    s->step = 1;
-    ALM_TRY(time_arg(cx, args[0], s->type, &s->first));
-    ALM_TRY(time_arg(cx, args[1], s->type, &s->last));
+    self->step = 1;
+    ALM_TRY(time_arg(cx, args[0], self->type, &self->first));
+    ALM_TRY(time_arg(cx, args[1], self->type, &self->last));
     if (n == 3)
-        ALM_TRY(time_step(cx, args[2], s));
-    if (s->first == ALM_TS_NULL || s->last == ALM_TS_NULL || s->step == ALM_LONG_NULL)
+        ALM_TRY(time_step(cx, args[2], self));
+    if (self->first == ALM_TS_NULL || self->last == ALM_TS_NULL || self->step == ALM_LONG_NULL)
         return ALM_OK;
-    if (s->step == 0)
+    if (self->step == 0)
         return alm_fail(cx, ALM_E_ARG, args[n - 1]->pos, "step cannot be zero");
-    s->rows = s->unit == 0 ? count_rows(s->first, s->last, s->step) : count_calendar(s);
+    self->rows = self->unit == 0 ? generate_series_count_rows(self->first, self->last, self->step)
+                                 : count_calendar(self);
     return ALM_OK;
 }
 
-static alm_status bind_doubles(alm_ctx *cx, const alm_expr *const *args, uint32_t n, series *s)
+static alm_status bind_doubles(alm_ctx *cx, const alm_expr *const *args, uint32_t n_args,
+                               series *self)
 {
-    double *const to[] = {&s->first_f, &s->last_f, &s->step_f};
-    s->step_f = 1;
-    for (uint32_t i = 0; i < n; i++) {
+    double *const dest[] = {&self->first_f, &self->last_f, &self->step_f};
+    self->step_f = 1;
+    for (uint32_t i = 0; i < n_args; i++) {
         const alm_arg arg = arg_of(args[i]);
-        ALM_TRY(alm_arg_double(cx, &arg, to[i]));
+        ALM_TRY(alm_arg_double(cx, &arg, dest[i]));
     }
-    if (s->step_f == 0)
-        return alm_fail(cx, ALM_E_ARG, args[n - 1]->pos, "step cannot be zero");
-    const double steps = (s->last_f - s->first_f) / s->step_f;
+    if (self->step_f == 0)
+        return alm_fail(cx, ALM_E_ARG, args[n_args - 1]->pos, "step cannot be zero");
+    const double steps = (self->last_f - self->first_f) / self->step_f;
     if (!(steps >= 0) || steps > 9e15) { /* null, away from the end, or endless */
         if (steps > 9e15)
             return alm_fail(cx, ALM_E_RANGE, args[0]->pos, "generate_series: too many rows");
         return ALM_OK;
     }
-    s->rows = (int64_t)(steps + 1e-9) + 1; /* 0.1 + 0.1 + 0.1 reaches 0.3 */
+    self->rows = (int64_t)(steps + 1e-9) + 1; /* 0.1 + 0.1 + 0.1 reaches 0.3 */
     return ALM_OK;
 }
 
-static alm_status bind_longs(alm_ctx *cx, const alm_expr *const *args, uint32_t n, series *s)
+static alm_status bind_longs(alm_ctx *cx, const alm_expr *const *args, uint32_t n_args,
+                             series *self)
 {
-    int64_t *const to[] = {&s->first, &s->last, &s->step};
-    s->step = 1;
-    for (uint32_t i = 0; i < n; i++) {
+    int64_t *const dest[] = {&self->first, &self->last, &self->step};
+    self->step = 1;
+    for (uint32_t i = 0; i < n_args; i++) {
         const alm_arg arg = arg_of(args[i]);
-        ALM_TRY(alm_arg_long(cx, &arg, to[i]));
-        if (*to[i] == ALM_LONG_NULL)
+        ALM_TRY(alm_arg_long(cx, &arg, dest[i]));
+        if (*dest[i] == ALM_LONG_NULL)
             return ALM_OK;
     }
-    if (s->step == 0)
-        return alm_fail(cx, ALM_E_ARG, args[n - 1]->pos, "step cannot be zero");
-    s->rows = count_rows(s->first, s->last, s->step);
+    if (self->step == 0)
+        return alm_fail(cx, ALM_E_ARG, args[n_args - 1]->pos, "step cannot be zero");
+    self->rows = generate_series_count_rows(self->first, self->last, self->step);
     return ALM_OK;
 }
 
-static alm_status bind(alm_ctx *cx, const alm_source_call *call, alm_source_bound *out)
+static alm_status generate_series_bind(alm_ctx *cx, const alm_source_call *call,
+                                       alm_source_bound *out)
 {
     const alm_expr *const *args = call->args;
     const uint32_t n_args = call->n_args;
-    series *s = NULL;
-    bool times = false, ns = false, floating = false;
+    series *self = NULL;
+    bool times = false, nanos = false, floating = false;
     if (n_args < 2 || n_args > 3)
         return mismatch(cx, call->pos, args, n_args);
     for (uint32_t i = 0; i < n_args; i++) {
@@ -206,22 +212,23 @@ static alm_status bind(alm_ctx *cx, const alm_source_call *call, alm_source_boun
         if (cls == ALM_TC_BOOL || cls == ALM_TC_OTHER)
             return mismatch(cx, call->pos, args, n_args);
         floating |= cls == ALM_TC_FLOATING;
-        times |= i < 2 && (is_text(args[i]) || alm_type_is_timestamp(args[i]->type));
-        ns |= i < 2 && args[i]->type.id == ALM_T_TIMESTAMP_NS;
+        times |=
+            i < 2 && (generate_series_is_text(args[i]) || alm_type_is_timestamp(args[i]->type));
+        nanos |= i < 2 && args[i]->type.id == ALM_T_TIMESTAMP_NS;
     }
-    ALM_TRY(ALM_NEW(cx, cx->arena, &s));
-    s->type = times      ? (ns ? ALM_TY(TIMESTAMP_NS) : ALM_TY(TIMESTAMP))
-              : floating ? ALM_TY(DOUBLE)
-                         : ALM_TY(LONG);
-    ALM_TRY(times      ? bind_times(cx, args, n_args, s)
-            : floating ? bind_doubles(cx, args, n_args, s)
-                       : bind_longs(cx, args, n_args, s));
+    ALM_TRY(ALM_NEW(cx, cx->arena, &self));
+    self->type = times      ? (nanos ? ALM_TY(TIMESTAMP_NS) : ALM_TY(TIMESTAMP))
+                 : floating ? ALM_TY(DOUBLE)
+                            : ALM_TY(LONG);
+    ALM_TRY(times      ? bind_times(cx, args, n_args, self)
+            : floating ? bind_doubles(cx, args, n_args, self)
+                       : bind_longs(cx, args, n_args, self));
     ALM_TRY(ALM_NEWN(cx, cx->arena, 1, &out->cols));
-    out->cols[0] = (alm_plan_col){"generate_series", s->type};
+    out->cols[0] = (alm_plan_col){"generate_series", self->type};
     out->n_cols = 1;
-    out->ts_col = times && s->step > 0 ? 0 : -1; /* a designated timestamp rises */
-    out->est_rows = (double)s->rows;
-    out->data = s;
+    out->ts_col = times && self->step > 0 ? 0 : -1; /* a designated timestamp rises */
+    out->est_rows = (double)self->rows;
+    out->data = self;
     return ALM_OK;
 }
 
@@ -238,40 +245,40 @@ static alm_status open_series(alm_ctx *cx, alm_run *run, const alm_plan *plan, v
     return ALM_OK;
 }
 
-static alm_status next(alm_ctx *cx, void *state, alm_arena *arena, alm_batch *out)
+static alm_status generate_series_next(alm_ctx *cx, void *state, alm_arena *arena, alm_batch *out)
 {
     (void)cx;
     (void)arena;
     series_state *r = state;
     const series *s = r->s;
-    const uint32_t n = (uint32_t)ALM_MIN((int64_t)ALM_BATCH_ROWS, s->rows - r->at);
+    const uint32_t n_rows = (uint32_t)ALM_MIN((int64_t)ALM_BATCH_ROWS, s->rows - r->at);
     if (s->type.id == ALM_T_DOUBLE) {
-        double *to = r->data;
-        for (uint32_t i = 0; i < n; i++)
-            to[i] = s->first_f + (double)(r->at + i) * s->step_f;
+        double *dest = r->data;
+        for (uint32_t i = 0; i < n_rows; i++)
+            dest[i] = s->first_f + (double)(r->at + i) * s->step_f;
     } else if (s->unit != 0) {
-        int64_t *to = r->data;
-        for (uint32_t i = 0; i < n; i++)
-            to[i] = time_at(s, r->at + i);
+        int64_t *dest = r->data;
+        for (uint32_t i = 0; i < n_rows; i++)
+            dest[i] = generate_series_time_at(s, r->at + i);
     } else { /* in range by the count of rows; unsigned, because half of the way may not be */
         uint64_t *to = r->data;
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n_rows; i++)
             to[i] = (uint64_t)s->first + ((uint64_t)r->at + i) * (uint64_t)s->step;
     }
-    r->at += n;
-    out->rows = n;
+    r->at += n_rows;
+    out->rows = n_rows;
     out->cols[0] =
         (alm_vec){.type = s->type, .width = sizeof(int64_t), .no_nulls = true, .data = r->data};
     return ALM_OK;
 }
 
-static int64_t count(const void *state)
+static int64_t generate_series_count(const void *state)
 {
     const series_state *r = state;
     return r->s->rows - r->at;
 }
 
-static void skip(void *state, int64_t rows)
+static void generate_series_skip(void *state, int64_t rows)
 {
     series_state *r = state;
     r->at += ALM_MIN(rows, r->s->rows - r->at);
@@ -284,8 +291,8 @@ const alm_source alm_source_generate_series = {
         "Numbers or times from start to end, both included, a step apart. Steps of time are texts "
         "like '30m', '-1d', '1M'.",
     .example = "select * from generate_series('2024-01-01', '2024-02-01', '1d')",
-    .bind = bind,
+    .bind = generate_series_bind,
     .open = open_series,
-    .next = next,
-    .count = count,
-    .skip = skip};
+    .next = generate_series_next,
+    .count = generate_series_count,
+    .skip = generate_series_skip};

@@ -10,7 +10,7 @@
 
 #include "exec/exec.h"
 
-static bool take_number(alm_str *text, uint64_t *out)
+static bool index_names_take_number(alm_str *text, uint64_t *out)
 {
     size_t i = 1;
     *out = 0;
@@ -21,7 +21,7 @@ static bool take_number(alm_str *text, uint64_t *out)
     return found;
 }
 
-static const alm_table *table_of(const alm_snapshot *snap, uint64_t id)
+static const alm_table *index_names_table_of(const alm_snapshot *snap, uint64_t id)
 {
     for (size_t i = 0; i < alm_snapshot_count(snap); i++)
         if (alm_snapshot_at(snap, i)->id == id)
@@ -30,28 +30,30 @@ static const alm_table *table_of(const alm_snapshot *snap, uint64_t id)
 }
 
 /* False: the record is of somebody else, or of what is not there any more. */
-static bool read_record(const alm_snapshot *snap, alm_record r, alm_index_name *out)
+static bool index_names_read_record(const alm_snapshot *snap, alm_record record,
+                                    alm_index_name *out)
 {
-    alm_str rest = r.value;
+    alm_str rest = record.value;
     uint64_t table = 0, column = 0;
-    if (r.key.len < 2 || r.key.ptr[0] != ALM_INDEX_KEY || rest.len < 2)
+    if (record.key.len < 2 || record.key.ptr[0] != ALM_INDEX_KEY || rest.len < 2)
         return false;
-    *out = (alm_index_name){.col = -1, .key = r.key, .declared = rest.ptr[0] == 'd'};
+    *out = (alm_index_name){.col = -1, .key = record.key, .declared = rest.ptr[0] == 'd'};
     rest = (alm_str){rest.ptr + 1, rest.len - 1};
-    if (!take_number(&rest, &table) || !take_number(&rest, &column) || rest.len < 2)
+    if (!index_names_take_number(&rest, &table) || !index_names_take_number(&rest, &column) ||
+        rest.len < 2)
         return false;
     out->name = (alm_str){rest.ptr + 1, rest.len - 1};
-    out->table = table_of(snap, table);
-    for (uint32_t c = 0; out->table != NULL && c < out->table->n_cols; c++)
-        if (out->table->cols[c].id == column)
-            out->col = (int32_t)c;
+    out->table = index_names_table_of(snap, table);
+    for (uint32_t col = 0; out->table != NULL && col < out->table->n_cols; col++)
+        if (out->table->cols[col].id == column)
+            out->col = (int32_t)col;
     return out->table != NULL && (column == 0 || out->col >= 0) &&
            (!out->declared || (out->col >= 0 && out->table->cols[out->col].indexed));
 }
 
 bool alm_index_at(const alm_snapshot *snap, size_t i, alm_index_name *out)
 {
-    return read_record(snap, alm_snapshot_record_at(snap, i), out);
+    return index_names_read_record(snap, alm_snapshot_record_at(snap, i), out);
 }
 
 /* First record that is not before those of indexes. */
@@ -69,35 +71,35 @@ static size_t first_record(const alm_snapshot *snap)
 }
 
 alm_status alm_index_name_of(alm_ctx *cx, alm_arena *arena, const alm_snapshot *snap,
-                             const alm_table *t, uint32_t col, const char **out)
+                             const alm_table *table, uint32_t col, const char **out)
 {
     alm_index_name named;
     for (size_t i = first_record(snap); i < alm_snapshot_record_count(snap); i++) {
-        const alm_record r = alm_snapshot_record_at(snap, i);
-        if (r.key.ptr[0] != ALM_INDEX_KEY)
+        const alm_record record = alm_snapshot_record_at(snap, i);
+        if (record.key.ptr[0] != ALM_INDEX_KEY)
             break;
-        if (read_record(snap, r, &named) && named.declared && named.table == t &&
-            named.col == (int32_t)col)
+        if (index_names_read_record(snap, record, &named) && named.declared &&
+            named.table == table && named.col == (int32_t)col)
             return alm_arena_zstr(cx, arena, named.name, out);
     }
-    return alm_arena_printf(cx, arena, out, "%s_%s_idx", t->name, t->cols[col].name);
+    return alm_arena_printf(cx, arena, out, "%s_%s_idx", table->name, table->cols[col].name);
 }
 
 static alm_status find_default(alm_ctx *cx, const alm_snapshot *snap, alm_str name,
                                alm_index_name *out, bool *found)
 {
     for (size_t i = 0; i < alm_snapshot_count(snap) && !*found; i++) {
-        const alm_table *t = alm_snapshot_at(snap, i);
-        const size_t n = strlen(t->name);
-        if (name.len <= n || !alm_str_ieq((alm_str){name.ptr, n}, alm_str_of(t->name)))
+        const alm_table *table = alm_snapshot_at(snap, i);
+        const size_t len = strlen(table->name);
+        if (name.len <= len || !alm_str_ieq((alm_str){name.ptr, len}, alm_str_of(table->name)))
             continue;
-        for (uint32_t c = 0; c < t->n_cols && !*found; c++) {
+        for (uint32_t col = 0; col < table->n_cols && !*found; col++) {
             const char *its = NULL;
-            if (!t->cols[c].indexed)
+            if (!table->cols[col].indexed)
                 continue;
-            ALM_TRY(alm_index_name_of(cx, cx->arena, snap, t, c, &its));
+            ALM_TRY(alm_index_name_of(cx, cx->arena, snap, table, col, &its));
             *found = alm_str_ieq(name, alm_str_of(its));
-            *out = (alm_index_name){alm_str_of(its), {0}, t, (int32_t)c, true};
+            *out = (alm_index_name){alm_str_of(its), {0}, table, (int32_t)col, true};
         }
     }
     return ALM_OK;

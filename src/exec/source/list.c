@@ -11,29 +11,29 @@ enum { ROWS_MIN = 64 };
 
 /* ------------------------------------------------------------------------------------ cells */
 
-static size_t cell_width(alm_type t)
+static size_t cell_width(alm_type type)
 {
-    return t.id == ALM_T_SYMBOL ? sizeof(alm_view) : alm_type_width(t);
+    return type.id == ALM_T_SYMBOL ? sizeof(alm_view) : alm_type_width(type);
 }
 
-static void *cell(alm_list *l, uint32_t col)
+static void *cell(alm_list *list, uint32_t col)
 {
-    ALM_ASSERT(col < l->n_cols && l->n > 0);
-    return l->data[col] + (size_t)(l->n - 1) * cell_width(l->cols[col].type);
+    ALM_ASSERT(col < list->n_cols && list->n > 0);
+    return list->data[col] + (size_t)(list->n - 1) * cell_width(list->cols[col].type);
 }
 
-static alm_status grow(alm_ctx *cx, alm_list *l)
+static alm_status source_list_grow(alm_ctx *cx, alm_list *list)
 {
-    const uint32_t cap = ALM_MAX(2 * l->cap, (uint32_t)ROWS_MIN);
-    for (uint32_t c = 0; c < l->n_cols; c++) {
-        const size_t width = cell_width(l->cols[c].type);
+    const uint32_t cap = ALM_MAX(2 * list->cap, (uint32_t)ROWS_MIN);
+    for (uint32_t col = 0; col < list->n_cols; col++) {
+        const size_t width = cell_width(list->cols[col].type);
         char *data = NULL;
         ALM_TRY(alm_arena_bytes(cx, cx->arena, cap * width, &data));
-        if (l->n > 0)
-            memcpy(data, l->data[c], l->n * width);
-        l->data[c] = data;
+        if (list->n > 0)
+            memcpy(data, list->data[col], list->n * width);
+        list->data[col] = data;
     }
-    l->cap = cap;
+    list->cap = cap;
     return ALM_OK;
 }
 
@@ -45,86 +45,86 @@ alm_status alm_list_new(alm_ctx *cx, const alm_plan_col *cols, uint32_t n_cols, 
     return ALM_NEWN(cx, cx->arena, n_cols, &(*out)->data);
 }
 
-alm_status alm_list_row(alm_ctx *cx, alm_list *l)
+alm_status alm_list_row(alm_ctx *cx, alm_list *list)
 {
-    if (l->n == l->cap)
-        ALM_TRY(grow(cx, l));
-    l->n++;
-    for (uint32_t c = 0; c < l->n_cols; c++)
-        alm_value_set_null(l->cols[c].type, cell(l, c));
+    if (list->n == list->cap)
+        ALM_TRY(source_list_grow(cx, list));
+    list->n++;
+    for (uint32_t col = 0; col < list->n_cols; col++)
+        alm_value_set_null(list->cols[col].type, cell(list, col));
     return ALM_OK;
 }
 
-void alm_list_str(alm_list *l, uint32_t col, alm_str text)
+void alm_list_str(alm_list *list, uint32_t col, alm_str text)
 {
-    const alm_view v = alm_view_of(text);
-    ALM_ASSERT(alm_type_is_text(l->cols[col].type));
-    memcpy(cell(l, col), &v, sizeof v);
+    const alm_view view = alm_view_of(text);
+    ALM_ASSERT(alm_type_is_text(list->cols[col].type));
+    memcpy(cell(list, col), &view, sizeof view);
 }
 
-void alm_list_text(alm_list *l, uint32_t col, const char *text)
+void alm_list_text(alm_list *list, uint32_t col, const char *text)
 {
     if (text != NULL)
-        alm_list_str(l, col, alm_str_of(text));
+        alm_list_str(list, col, alm_str_of(text));
 }
 
-void alm_list_int(alm_list *l, uint32_t col, int64_t value)
+void alm_list_int(alm_list *list, uint32_t col, int64_t value)
 {
-    void *to = cell(l, col);
-    switch (cell_width(l->cols[col].type)) {
+    void *dest = cell(list, col);
+    switch (cell_width(list->cols[col].type)) {
     case 8:
-        memcpy(to, &value, 8);
+        memcpy(dest, &value, 8);
         return;
     case 4:
-        memcpy(to, &(int32_t){(int32_t)value}, 4);
+        memcpy(dest, &(int32_t){(int32_t)value}, 4);
         return;
     case 2:
-        memcpy(to, &(int16_t){(int16_t)value}, 2);
+        memcpy(dest, &(int16_t){(int16_t)value}, 2);
         return;
     case 1:
-        memcpy(to, &(int8_t){(int8_t)value}, 1);
+        memcpy(dest, &(int8_t){(int8_t)value}, 1);
         return;
     default:
         ALM_UNREACHABLE("an integer cell of another width");
     }
 }
 
-void alm_list_bool(alm_list *l, uint32_t col, bool value)
+void alm_list_bool(alm_list *list, uint32_t col, bool value)
 {
-    ALM_ASSERT(l->cols[col].type.id == ALM_T_BOOLEAN);
-    alm_list_int(l, col, value);
+    ALM_ASSERT(list->cols[col].type.id == ALM_T_BOOLEAN);
+    alm_list_int(list, col, value);
 }
 
 /* ----------------------------------------------------------------------------------- source */
 
-bool alm_list_text_arg(const alm_expr *e, char one[4], alm_str *out)
+bool alm_list_text_arg(const alm_expr *expr, char one[4], alm_str *out)
 {
-    if (e->kind != ALM_X_CONST ||
-        (!alm_type_is_text(e->value.type) && e->value.type.id != ALM_T_CHAR))
+    if (expr->kind != ALM_X_CONST ||
+        (!alm_type_is_text(expr->value.type) && expr->value.type.id != ALM_T_CHAR))
         return false;
-    if (e->value.type.id != ALM_T_CHAR) {
-        *out = alm_vec_text(&e->value, 0);
+    if (expr->value.type.id != ALM_T_CHAR) {
+        *out = alm_vec_text(&expr->value, 0);
         return true;
     }
-    const uint16_t letter = *(const uint16_t *)e->value.data;
+    const uint16_t letter = *(const uint16_t *)expr->value.data;
     *out = (alm_str){one, alm_utf8_from_unit(letter, one)};
     return true;
 }
 
 /* Name of a table from a constant text argument. */
-static alm_status table_arg(alm_ctx *cx, const alm_expr *e, const char *name, alm_snapshot *snap,
+static alm_status table_arg(alm_ctx *cx, const alm_expr *expr, const char *name, alm_snapshot *snap,
                             const alm_table **out)
 {
     alm_str text = {0};
     char one[4] = {0};
-    if (!alm_list_text_arg(e, one, &text))
-        return alm_fail(cx, ALM_E_ARG, e->pos, "%s: name of a table expected", name);
+    if (!alm_list_text_arg(expr, one, &text))
+        return alm_fail(cx, ALM_E_ARG, expr->pos, "%s: name of a table expected", name);
     if (text.ptr != NULL)
-        ALM_TRY(alm_access_name(cx, "SELECT", text, e->pos));
+        ALM_TRY(alm_access_name(cx, "SELECT", text, expr->pos));
     *out = text.ptr == NULL ? NULL : alm_snapshot_find(snap, text);
     if (*out == NULL)
-        return alm_no_table(cx, snap, text, e->pos);
-    return alm_access_any(cx, "SELECT", (*out)->name, e->pos);
+        return alm_no_table(cx, snap, text, expr->pos);
+    return alm_access_any(cx, "SELECT", (*out)->name, expr->pos);
 }
 
 alm_status alm_list_bind(alm_ctx *cx, const alm_list_kind *kind, const alm_source_call *call,
@@ -154,16 +154,16 @@ alm_status alm_list_bind(alm_ctx *cx, const alm_list_kind *kind, const alm_sourc
 alm_status alm_list_open(alm_ctx *cx, alm_run *run, const alm_plan *plan, const alm_plan_col *cols,
                          uint32_t n_cols, alm_list_fill fill, void **state)
 {
-    alm_list *l = NULL;
+    alm_list *list = NULL;
     alm_list_args args = {.run = run, .pos = plan->pos};
     if (plan->source.data != NULL) {
         args.table = alm_snapshot_find(run->env.snapshot, alm_str_of(plan->source.data));
         if (args.table == NULL)
             return alm_no_table(cx, run->env.snapshot, alm_str_of(plan->source.data), plan->pos);
     }
-    ALM_TRY(alm_list_new(cx, cols, n_cols, &l));
-    ALM_TRY(fill(cx, &args, l));
-    *state = l;
+    ALM_TRY(alm_list_new(cx, cols, n_cols, &list));
+    ALM_TRY(fill(cx, &args, list));
+    *state = list;
     return ALM_OK;
 }
 
@@ -171,25 +171,26 @@ alm_status alm_list_next(alm_ctx *cx, void *state, alm_arena *arena, alm_batch *
 {
     (void)cx;
     (void)arena;
-    alm_list *l = state;
-    out->rows = ALM_MIN(l->n - l->at, (uint32_t)ALM_BATCH_ROWS);
-    for (uint32_t c = 0; out->rows > 0 && c < l->n_cols; c++) {
-        const size_t width = cell_width(l->cols[c].type);
-        out->cols[c] = (alm_vec){
-            .type = l->cols[c].type, .width = (uint8_t)width, .data = l->data[c] + l->at * width};
+    alm_list *list = state;
+    out->rows = ALM_MIN(list->n - list->at, (uint32_t)ALM_BATCH_ROWS);
+    for (uint32_t col = 0; out->rows > 0 && col < list->n_cols; col++) {
+        const size_t width = cell_width(list->cols[col].type);
+        out->cols[col] = (alm_vec){.type = list->cols[col].type,
+                                   .width = (uint8_t)width,
+                                   .data = list->data[col] + list->at * width};
     }
-    l->at += out->rows;
+    list->at += out->rows;
     return ALM_OK;
 }
 
 int64_t alm_list_count(const void *state)
 {
-    const alm_list *l = state;
-    return (int64_t)l->n - l->at;
+    const alm_list *list = state;
+    return (int64_t)list->n - list->at;
 }
 
 void alm_list_skip(void *state, int64_t rows)
 {
-    alm_list *l = state;
-    l->at += (uint32_t)ALM_MIN(rows, (int64_t)(l->n - l->at));
+    alm_list *list = state;
+    list->at += (uint32_t)ALM_MIN(rows, (int64_t)(list->n - list->at));
 }

@@ -37,7 +37,7 @@ void alm_list_bool(alm_list *list, uint32_t col, bool value);
 /* "17.0 KiB", in cx->arena. */
 ALM_NODISCARD alm_status alm_list_bytes(alm_ctx *cx, int64_t bytes, const char **out);
 /* Text of a constant argument; a literal of one letter is a CHAR, kept in `one`. false: it is none. */
-bool alm_list_text_arg(const alm_expr *e, char one[4], alm_str *out);
+bool alm_list_text_arg(const alm_expr *expr, char one[4], alm_str *out);
 
 /* The parts of alm_source, for ALM_LIST_SOURCE. */
 typedef struct alm_list_kind {

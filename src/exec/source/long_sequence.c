@@ -13,34 +13,35 @@ typedef struct sequence {
 } sequence;
 
 /* Integer of a constant argument of any integer type. */
-static alm_status integer_arg(alm_ctx *cx, const alm_expr *e, int64_t *out)
+static alm_status integer_arg(alm_ctx *cx, const alm_expr *expr, int64_t *out)
 {
-    if (e->kind != ALM_X_CONST)
-        return alm_fail(cx, ALM_E_ARG, e->pos, "long_sequence: constant expected");
-    const void *at = e->value.data;
-    switch (e->value.type.id) {
+    if (expr->kind != ALM_X_CONST)
+        return alm_fail(cx, ALM_E_ARG, expr->pos, "long_sequence: constant expected");
+    const void *ptr = expr->value.data;
+    switch (expr->value.type.id) {
     case ALM_T_BYTE:
-        *out = *(const int8_t *)at;
+        *out = *(const int8_t *)ptr;
         return ALM_OK;
     case ALM_T_SHORT:
-        *out = *(const int16_t *)at;
+        *out = *(const int16_t *)ptr;
         return ALM_OK;
     case ALM_T_INT:
-        *out = *(const int32_t *)at == ALM_INT_NULL ? ALM_LONG_NULL : *(const int32_t *)at;
+        *out = *(const int32_t *)ptr == ALM_INT_NULL ? ALM_LONG_NULL : *(const int32_t *)ptr;
         return ALM_OK;
     case ALM_T_LONG:
-        *out = *(const int64_t *)at;
+        *out = *(const int64_t *)ptr;
         return ALM_OK;
     case ALM_T_NULL:
         *out = ALM_LONG_NULL;
         return ALM_OK;
     default:
-        return alm_fail(cx, ALM_E_ARG, e->pos, "long_sequence: integer expected, got %s",
-                        alm_type_name(e->value.type));
+        return alm_fail(cx, ALM_E_ARG, expr->pos, "long_sequence: integer expected, got %s",
+                        alm_type_name(expr->value.type));
     }
 }
 
-static alm_status bind(alm_ctx *cx, const alm_source_call *call, alm_source_bound *out)
+static alm_status long_sequence_bind(alm_ctx *cx, const alm_source_call *call,
+                                     alm_source_bound *out)
 {
     int64_t value[3] = {0};
     int64_t *count = NULL;
@@ -63,42 +64,42 @@ static alm_status bind(alm_ctx *cx, const alm_source_call *call, alm_source_boun
 static alm_status open_sequence(alm_ctx *cx, alm_run *run, const alm_plan *plan, void **state)
 {
     (void)run;
-    sequence *s = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &s));
-    s->rows = *(const int64_t *)plan->source.data;
-    ALM_ASSERT(s->rows >= 0);
-    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_MIN(s->rows, (int64_t)ALM_BATCH_ROWS), &s->x));
-    *state = s;
+    sequence *self = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &self));
+    self->rows = *(const int64_t *)plan->source.data;
+    ALM_ASSERT(self->rows >= 0);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_MIN(self->rows, (int64_t)ALM_BATCH_ROWS), &self->x));
+    *state = self;
     return ALM_OK;
 }
 
-static alm_status next(alm_ctx *cx, void *state, alm_arena *arena, alm_batch *out)
+static alm_status long_sequence_next(alm_ctx *cx, void *state, alm_arena *arena, alm_batch *out)
 {
     (void)cx;
     (void)arena;
-    sequence *s = state;
-    if (s->done == s->rows)
+    sequence *self = state;
+    if (self->done == self->rows)
         return ALM_OK;
-    const uint32_t n = (uint32_t)ALM_MIN((int64_t)ALM_BATCH_ROWS, s->rows - s->done);
-    for (uint32_t i = 0; i < n; i++)
-        s->x[i] = s->done + 1 + i;
-    s->done += n;
-    out->rows = n;
-    out->cols[0] =
-        (alm_vec){.type = ALM_TY(LONG), .width = sizeof(int64_t), .no_nulls = true, .data = s->x};
+    const uint32_t n_rows = (uint32_t)ALM_MIN((int64_t)ALM_BATCH_ROWS, self->rows - self->done);
+    for (uint32_t i = 0; i < n_rows; i++)
+        self->x[i] = self->done + 1 + i;
+    self->done += n_rows;
+    out->rows = n_rows;
+    out->cols[0] = (alm_vec){
+        .type = ALM_TY(LONG), .width = sizeof(int64_t), .no_nulls = true, .data = self->x};
     return ALM_OK;
 }
 
-static int64_t count(const void *state)
+static int64_t long_sequence_count(const void *state)
 {
-    const sequence *s = state;
-    return s->rows - s->done;
+    const sequence *self = state;
+    return self->rows - self->done;
 }
 
-static void skip(void *state, int64_t rows)
+static void long_sequence_skip(void *state, int64_t rows)
 {
-    sequence *s = state;
-    s->done += ALM_MIN(rows, s->rows - s->done);
+    sequence *self = state;
+    self->done += ALM_MIN(rows, self->rows - self->done);
 }
 
 const alm_source alm_source_long_sequence = {
@@ -106,8 +107,8 @@ const alm_source alm_source_long_sequence = {
     .signature = "(count LONG, seed1 LONG, seed2 LONG)",
     .doc = "Rows with one LONG column x: 1, 2, 3 ... count. Seeds fix random functions over it.",
     .example = "select x from long_sequence(3)",
-    .bind = bind,
+    .bind = long_sequence_bind,
     .open = open_sequence,
-    .next = next,
-    .count = count,
-    .skip = skip};
+    .next = long_sequence_next,
+    .count = long_sequence_count,
+    .skip = long_sequence_skip};

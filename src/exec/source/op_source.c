@@ -22,16 +22,16 @@ static const struct {
 alm_type alm_source_arg_type(const alm_source *source, uint32_t i)
 {
     alm_type type = ALM_TY(NONE);
-    const char *at = source->signature;
-    for (uint32_t k = 0; k < i && at != NULL; k++) {
-        at = strchr(at, ',');
-        at = at != NULL ? at + 1 : NULL;
+    const char *ptr = source->signature;
+    for (uint32_t k = 0; k < i && ptr != NULL; k++) {
+        ptr = strchr(ptr, ',');
+        ptr = ptr != NULL ? ptr + 1 : NULL;
     }
-    const size_t n = at != NULL ? strcspn(at, ",)") : 0;
+    const size_t n = ptr != NULL ? strcspn(ptr, ",)") : 0;
     size_t from = n;
-    while (from > 0 && at[from - 1] != ' ' && at[from - 1] != '(')
+    while (from > 0 && ptr[from - 1] != ' ' && ptr[from - 1] != '(')
         from--;
-    if (n == from || !alm_type_parse((alm_str){at + from, n - from}, &type))
+    if (n == from || !alm_type_parse((alm_str){ptr + from, n - from}, &type))
         return ALM_TY(NONE); /* ANY */
     return type;
 }
@@ -96,53 +96,54 @@ typedef struct op_source {
     bool opened, ended;
 } op_source;
 
-static alm_status opened(alm_ctx *cx, op_source *s)
+static alm_status opened(alm_ctx *cx, op_source *source)
 {
-    if (s->opened)
+    if (source->opened)
         return ALM_OK;
-    ALM_TRY(s->source->open(cx, s->op.run, s->op.plan, &s->state));
-    s->opened = true;
+    ALM_TRY(source->source->open(cx, source->op.run, source->op.plan, &source->state));
+    source->opened = true;
     return ALM_OK;
 }
 
 static alm_status source_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 {
-    op_source *s = (op_source *)op;
+    op_source *source = (op_source *)op;
     *out = NULL;
-    if (s->ended)
+    if (source->ended)
         return ALM_OK;
-    ALM_TRY(opened(cx, s));
+    ALM_TRY(opened(cx, source));
     alm_arena_reset(&op->batch);
     op->out.rows = 0;
     op->out.sel = NULL;
-    ALM_TRY(s->source->next(cx, s->state, &op->batch, &op->out));
-    s->ended = op->out.rows == 0;
-    if (!s->ended)
+    ALM_TRY(source->source->next(cx, source->state, &op->batch, &op->out));
+    source->ended = op->out.rows == 0;
+    if (!source->ended)
         *out = &op->out;
     return ALM_OK;
 }
 
 static int64_t source_count(alm_ctx *cx, alm_op *op)
 {
-    op_source *s = (op_source *)op;
-    if (s->source->count == NULL || s->source->skip == NULL || opened(cx, s) != ALM_OK)
+    op_source *source = (op_source *)op;
+    if (source->source->count == NULL || source->source->skip == NULL ||
+        opened(cx, source) != ALM_OK)
         return -1; /* the error is recorded and comes with next */
-    return s->source->count(s->state);
+    return source->source->count(source->state);
 }
 
 static bool source_skip(alm_op *op, int64_t rows)
 {
-    op_source *s = (op_source *)op;
-    ALM_ASSERT(s->opened);
-    s->source->skip(s->state, rows);
+    op_source *source = (op_source *)op;
+    ALM_ASSERT(source->opened);
+    source->source->skip(source->state, rows);
     return true;
 }
 
 static void source_close(alm_op *op)
 {
-    op_source *s = (op_source *)op;
-    if (s->opened && s->source->close != NULL)
-        s->source->close(s->state);
+    op_source *source = (op_source *)op;
+    if (source->opened && source->source->close != NULL)
+        source->source->close(source->state);
 }
 
 static const alm_op_vt source_vt = {.name = "source",

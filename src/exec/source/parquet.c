@@ -62,7 +62,7 @@ static const alm_dict *parquet_dict(const void *data, uint32_t col)
 }
 
 /* The column of the files that a column of the source is, as it is or as codes. */
-static uint32_t column_of(const alm_parquet_set *set, uint32_t col)
+static uint32_t source_parquet_column_of(const alm_parquet_set *set, uint32_t col)
 {
     return col < set->n_cols ? col : col - set->n_cols;
 }
@@ -70,19 +70,19 @@ static uint32_t column_of(const alm_parquet_set *set, uint32_t col)
 /* ---------------------------------------------------------------------------------------- parts */
 
 /* col = constant, either way round. */
-static bool is_equality(const alm_expr *e, const alm_expr **col, const alm_expr **value)
+static bool is_equality(const alm_expr *expr, const alm_expr **col, const alm_expr **value)
 {
-    if (e->kind != ALM_X_CALL || e->n_args != 2 || strcmp(e->fn->name, "=") != 0)
+    if (expr->kind != ALM_X_CALL || expr->n_args != 2 || strcmp(expr->fn->name, "=") != 0)
         return false;
-    const bool first = e->args[0]->kind == ALM_X_COL;
-    *col = e->args[first ? 0 : 1];
-    *value = e->args[first ? 1 : 0];
+    const bool first = expr->args[0]->kind == ALM_X_COL;
+    *col = expr->args[first ? 0 : 1];
+    *value = expr->args[first ? 1 : 0];
     return (*col)->kind == ALM_X_COL && (*value)->kind == ALM_X_CONST &&
            !alm_vec_is_null(&(*value)->value, 0);
 }
 
 /* A whole number of the types of columns that have bloom filters; comparisons with others are not looked at. */
-static bool integer_of(const alm_expr *value, int64_t *out)
+static bool source_parquet_integer_of(const alm_expr *value, int64_t *out)
 {
     if (value->type.id == ALM_T_INT)
         *out = *(const int32_t *)value->value.data;
@@ -93,47 +93,50 @@ static bool integer_of(const alm_expr *value, int64_t *out)
     return true;
 }
 
-static bool may_equal(const alm_plan *plan, const alm_parquet_file *f, uint32_t group,
+static bool may_equal(const alm_plan *plan, const alm_parquet_file *file, uint32_t group,
                       const alm_expr *col, const alm_expr *value)
 {
-    const uint32_t of = column_of(plan->source.data, plan->source.cols[col->col]);
-    const int32_t at = f->col[of];
+    const uint32_t of = source_parquet_column_of(plan->source.data, plan->source.cols[col->col]);
+    const int32_t place = file->col[of];
     const alm_type type = plan->source.all[of].type;
     int64_t x = 0;
-    if (at == ALM_PARQUET_NONE)
+    if (place == ALM_PARQUET_NONE)
         return true; /* nulls: what the comparison says of them is its matter */
     if (alm_type_is_text(type) && alm_type_is_text(value->type)) {
         const alm_str text = alm_vec_text(&value->value, 0);
-        if (at == ALM_PARQUET_FOLDER)
-            return alm_vec_is_null(&f->folder[of], 0) ||
-                   alm_str_eq(alm_vec_text(&f->folder[of], 0), text);
-        return alm_pq_maybe_text(f->file, group, (uint32_t)at, text);
+        if (place == ALM_PARQUET_FOLDER)
+            return alm_vec_is_null(&file->folder[of], 0) ||
+                   alm_str_eq(alm_vec_text(&file->folder[of], 0), text);
+        return alm_pq_maybe_text(file->file, group, (uint32_t)place, text);
     }
-    if (at >= 0 && (type.id == ALM_T_INT || type.id == ALM_T_LONG) && integer_of(value, &x))
-        return alm_pq_maybe_integer(f->file, group, (uint32_t)at, x);
+    if (place >= 0 && (type.id == ALM_T_INT || type.id == ALM_T_LONG) &&
+        source_parquet_integer_of(value, &x))
+        return alm_pq_maybe_integer(file->file, group, (uint32_t)place, x);
     return true;
 }
 
-static bool may_pass(const alm_plan *plan, const alm_parquet_file *f, uint32_t group)
+static bool may_pass(const alm_plan *plan, const alm_parquet_file *file, uint32_t group)
 {
     const alm_expr *col = NULL, *value = NULL;
     for (uint32_t i = 0; i < plan->source.n_filters; i++)
         if (is_equality(plan->source.filter[i], &col, &value) &&
-            !may_equal(plan, f, group, col, value))
+            !may_equal(plan, file, group, col, value))
             return false;
     return true;
 }
 
 /* A column that cannot be read is an error only where it is read. */
-static alm_status check_columns(alm_ctx *cx, const alm_plan *plan, const alm_parquet_file *f)
+static alm_status source_parquet_check_columns(alm_ctx *cx, const alm_plan *plan,
+                                               const alm_parquet_file *file)
 {
     uint32_t n = 0;
-    const alm_pq_read_col *col = alm_pq_columns(f->file, &n);
+    const alm_pq_read_col *col = alm_pq_columns(file->file, &n);
     for (uint32_t i = 0; i < plan->source.n_cols; i++) {
-        const int32_t at = f->col[column_of(plan->source.data, plan->source.cols[i])];
-        if (at >= 0 && col[at].refused != NULL)
+        const int32_t place =
+            file->col[source_parquet_column_of(plan->source.data, plan->source.cols[i])];
+        if (place >= 0 && col[place].refused != NULL)
             return alm_fail(cx, ALM_E_UNSUPPORTED, plan->pos, "parquet file '%s', column '%s': %s",
-                            alm_pq_name(f->file), col[at].name, col[at].refused);
+                            alm_pq_name(file->file), col[place].name, col[place].refused);
     }
     return ALM_OK;
 }
@@ -142,44 +145,45 @@ static alm_status check_columns(alm_ctx *cx, const alm_plan *plan, const alm_par
 static int64_t parquet_step(const alm_plan *plan, const alm_source_parts *parts, uint32_t number)
 {
     const alm_parquet_set *set = plan->source.data;
-    const part *p = &((const part *)parts->data)[number];
-    const alm_parquet_file *f = &set->file[p->file];
-    const alm_pq_row_group *g = &alm_pq_meta(f->file)->row_group[p->group];
+    const part *piece = &((const part *)parts->data)[number];
+    const alm_parquet_file *file = &set->file[piece->file];
+    const alm_pq_row_group *group = &alm_pq_meta(file->file)->row_group[piece->group];
     int64_t most = -1;
     int32_t widest = -1;
     uint32_t n = 0;
     for (uint32_t i = 0; i < plan->source.n_cols; i++) {
-        const int32_t at = f->col[column_of(set, plan->source.cols[i])];
-        if (at < 0)
+        const int32_t place = file->col[source_parquet_column_of(set, plan->source.cols[i])];
+        if (place < 0)
             continue;
-        const int64_t bytes = g->column[alm_pq_columns(f->file, &n)[at].leaf].uncompressed_bytes;
+        const int64_t bytes =
+            group->column[alm_pq_columns(file->file, &n)[place].leaf].uncompressed_bytes;
         if (bytes <= most)
             continue;
         most = bytes;
-        widest = at;
+        widest = place;
     }
-    return widest < 0 ? 0 : alm_pq_page_rows(f->file, p->group, (uint32_t)widest);
+    return widest < 0 ? 0 : alm_pq_page_rows(file->file, piece->group, (uint32_t)widest);
 }
 
 static alm_status parquet_prepare(alm_ctx *cx, const alm_plan *plan, alm_source_parts *out)
 {
     const alm_parquet_set *set = plan->source.data;
     part *parts = NULL;
-    size_t n = 0;
+    size_t count = 0;
     for (uint32_t f = 0; f < set->n_files; f++)
-        n += alm_pq_groups(set->file[f].file);
+        count += alm_pq_groups(set->file[f].file);
     *out = (alm_source_parts){0};
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &parts));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &out->rows));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, count + 1, &parts));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, count + 1, &out->rows));
     for (uint32_t f = 0; f < set->n_files; f++) {
         const alm_parquet_file *file = &set->file[f];
         ALM_TRY(alm_check(cx));
-        ALM_TRY(check_columns(cx, plan, file));
-        for (uint32_t g = 0; g < alm_pq_groups(file->file); g++) {
-            if (alm_pq_group_rows(file->file, g) == 0 || !may_pass(plan, file, g))
+        ALM_TRY(source_parquet_check_columns(cx, plan, file));
+        for (uint32_t group = 0; group < alm_pq_groups(file->file); group++) {
+            if (alm_pq_group_rows(file->file, group) == 0 || !may_pass(plan, file, group))
                 continue;
-            parts[out->n] = (part){f, g};
-            out->rows[out->n++] = alm_pq_group_rows(file->file, g);
+            parts[out->n] = (part){f, group};
+            out->rows[out->n++] = alm_pq_group_rows(file->file, group);
         }
     }
     out->data = parts;
@@ -191,33 +195,33 @@ static alm_status parquet_prepare(alm_ctx *cx, const alm_plan *plan, alm_source_
 static alm_status parquet_reader_new(alm_ctx *cx, const alm_plan *plan,
                                      const alm_source_parts *parts, void **out)
 {
-    parquet_reader *r = NULL;
-    const uint32_t n = plan->source.n_cols;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &r));
-    r->plan = plan;
-    r->set = plan->source.data;
-    r->part = parts->data;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &r->cursor));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &r->null));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &r->page_part));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &r->page));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &r->n_pages));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &r->pages));
-    for (uint32_t i = 0; i < n; i++) {
-        r->page_part[i] = -1;
-        alm_arena_init(&r->pages[i], cx->mem);
-        ALM_TRY(
-            alm_vec_null(cx, cx->arena, plan->source.all[plan->source.cols[i]].type, &r->null[i]));
+    parquet_reader *reader = NULL;
+    const uint32_t n_cols = plan->source.n_cols;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &reader));
+    reader->plan = plan;
+    reader->set = plan->source.data;
+    reader->part = parts->data;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols + 1, &reader->cursor));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols + 1, &reader->null));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols + 1, &reader->page_part));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols + 1, &reader->page));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols + 1, &reader->n_pages));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols + 1, &reader->pages));
+    for (uint32_t i = 0; i < n_cols; i++) {
+        reader->page_part[i] = -1;
+        alm_arena_init(&reader->pages[i], cx->mem);
+        ALM_TRY(alm_vec_null(cx, cx->arena, plan->source.all[plan->source.cols[i]].type,
+                             &reader->null[i]));
     }
-    *out = r;
+    *out = reader;
     return ALM_OK;
 }
 
-static void close_file(parquet_reader *r)
+static void source_parquet_close_file(parquet_reader *reader)
 {
-    for (uint32_t i = 0; i < r->plan->source.n_cols; i++) {
-        alm_pq_cursor_free(r->cursor[i]);
-        r->cursor[i] = NULL;
+    for (uint32_t i = 0; i < reader->plan->source.n_cols; i++) {
+        alm_pq_cursor_free(reader->cursor[i]);
+        reader->cursor[i] = NULL;
     }
 }
 
@@ -226,104 +230,109 @@ static void parquet_reader_free(void *reader)
     parquet_reader *r = reader;
     if (r == NULL)
         return;
-    close_file(r);
+    source_parquet_close_file(r);
     for (uint32_t i = 0; i < r->plan->source.n_cols; i++)
         alm_arena_deinit(&r->pages[i]);
 }
 
-static alm_status read_column(alm_ctx *cx, parquet_reader *r, const alm_parquet_rows *rows,
-                              uint32_t i, alm_arena *arena, alm_vec *out)
+static alm_status source_parquet_read_column(alm_ctx *cx, parquet_reader *reader,
+                                             const alm_parquet_rows *rows, uint32_t i,
+                                             alm_arena *arena, alm_vec *out)
 {
-    const alm_parquet_file *f = rows->file;
-    const uint32_t is = r->plan->source.cols[i], of = column_of(r->set, is);
-    const int32_t at = f->col[of];
+    const alm_parquet_file *file = rows->file;
+    const uint32_t is = reader->plan->source.cols[i],
+                   of = source_parquet_column_of(reader->set, is);
+    const int32_t place = file->col[of];
     alm_vec own = {0};
-    if (at >= 0 && r->cursor[i] == NULL)
-        ALM_TRY(alm_pq_cursor_new(cx, f->file, (uint32_t)at, &r->cursor[i]));
+    if (place >= 0 && reader->cursor[i] == NULL)
+        ALM_TRY(alm_pq_cursor_new(cx, file->file, (uint32_t)place, &reader->cursor[i]));
     if (is != of)
-        return alm_parquet_codes_read(cx, r->set, of, r->cursor[i], rows, arena, out);
-    if (at == ALM_PARQUET_NONE || at == ALM_PARQUET_FOLDER) {
-        *out = at == ALM_PARQUET_NONE ? r->null[i] : f->folder[of];
+        return alm_parquet_codes_read(cx, reader->set, of, reader->cursor[i], rows, arena, out);
+    if (place == ALM_PARQUET_NONE || place == ALM_PARQUET_FOLDER) {
+        *out = place == ALM_PARQUET_NONE ? reader->null[i] : file->folder[of];
         return ALM_OK;
     }
-    ALM_TRY(alm_pq_read(cx, r->cursor[i], rows->group, rows->row, rows->n, arena, &own));
-    return alm_parquet_cast(cx, arena, &own, rows->n, r->plan->source.all[of].type, out);
+    ALM_TRY(alm_pq_read(cx, reader->cursor[i], rows->group, rows->row, rows->n, arena, &own));
+    return alm_parquet_cast(cx, arena, &own, rows->n, reader->plan->source.all[of].type, out);
 }
 
 /* Whoever reads a file as a whole does not keep all of it in memory. Others may still read the part: they wait a
  * little for its bytes. */
-static void leave_part(const alm_ctx *cx, const parquet_reader *r)
+static void leave_part(const alm_ctx *cx, const parquet_reader *reader)
 {
-    const part *p = r->at;
+    const part *piece = reader->at;
     if (cx->io == NULL)
         return;
-    const alm_parquet_file *f = &r->set->file[p->file];
-    for (uint32_t i = 0; i < r->plan->source.n_cols; i++) {
-        const int32_t col = f->col[column_of(r->set, r->plan->source.cols[i])];
+    const alm_parquet_file *file = &reader->set->file[piece->file];
+    for (uint32_t i = 0; i < reader->plan->source.n_cols; i++) {
+        const int32_t col =
+            file->col[source_parquet_column_of(reader->set, reader->plan->source.cols[i])];
         const alm_str bytes =
-            col >= 0 ? alm_pq_chunk_bytes(f->file, p->group, (uint32_t)col) : (alm_str){0};
+            col >= 0 ? alm_pq_chunk_bytes(file->file, piece->group, (uint32_t)col) : (alm_str){0};
         if (bytes.len > 0)
             cx->io->release(cx->io, bytes.ptr, bytes.len);
     }
 }
 
-static alm_status parquet_read(alm_ctx *cx, void *reader, uint32_t number, int64_t row, uint32_t n,
-                               const bool *wanted, alm_arena *arena, alm_vec *out)
+static alm_status source_parquet_read(alm_ctx *cx, void *reader, uint32_t number, int64_t row,
+                                      uint32_t n, const bool *wanted, alm_arena *arena,
+                                      alm_vec *out)
 {
     parquet_reader *r = reader;
-    const part *p = &r->part[number];
-    if (r->at != NULL && r->at != p)
+    const part *piece = &r->part[number];
+    if (r->at != NULL && r->at != piece)
         leave_part(cx, r);
-    if (r->at != NULL && r->at->file != p->file)
-        close_file(r);
-    r->at = p;
-    const alm_parquet_rows rows = {&r->set->file[p->file], p->group, row, n};
+    if (r->at != NULL && r->at->file != piece->file)
+        source_parquet_close_file(r);
+    r->at = piece;
+    const alm_parquet_rows rows = {&r->set->file[piece->file], piece->group, row, n};
     for (uint32_t i = 0; i < r->plan->source.n_cols; i++)
         if (wanted[i])
-            ALM_TRY(read_column(cx, r, &rows, i, arena, &out[i]));
+            ALM_TRY(source_parquet_read_column(cx, r, &rows, i, arena, &out[i]));
     return ALM_OK;
 }
 
 /* ----------------------------------------------------------------------------------- statistics */
 
-static void stats_of(const alm_pq_bounds *b, alm_col_stats *out)
+static void stats_of(const alm_pq_bounds *bounds, alm_col_stats *out)
 {
     *out = (alm_col_stats){.valid = true,
-                           .has_minmax = b->has_minmax,
-                           .rows = b->rows,
-                           .nulls = b->nulls,
-                           .min_i = b->lo_i,
-                           .max_i = b->hi_i,
-                           .min_f = b->lo_f,
-                           .max_f = b->hi_f};
+                           .has_minmax = bounds->has_minmax,
+                           .rows = bounds->rows,
+                           .nulls = bounds->nulls,
+                           .min_i = bounds->lo_i,
+                           .max_i = bounds->hi_i,
+                           .min_f = bounds->lo_f,
+                           .max_f = bounds->hi_f};
 }
 
-static alm_status page_stats(alm_ctx *cx, parquet_reader *r, uint32_t number, uint32_t i,
+static alm_status page_stats(alm_ctx *cx, parquet_reader *reader, uint32_t number, uint32_t i,
                              uint32_t col, int64_t row, int64_t *rows, alm_col_stats *out)
 {
-    const part *p = &r->part[number];
-    const alm_pq_file *file = r->set->file[p->file].file;
-    alm_pq_bounds b;
-    if (r->page_part[i] != number) {
-        alm_arena_reset(&r->pages[i]);
-        r->page_part[i] = -1;
-        ALM_TRY(alm_pq_pages(cx, &r->pages[i], file, p->group, col, &r->page[i], &r->n_pages[i]));
-        r->page_part[i] = number;
+    const part *piece = &reader->part[number];
+    const alm_pq_file *file = reader->set->file[piece->file].file;
+    alm_pq_bounds bounds;
+    if (reader->page_part[i] != number) {
+        alm_arena_reset(&reader->pages[i]);
+        reader->page_part[i] = -1;
+        ALM_TRY(alm_pq_pages(cx, &reader->pages[i], file, piece->group, col, &reader->page[i],
+                             &reader->n_pages[i]));
+        reader->page_part[i] = number;
     }
-    if (r->n_pages[i] == 0) {
-        alm_pq_group_bounds(file, p->group, col, &b);
-        stats_of(&b, out);
+    if (reader->n_pages[i] == 0) {
+        alm_pq_group_bounds(file, piece->group, col, &bounds);
+        stats_of(&bounds, out);
         return ALM_OK;
     }
-    uint32_t lo = 0, hi = r->n_pages[i]; /* the last page that begins at or before the row */
+    uint32_t lo = 0, hi = reader->n_pages[i]; /* the last page that begins at or before the row */
     while (hi - lo > 1) {
         const uint32_t mid = lo + (hi - lo) / 2;
-        if (r->page[i][mid].first_row <= row)
+        if (reader->page[i][mid].first_row <= row)
             lo = mid;
         else
             hi = mid;
     }
-    const alm_pq_page_bounds *page = &r->page[i][lo];
+    const alm_pq_page_bounds *page = &reader->page[i][lo];
     *rows = page->first_row + page->bounds.rows - row;
     if (*rows <= 0) { /* an empty page; cannot be, pages cover the row group */
         *rows = 1;
@@ -334,32 +343,34 @@ static alm_status page_stats(alm_ctx *cx, parquet_reader *r, uint32_t number, ui
 }
 
 /* The column of the file whose statistics are those of the source's column; -1: there is none. */
-static int32_t plain_column(const alm_plan *plan, const alm_parquet_file *f, uint32_t i)
+static int32_t source_parquet_plain_column(const alm_plan *plan, const alm_parquet_file *file,
+                                           uint32_t i)
 {
     const alm_parquet_set *set = plan->source.data;
     const uint32_t of = plan->source.cols[i];
     uint32_t n = 0;
-    if (of >= set->n_cols || f->col[of] < 0 ||
-        !alm_type_eq(alm_pq_columns(f->file, &n)[f->col[of]].type, set->col[of].type))
+    if (of >= set->n_cols || file->col[of] < 0 ||
+        !alm_type_eq(alm_pq_columns(file->file, &n)[file->col[of]].type, set->col[of].type))
         return -1;
-    return f->col[of];
+    return file->col[of];
 }
 
-static bool folder_bounds(const alm_plan *plan, const part *p, uint32_t i, alm_col_stats *out)
+static bool folder_bounds(const alm_plan *plan, const part *piece, uint32_t i, alm_col_stats *out)
 {
     const alm_parquet_set *set = plan->source.data;
-    const alm_parquet_file *f = &set->file[p->file];
+    const alm_parquet_file *file = &set->file[piece->file];
     const uint32_t of = plan->source.cols[i];
-    const int64_t rows = alm_pq_group_rows(f->file, p->group);
-    if (of >= set->n_cols || f->col[of] != ALM_PARQUET_FOLDER || set->col[of].type.id != ALM_T_LONG)
+    const int64_t rows = alm_pq_group_rows(file->file, piece->group);
+    if (of >= set->n_cols || file->col[of] != ALM_PARQUET_FOLDER ||
+        set->col[of].type.id != ALM_T_LONG)
         return false;
-    const int64_t x = *(const int64_t *)f->folder[of].data;
+    const int64_t value = *(const int64_t *)file->folder[of].data;
     *out = (alm_col_stats){.valid = true,
-                           .has_minmax = x != ALM_LONG_NULL,
+                           .has_minmax = value != ALM_LONG_NULL,
                            .rows = rows,
-                           .nulls = x == ALM_LONG_NULL ? rows : 0,
-                           .min_i = x,
-                           .max_i = x};
+                           .nulls = value == ALM_LONG_NULL ? rows : 0,
+                           .min_i = value,
+                           .max_i = value};
     return true;
 }
 
@@ -367,27 +378,27 @@ static void parquet_part_stats(const alm_plan *plan, const alm_source_parts *par
                                uint32_t i, alm_col_stats *out)
 {
     const alm_parquet_set *set = plan->source.data;
-    const part *p = &((const part *)parts->data)[number];
-    const int32_t col = plain_column(plan, &set->file[p->file], i);
-    alm_pq_bounds b;
+    const part *piece = &((const part *)parts->data)[number];
+    const int32_t col = source_parquet_plain_column(plan, &set->file[piece->file], i);
+    alm_pq_bounds bounds;
     *out = (alm_col_stats){0};
-    if (folder_bounds(plan, p, i, out) || col < 0)
+    if (folder_bounds(plan, piece, i, out) || col < 0)
         return;
-    alm_pq_group_bounds(set->file[p->file].file, p->group, (uint32_t)col, &b);
-    stats_of(&b, out);
+    alm_pq_group_bounds(set->file[piece->file].file, piece->group, (uint32_t)col, &bounds);
+    stats_of(&bounds, out);
 }
 
 static alm_status parquet_stats(alm_ctx *cx, void *reader, uint32_t number, int64_t row, uint32_t i,
                                 int64_t *rows, alm_col_stats *out)
 {
     parquet_reader *r = reader;
-    const part *p = &r->part[number];
-    const alm_parquet_file *f = &r->set->file[p->file];
+    const part *piece = &r->part[number];
+    const alm_parquet_file *file = &r->set->file[piece->file];
     *rows = INT64_MAX;
     *out = (alm_col_stats){0};
-    if (folder_bounds(r->plan, p, i, out))
+    if (folder_bounds(r->plan, piece, i, out))
         return ALM_OK;
-    const int32_t col = plain_column(r->plan, f, i);
+    const int32_t col = source_parquet_plain_column(r->plan, file, i);
     return col < 0 ? ALM_OK : page_stats(cx, r, number, i, (uint32_t)col, row, rows, out);
 }
 
@@ -396,13 +407,13 @@ static alm_status parquet_stats(alm_ctx *cx, void *reader, uint32_t number, int6
 /* Statistics of a row group that begins before the last one ended say no at once. */
 static bool groups_in_order(const alm_pq_file *file, uint32_t col, int64_t *last)
 {
-    for (uint32_t g = 0; g < alm_pq_groups(file); g++) {
-        alm_pq_bounds b;
-        alm_pq_group_bounds(file, g, col, &b);
-        if (b.rows > 0 && (b.nulls > 0 || (b.has_minmax && b.lo_i < *last)))
+    for (uint32_t group = 0; group < alm_pq_groups(file); group++) {
+        alm_pq_bounds bounds;
+        alm_pq_group_bounds(file, group, col, &bounds);
+        if (bounds.rows > 0 && (bounds.nulls > 0 || (bounds.has_minmax && bounds.lo_i < *last)))
             return false;
-        if (b.has_minmax)
-            *last = b.hi_i;
+        if (bounds.has_minmax)
+            *last = bounds.hi_i;
     }
     return true;
 }
@@ -425,23 +436,23 @@ static alm_status rows_in_order(alm_ctx *cx, const alm_pq_file *file, uint32_t c
 {
     alm_pq_cursor *cur = NULL;
     alm_arena arena;
-    alm_status st = alm_pq_cursor_new(cx, file, col, &cur);
+    alm_status status = alm_pq_cursor_new(cx, file, col, &cur);
     alm_arena_init(&arena, cx->mem);
-    for (uint32_t g = 0; st == ALM_OK && *out && g < alm_pq_groups(file); g++) {
-        const int64_t rows = alm_pq_group_rows(file, g);
-        for (int64_t row = 0; st == ALM_OK && *out && row < rows; row += ALM_BATCH_ROWS) {
-            const uint32_t n = (uint32_t)ALM_MIN((int64_t)ALM_BATCH_ROWS, rows - row);
-            alm_vec v;
+    for (uint32_t group = 0; status == ALM_OK && *out && group < alm_pq_groups(file); group++) {
+        const int64_t rows = alm_pq_group_rows(file, group);
+        for (int64_t row = 0; status == ALM_OK && *out && row < rows; row += ALM_BATCH_ROWS) {
+            const uint32_t n_rows = (uint32_t)ALM_MIN((int64_t)ALM_BATCH_ROWS, rows - row);
+            alm_vec vec;
             alm_arena_reset(&arena);
-            st = alm_check(cx);
-            if (st == ALM_OK)
-                st = alm_pq_read(cx, cur, g, row, n, &arena, &v);
-            *out = st == ALM_OK && values_in_order(v.data, n, last);
+            status = alm_check(cx);
+            if (status == ALM_OK)
+                status = alm_pq_read(cx, cur, group, row, n_rows, &arena, &vec);
+            *out = status == ALM_OK && values_in_order(vec.data, n_rows, last);
         }
     }
     alm_pq_cursor_free(cur);
     alm_arena_deinit(&arena);
-    return st;
+    return status;
 }
 
 static alm_status parquet_ordered(alm_ctx *cx, const void *data, uint32_t col, bool *out)
@@ -450,18 +461,19 @@ static alm_status parquet_ordered(alm_ctx *cx, const void *data, uint32_t col, b
     int64_t last = INT64_MIN;
     uint32_t n = 0;
     *out = alm_type_is_timestamp(set->col[col].type);
-    for (uint32_t f = 0; f < set->n_files && *out; f++) {
-        const int32_t at = set->file[f].col[col];
-        *out = at >= 0;
+    for (uint32_t file = 0; file < set->n_files && *out; file++) {
+        const int32_t place = set->file[file].col[col];
+        *out = place >= 0;
         if (!*out)
             break;
-        const alm_pq_read_col *own = &alm_pq_columns(set->file[f].file, &n)[at];
+        const alm_pq_read_col *own = &alm_pq_columns(set->file[file].file, &n)[place];
         *out = own->refused == NULL && alm_type_eq(own->type, set->col[col].type) &&
-               groups_in_order(set->file[f].file, (uint32_t)at, &last);
+               groups_in_order(set->file[file].file, (uint32_t)place, &last);
     }
     last = INT64_MIN;
-    for (uint32_t f = 0; f < set->n_files && *out; f++)
-        ALM_TRY(rows_in_order(cx, set->file[f].file, (uint32_t)set->file[f].col[col], &last, out));
+    for (uint32_t file = 0; file < set->n_files && *out; file++)
+        ALM_TRY(rows_in_order(cx, set->file[file].file, (uint32_t)set->file[file].col[col], &last,
+                              out));
     return ALM_OK;
 }
 
@@ -471,7 +483,7 @@ static const alm_source_scan scan_calls = {.ordered = parquet_ordered,
                                            .prepare = parquet_prepare,
                                            .step = parquet_step,
                                            .reader = parquet_reader_new,
-                                           .read = parquet_read,
+                                           .read = source_parquet_read,
                                            .stats = parquet_stats,
                                            .part_stats = parquet_part_stats,
                                            .free = parquet_reader_free};

@@ -15,11 +15,11 @@
 
 /* ------------------------------------------------------------------------------------ arguments */
 
-static alm_status place(alm_ctx *cx, alm_status st, int32_t pos)
+static alm_status parquet_set_place(alm_ctx *cx, alm_status status, int32_t pos)
 {
-    if (st != ALM_OK && cx->err.sql_pos < 0)
+    if (status != ALM_OK && cx->err.sql_pos < 0)
         cx->err.sql_pos = pos;
-    return st;
+    return status;
 }
 
 static alm_status open_all(alm_ctx *cx, const char *pattern, const alm_pq_file *const **out,
@@ -57,21 +57,22 @@ alm_status alm_parquet_files(alm_ctx *cx, const char *function, const alm_source
         return alm_fail(cx, ALM_E_ARG, call->args[0]->pos, "%s: the name of a file is missing",
                         function);
     ALM_TRY(alm_arena_zstr(cx, cx->arena, text, &pattern));
-    return place(cx, open_all(cx, pattern, out, paths, n), call->args[0]->pos);
+    return parquet_set_place(cx, open_all(cx, pattern, out, paths, n), call->args[0]->pos);
 }
 
 /* ---------------------------------------------------------------------------------------- types */
 
-static bool is_class(alm_type t, alm_type_class cls)
+static bool parquet_set_is_class(alm_type type, alm_type_class cls)
 {
-    return alm_type_info_of(t)->cls == cls;
+    return alm_type_info_of(type)->cls == cls;
 }
 
 static bool unite_types(alm_type a, alm_type b, alm_type *out)
 {
-    const bool int_a = is_class(a, ALM_TC_INTEGER), int_b = is_class(b, ALM_TC_INTEGER);
-    const bool num_a = int_a || is_class(a, ALM_TC_FLOATING);
-    const bool num_b = int_b || is_class(b, ALM_TC_FLOATING);
+    const bool int_a = parquet_set_is_class(a, ALM_TC_INTEGER),
+               int_b = parquet_set_is_class(b, ALM_TC_INTEGER);
+    const bool num_a = int_a || parquet_set_is_class(a, ALM_TC_FLOATING);
+    const bool num_b = int_b || parquet_set_is_class(b, ALM_TC_FLOATING);
     *out = a;
     if (alm_type_eq(a, b))
         return true;
@@ -81,79 +82,79 @@ static bool unite_types(alm_type a, alm_type b, alm_type *out)
         *out = ALM_TY(DOUBLE);
     else if (alm_type_is_text(a) && alm_type_is_text(b))
         *out = ALM_TY(VARCHAR);
-    else if (is_class(a, ALM_TC_TIME) && is_class(b, ALM_TC_TIME))
+    else if (parquet_set_is_class(a, ALM_TC_TIME) && parquet_set_is_class(b, ALM_TC_TIME))
         *out = a.id > b.id ? a : b; /* DATE, TIMESTAMP, TIMESTAMP_NS */
     else
         return false;
     return true;
 }
 
-static alm_status widen_ints(alm_ctx *cx, alm_arena *arena, const alm_vec *in, uint32_t n,
-                             alm_type to, alm_vec *out)
+static alm_status widen_ints(alm_ctx *cx, alm_arena *arena, const alm_vec *vec, uint32_t n_rows,
+                             alm_type target, alm_vec *out)
 {
-    ALM_TRY(alm_vec_new(cx, arena, to, n, out));
-    const bool real = to.id == ALM_T_DOUBLE;
-    for (uint32_t i = 0; i < n; i++) {
-        int64_t x = 0;
+    ALM_TRY(alm_vec_new(cx, arena, target, n_rows, out));
+    const bool real = target.id == ALM_T_DOUBLE;
+    for (uint32_t i = 0; i < n_rows; i++) {
+        int64_t value = 0;
         bool null = false;
-        if (in->type.id == ALM_T_BYTE)
-            x = ((const int8_t *)in->data)[i];
-        else if (in->type.id == ALM_T_SHORT)
-            x = ((const int16_t *)in->data)[i];
-        else if (in->type.id == ALM_T_INT)
-            null = (x = ((const int32_t *)in->data)[i]) == ALM_INT_NULL;
+        if (vec->type.id == ALM_T_BYTE)
+            value = ((const int8_t *)vec->data)[i];
+        else if (vec->type.id == ALM_T_SHORT)
+            value = ((const int16_t *)vec->data)[i];
+        else if (vec->type.id == ALM_T_INT)
+            null = (value = ((const int32_t *)vec->data)[i]) == ALM_INT_NULL;
         else
-            null = (x = ((const int64_t *)in->data)[i]) == ALM_LONG_NULL;
+            null = (value = ((const int64_t *)vec->data)[i]) == ALM_LONG_NULL;
         if (real)
-            ((double *)out->data)[i] = null ? __builtin_nan("") : (double)x;
-        else if (to.id == ALM_T_LONG)
-            ((int64_t *)out->data)[i] = null ? ALM_LONG_NULL : x;
-        else if (to.id == ALM_T_INT)
-            ((int32_t *)out->data)[i] = (int32_t)x;
+            ((double *)out->data)[i] = null ? __builtin_nan("") : (double)value;
+        else if (target.id == ALM_T_LONG)
+            ((int64_t *)out->data)[i] = null ? ALM_LONG_NULL : value;
+        else if (target.id == ALM_T_INT)
+            ((int32_t *)out->data)[i] = (int32_t)value;
         else
-            ((int16_t *)out->data)[i] = (int16_t)x;
+            ((int16_t *)out->data)[i] = (int16_t)value;
     }
     return ALM_OK;
 }
 
-static alm_status refine_times(alm_ctx *cx, alm_arena *arena, const alm_vec *in, uint32_t n,
-                               alm_type to, alm_vec *out)
+static alm_status refine_times(alm_ctx *cx, alm_arena *arena, const alm_vec *vec, uint32_t n_rows,
+                               alm_type target, alm_vec *out)
 {
     const int64_t factor =
-        in->type.id == ALM_T_DATE && to.id == ALM_T_TIMESTAMP_NS ? 1000000 : 1000;
+        vec->type.id == ALM_T_DATE && target.id == ALM_T_TIMESTAMP_NS ? 1000000 : 1000;
     bool over = false;
-    ALM_TRY(alm_vec_new(cx, arena, to, n, out));
-    for (uint32_t i = 0; i < n; i++) {
-        const int64_t x = ((const int64_t *)in->data)[i];
+    ALM_TRY(alm_vec_new(cx, arena, target, n_rows, out));
+    for (uint32_t i = 0; i < n_rows; i++) {
+        const int64_t x = ((const int64_t *)vec->data)[i];
         int64_t y = 0;
         over |= x != ALM_TS_NULL && __builtin_mul_overflow(x, factor, &y);
         ((int64_t *)out->data)[i] = x == ALM_TS_NULL ? x : y;
     }
     return over ? alm_fail(cx, ALM_E_TIME_RANGE, -1, "a time is beyond the range of %s",
-                           alm_type_name(to))
+                           alm_type_name(target))
                 : ALM_OK;
 }
 
-alm_status alm_parquet_cast(alm_ctx *cx, alm_arena *arena, const alm_vec *in, uint32_t n,
-                            alm_type to, alm_vec *out)
+alm_status alm_parquet_cast(alm_ctx *cx, alm_arena *arena, const alm_vec *vec, uint32_t n_rows,
+                            alm_type target, alm_vec *out)
 {
-    if (alm_type_eq(in->type, to)) {
-        *out = *in;
+    if (alm_type_eq(vec->type, target)) {
+        *out = *vec;
         return ALM_OK;
     }
-    if (is_class(in->type, ALM_TC_INTEGER))
-        return widen_ints(cx, arena, in, n, to, out);
-    if (is_class(in->type, ALM_TC_TIME))
-        return refine_times(cx, arena, in, n, to, out);
-    if (in->type.id == ALM_T_FLOAT) {
-        ALM_TRY(alm_vec_new(cx, arena, to, n, out));
-        for (uint32_t i = 0; i < n; i++)
-            ((double *)out->data)[i] = (double)((const float *)in->data)[i];
+    if (parquet_set_is_class(vec->type, ALM_TC_INTEGER))
+        return widen_ints(cx, arena, vec, n_rows, target, out);
+    if (parquet_set_is_class(vec->type, ALM_TC_TIME))
+        return refine_times(cx, arena, vec, n_rows, target, out);
+    if (vec->type.id == ALM_T_FLOAT) {
+        ALM_TRY(alm_vec_new(cx, arena, target, n_rows, out));
+        for (uint32_t i = 0; i < n_rows; i++)
+            ((double *)out->data)[i] = (double)((const float *)vec->data)[i];
         return ALM_OK;
     }
-    ALM_ASSERT(alm_type_is_text(in->type) && alm_type_is_text(to));
-    *out = *in;
-    out->type = to;
+    ALM_ASSERT(alm_type_is_text(vec->type) && alm_type_is_text(target));
+    *out = *vec;
+    out->type = target;
     return ALM_OK;
 }
 
@@ -167,7 +168,7 @@ typedef struct uniting {
     uint32_t cap;
 } uniting;
 
-static int32_t find_col(const alm_parquet_set *set, alm_str name, uint32_t guess)
+static int32_t parquet_set_find_col(const alm_parquet_set *set, alm_str name, uint32_t guess)
 {
     if (guess < set->n_cols && alm_str_ieq(alm_str_of(set->col[guess].name), name))
         return (int32_t)guess;
@@ -177,109 +178,113 @@ static int32_t find_col(const alm_parquet_set *set, alm_str name, uint32_t guess
     return -1;
 }
 
-static alm_status add_col(uniting *u, const char *name, alm_type type, const char *path)
+static alm_status parquet_set_add_col(uniting *self, const char *name, alm_type type,
+                                      const char *path)
 {
-    alm_parquet_set *set = u->set;
-    if (set->n_cols == u->cap) {
-        const uint32_t cap = ALM_MAX(2 * u->cap, 32U);
+    alm_parquet_set *set = self->set;
+    if (set->n_cols == self->cap) {
+        const uint32_t cap = ALM_MAX(2 * self->cap, 32U);
         alm_plan_col *wider = NULL;
         const char **first_in = NULL;
         if (set->n_cols >= ALM_PQ_COLUMNS_MAX)
-            return alm_fail(u->cx, ALM_E_LIMIT, u->pos, "the files have more than %d columns",
+            return alm_fail(self->cx, ALM_E_LIMIT, self->pos, "the files have more than %d columns",
                             ALM_PQ_COLUMNS_MAX);
-        ALM_TRY(ALM_NEWN(u->cx, u->cx->arena, cap, &wider));
-        ALM_TRY(ALM_NEWN(u->cx, u->cx->arena, cap, &first_in));
+        ALM_TRY(ALM_NEWN(self->cx, self->cx->arena, cap, &wider));
+        ALM_TRY(ALM_NEWN(self->cx, self->cx->arena, cap, &first_in));
         if (set->n_cols > 0) {
             memcpy(wider, set->col, set->n_cols * sizeof *wider);
-            memcpy(first_in, u->first_in, set->n_cols * sizeof *first_in);
+            memcpy(first_in, self->first_in, set->n_cols * sizeof *first_in);
         }
         set->col = wider;
-        u->first_in = first_in;
-        u->cap = cap;
+        self->first_in = first_in;
+        self->cap = cap;
     }
     set->col[set->n_cols] = (alm_plan_col){name, type};
-    u->first_in[set->n_cols++] = path;
+    self->first_in[set->n_cols++] = path;
     return ALM_OK;
 }
 
-static alm_status take_columns(uniting *u, const alm_pq_file *file, const char *path)
+static alm_status parquet_set_take_columns(uniting *self, const alm_pq_file *file, const char *path)
 {
-    uint32_t n = 0;
-    const alm_pq_read_col *col = alm_pq_columns(file, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        const int32_t at = find_col(u->set, alm_str_of(col[i].name), i);
+    uint32_t n_cols = 0;
+    const alm_pq_read_col *col = alm_pq_columns(file, &n_cols);
+    for (uint32_t i = 0; i < n_cols; i++) {
+        const int32_t at = parquet_set_find_col(self->set, alm_str_of(col[i].name), i);
         if (at < 0) {
-            ALM_TRY(add_col(u, col[i].name, col[i].type, path));
+            ALM_TRY(parquet_set_add_col(self, col[i].name, col[i].type, path));
             continue;
         }
-        alm_plan_col *have = &u->set->col[at];
+        alm_plan_col *have = &self->set->col[at];
         alm_type type = have->type;
         if (col[i].refused == NULL && !unite_types(have->type, col[i].type, &type)) {
             char name[64]; /* names of types with parameters share a buffer */
             (void)snprintf(name, sizeof name, "%s", alm_type_name(have->type));
-            return alm_fail(u->cx, ALM_E_TYPE, u->pos, "column '%s' is %s in '%s' and %s in '%s'",
-                            have->name, name, u->first_in[at], alm_type_name(col[i].type), path);
+            return alm_fail(self->cx, ALM_E_TYPE, self->pos,
+                            "column '%s' is %s in '%s' and %s in '%s'", have->name, name,
+                            self->first_in[at], alm_type_name(col[i].type), path);
         }
         have->type = type;
     }
     return ALM_OK;
 }
 
-static bool is_whole(alm_str text)
+static bool parquet_set_is_whole(alm_str text)
 {
-    int64_t x = 0;
-    return alm_value_scan(ALM_TY(LONG), text, &x) == ALM_SCAN_OK && x != ALM_LONG_NULL;
+    int64_t value = 0;
+    return alm_value_scan(ALM_TY(LONG), text, &value) == ALM_SCAN_OK && value != ALM_LONG_NULL;
 }
 
 /* Names of folders of all files; their values are LONG where all are whole numbers, else VARCHAR. */
-static alm_status take_folders(uniting *u, alm_pq_folder_value *const *value, const uint32_t *n,
+static alm_status take_folders(uniting *self, alm_pq_folder_value *const *value, const uint32_t *n,
                                uint32_t n_files, const char *const *paths)
 {
-    const uint32_t n_own = u->set->n_cols;
-    for (uint32_t f = 0; f < n_files; f++)
-        for (uint32_t k = 0; k < n[f]; k++) {
+    const uint32_t n_own = self->set->n_cols;
+    for (uint32_t file = 0; file < n_files; file++)
+        for (uint32_t k = 0; k < n[file]; k++) {
             const char *name = NULL;
-            const alm_pq_folder_value *v = &value[f][k];
-            int32_t at = find_col(u->set, v->name, n_own + k);
+            const alm_pq_folder_value *folder_value = &value[file][k];
+            int32_t at = parquet_set_find_col(self->set, folder_value->name, n_own + k);
             if (at < 0) {
-                at = (int32_t)u->set->n_cols;
-                ALM_TRY(alm_arena_zstr(u->cx, u->cx->arena, v->name, &name));
-                ALM_TRY(add_col(u, name, ALM_TY(LONG), paths[f]));
+                at = (int32_t)self->set->n_cols;
+                ALM_TRY(alm_arena_zstr(self->cx, self->cx->arena, folder_value->name, &name));
+                ALM_TRY(parquet_set_add_col(self, name, ALM_TY(LONG), paths[file]));
             }
-            if ((uint32_t)at >= n_own && v->value.ptr != NULL && !is_whole(v->value))
-                u->set->col[at].type = ALM_TY(VARCHAR);
+            if ((uint32_t)at >= n_own && folder_value->value.ptr != NULL &&
+                !parquet_set_is_whole(folder_value->value))
+                self->set->col[at].type = ALM_TY(VARCHAR);
         }
     return ALM_OK;
 }
 
-static alm_status place_columns(uniting *u, alm_parquet_file *f, const alm_pq_folder_value *value,
-                                uint32_t n_values)
+static alm_status parquet_set_place_columns(uniting *self, alm_parquet_file *file,
+                                            const alm_pq_folder_value *value, uint32_t n_values)
 {
-    alm_ctx *cx = u->cx;
-    const alm_parquet_set *set = u->set;
+    alm_ctx *cx = self->cx;
+    const alm_parquet_set *set = self->set;
     uint32_t n = 0;
-    const alm_pq_read_col *col = alm_pq_columns(f->file, &n);
-    ALM_TRY(ALM_NEWN(cx, cx->arena, set->n_cols + 1, &f->col));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, set->n_cols + 1, &f->folder));
+    const alm_pq_read_col *col = alm_pq_columns(file->file, &n);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, set->n_cols + 1, &file->col));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, set->n_cols + 1, &file->folder));
     for (uint32_t i = 0; i < set->n_cols; i++)
-        f->col[i] = ALM_PARQUET_NONE;
+        file->col[i] = ALM_PARQUET_NONE;
     for (uint32_t i = n; i-- > 0;)
-        f->col[find_col(set, alm_str_of(col[i].name), i)] = (int32_t)i;
+        file->col[parquet_set_find_col(set, alm_str_of(col[i].name), i)] = (int32_t)i;
     for (uint32_t k = 0; k < n_values; k++) {
-        const int32_t at = find_col(set, value[k].name, UINT32_MAX);
-        if (f->col[at] != ALM_PARQUET_NONE)
+        const int32_t at = parquet_set_find_col(set, value[k].name, UINT32_MAX);
+        if (file->col[at] != ALM_PARQUET_NONE)
             continue;
-        f->col[at] = ALM_PARQUET_FOLDER;
+        file->col[at] = ALM_PARQUET_FOLDER;
         const alm_type type = set->col[at].type;
         if (value[k].value.ptr == NULL)
-            ALM_TRY(alm_vec_null(cx, cx->arena, type, &f->folder[at]));
+            ALM_TRY(alm_vec_null(cx, cx->arena, type, &file->folder[at]));
         else
-            ALM_TRY(alm_vec_parse(cx, cx->arena, u->pos, type, value[k].value, &f->folder[at]));
+            ALM_TRY(
+                alm_vec_parse(cx, cx->arena, self->pos, type, value[k].value, &file->folder[at]));
     }
     return ALM_OK;
 }
 
-static alm_status add_codes(alm_ctx *cx, alm_parquet_set *set)
+static alm_status parquet_set_add_codes(alm_ctx *cx, alm_parquet_set *set)
 {
     alm_plan_col *col = NULL;
     ALM_TRY(ALM_NEWN(cx, cx->arena, 2 * (size_t)set->n_cols + 1, &col));
@@ -294,25 +299,25 @@ static alm_status add_codes(alm_ctx *cx, alm_parquet_set *set)
 alm_status alm_parquet_unite(alm_ctx *cx, int32_t pos, const alm_pq_file *const *files,
                              const char *const *paths, uint32_t n, alm_parquet_set **out)
 {
-    uniting u = {.cx = cx, .pos = pos};
+    uniting self = {.cx = cx, .pos = pos};
     alm_pq_folder_value **value = NULL;
     uint32_t *n_values = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &u.set));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n, &u.set->file));
+    ALM_TRY(ALM_NEW(cx, cx->arena, &self.set));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n, &self.set->file));
     ALM_TRY(ALM_NEWN(cx, cx->arena, n, &value));
     ALM_TRY(ALM_NEWN(cx, cx->arena, n, &n_values));
     for (uint32_t i = 0; i < n; i++) {
         ALM_TRY(alm_check(cx));
-        ALM_TRY(take_columns(&u, files[i], paths[i]));
+        ALM_TRY(parquet_set_take_columns(&self, files[i], paths[i]));
         ALM_TRY(alm_pq_folder_values(cx, cx->arena, paths[i], &value[i], &n_values[i]));
-        u.set->rows += (double)alm_pq_rows(files[i]);
+        self.set->rows += (double)alm_pq_rows(files[i]);
     }
-    ALM_TRY(take_folders(&u, value, n_values, n, paths));
-    u.set->n_files = n;
+    ALM_TRY(take_folders(&self, value, n_values, n, paths));
+    self.set->n_files = n;
     for (uint32_t i = 0; i < n; i++) {
-        u.set->file[i].file = files[i];
-        ALM_TRY(place_columns(&u, &u.set->file[i], value[i], n_values[i]));
+        self.set->file[i].file = files[i];
+        ALM_TRY(parquet_set_place_columns(&self, &self.set->file[i], value[i], n_values[i]));
     }
-    *out = u.set;
-    return add_codes(cx, u.set);
+    *out = self.set;
+    return parquet_set_add_codes(cx, self.set);
 }

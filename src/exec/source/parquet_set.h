@@ -42,7 +42,7 @@ ALM_NODISCARD alm_status alm_parquet_unite(alm_ctx *cx, int32_t pos,
                                            const char *const *paths, uint32_t n,
                                            alm_parquet_set **out);
 /* n values of a file's type as values of the set's type. */
-ALM_NODISCARD alm_status alm_parquet_cast(alm_ctx *cx, alm_arena *arena, const alm_vec *in,
-                                          uint32_t n, alm_type to, alm_vec *out);
+ALM_NODISCARD alm_status alm_parquet_cast(alm_ctx *cx, alm_arena *arena, const alm_vec *vec,
+                                          uint32_t n_rows, alm_type target, alm_vec *out);
 
 #endif

@@ -28,34 +28,34 @@ typedef struct function_row {
 
 typedef alm_status (*put_function)(alm_ctx *cx, alm_list *l, const function_row *f);
 
-static alm_status put_listed(alm_ctx *cx, alm_list *l, const function_row *f)
+static alm_status put_listed(alm_ctx *cx, alm_list *list, const function_row *f)
 {
     const char *text = NULL;
     ALM_TRY(alm_arena_printf(cx, cx->arena, &text, "%s%s", f->name, f->signature));
-    ALM_TRY(alm_list_row(cx, l));
-    alm_list_text(l, 0, f->name);
-    alm_list_text(l, 1, text);
-    alm_list_text(l, 2, text);
-    alm_list_bool(l, 3, f->stable);
-    alm_list_text(l, 4, f->kind);
+    ALM_TRY(alm_list_row(cx, list));
+    alm_list_text(list, 0, f->name);
+    alm_list_text(list, 1, text);
+    alm_list_text(list, 2, text);
+    alm_list_bool(list, 3, f->stable);
+    alm_list_text(list, 4, f->kind);
     return ALM_OK;
 }
 
-static alm_status put_described(alm_ctx *cx, alm_list *l, const function_row *f)
+static alm_status put_described(alm_ctx *cx, alm_list *list, const function_row *f)
 {
     const char *text = NULL;
     ALM_TRY(alm_arena_printf(cx, cx->arena, &text, "%s%s", f->name, f->signature));
-    ALM_TRY(alm_list_row(cx, l));
-    alm_list_text(l, 0, f->name);
-    alm_list_text(l, 1, text);
-    alm_list_text(l, 2, f->kind);
-    alm_list_text(l, 3, f->doc);
-    alm_list_text(l, 4, f->example);
+    ALM_TRY(alm_list_row(cx, list));
+    alm_list_text(list, 0, f->name);
+    alm_list_text(list, 1, text);
+    alm_list_text(list, 2, f->kind);
+    alm_list_text(list, 3, f->doc);
+    alm_list_text(list, 4, f->example);
     return ALM_OK;
 }
 
 /* Operators that are words, and those over networks, stand among the functions of the reference. */
-static bool is_listed(const alm_fn *fn)
+static bool server_is_listed(const alm_fn *fn)
 {
     static const char *const operators[] = {"and", "between", "ilike", "in", "like", "not",
                                             "or",  "<<",      "<<=",   ">>", ">>="};
@@ -65,7 +65,7 @@ static bool is_listed(const alm_fn *fn)
     return (fn->flags & ALM_FN_INTERNAL) == 0;
 }
 
-static alm_status each_function(alm_ctx *cx, const alm_list_args *args, alm_list *l,
+static alm_status each_function(alm_ctx *cx, const alm_list_args *args, alm_list *list,
                                 put_function put)
 {
     static const char *const kinds[] = {
@@ -81,11 +81,11 @@ static alm_status each_function(alm_ctx *cx, const alm_list_args *args, alm_list
         const alm_fn *fn = alm_registry_at(reg, i);
         const function_row row = {fn->name, fn->signature, kinds[fn->kind],
                                   fn->doc,  fn->example,   (fn->flags & ALM_FN_STABLE) != 0};
-        if (is_listed(fn))
-            ALM_TRY(put(cx, l, &row));
+        if (server_is_listed(fn))
+            ALM_TRY(put(cx, list, &row));
     }
     for (size_t i = 0; i < ALM_COUNT(words); i++)
-        ALM_TRY(put(cx, l, &words[i]));
+        ALM_TRY(put(cx, list, &words[i]));
     for (size_t i = 0;; i++) {
         const alm_source *source = alm_source_at(i);
         if (source == NULL)
@@ -97,18 +97,18 @@ static alm_status each_function(alm_ctx *cx, const alm_list_args *args, alm_list
                                   source->doc,
                                   source->example,
                                   false};
-        ALM_TRY(put(cx, l, &row));
+        ALM_TRY(put(cx, list, &row));
     }
 }
 
-static alm_status fill_functions(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_functions(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
-    return each_function(cx, args, l, put_listed);
+    return each_function(cx, args, list, put_listed);
 }
 
-static alm_status fill_docs(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_docs(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
-    return each_function(cx, args, l, put_described);
+    return each_function(cx, args, list, put_described);
 }
 
 ALM_LIST_SOURCE(
@@ -123,7 +123,8 @@ ALM_LIST_SOURCE(function_docs, "function_docs", false, doc_cols, fill_docs,
 
 /* ------------------------------------------------------------- texts only the session knows */
 
-static alm_status fill_texts(alm_ctx *cx, const alm_list_args *args, const char *what, alm_list *l)
+static alm_status server_fill_texts(alm_ctx *cx, const alm_list_args *args, const char *what,
+                                    alm_list *list)
 {
     const char *const *cell = NULL;
     size_t rows = 0;
@@ -131,18 +132,18 @@ static alm_status fill_texts(alm_ctx *cx, const alm_list_args *args, const char 
         return ALM_OK;
     ALM_TRY(args->run->env.texts(cx, what, &cell, &rows));
     for (size_t i = 0; i < rows; i++) {
-        ALM_TRY(alm_list_row(cx, l));
-        for (uint32_t c = 0; c < l->n_cols; c++)
-            alm_list_text(l, c, cell[i * l->n_cols + c]);
+        ALM_TRY(alm_list_row(cx, list));
+        for (uint32_t col = 0; col < list->n_cols; col++)
+            alm_list_text(list, col, cell[i * list->n_cols + col]);
     }
     return ALM_OK;
 }
 
 static const alm_plan_col keyword_cols[] = {{"keyword", ALM_TY(STRING)}};
 
-static alm_status fill_keywords(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_keywords(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
-    return fill_texts(cx, args, "keywords", l);
+    return server_fill_texts(cx, args, "keywords", list);
 }
 
 ALM_LIST_SOURCE(keywords, "keywords", false, keyword_cols, fill_keywords, "The words of SQL.",
@@ -151,9 +152,9 @@ ALM_LIST_SOURCE(keywords, "keywords", false, keyword_cols, fill_keywords, "The w
 static const alm_plan_col setting_cols[] = {
     {"name", ALM_TY(STRING)}, {"setting", ALM_TY(STRING)}, {"description", ALM_TY(STRING)}};
 
-static alm_status fill_settings(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_settings(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
-    return fill_texts(cx, args, "settings", l);
+    return server_fill_texts(cx, args, "settings", list);
 }
 
 ALM_LIST_SOURCE(show_settings, "show_settings", false, setting_cols, fill_settings,
@@ -168,48 +169,50 @@ static const alm_plan_col parameter_cols[] = {
     {"sensitive", ALM_TY(BOOLEAN)},    {"reloadable", ALM_TY(BOOLEAN)},
 };
 
-static alm_status put_buf(alm_ctx *cx, alm_buf *b, alm_list *l, uint32_t col)
+static alm_status put_buf(alm_ctx *cx, alm_buf *buf, alm_list *list, uint32_t col)
 {
     alm_str text = {0};
-    ALM_TRY(alm_arena_copy(cx, cx->arena, (alm_str){b->len > 0 ? b->ptr : "", b->len}, &text));
-    alm_list_str(l, col, text);
-    b->len = 0;
+    ALM_TRY(
+        alm_arena_copy(cx, cx->arena, (alm_str){buf->len > 0 ? buf->ptr : "", buf->len}, &text));
+    alm_list_str(list, col, text);
+    buf->len = 0;
     return ALM_OK;
 }
 
 /* Setting i, by its own name or by another one. */
-static alm_status put_parameter(alm_ctx *cx, alm_buf *b, alm_list *l, size_t i, const char *key,
-                                int64_t factor, bool all)
+static alm_status put_parameter(alm_ctx *cx, alm_buf *buf, alm_list *list, size_t i,
+                                const char *key, int64_t factor, bool all)
 {
     const alm_conf_row *row = alm_conf_row_at(i);
     const bool hidden = !all && alm_conf_is_private(i);
-    ALM_TRY(alm_list_row(cx, l));
-    alm_list_text(l, 0, key);
-    ALM_TRY(alm_conf_env_name(cx, key, b));
-    ALM_TRY(put_buf(cx, b, l, 1));
-    ALM_TRY(hidden ? alm_buf_text(cx, b, "****") : alm_conf_value_text(cx, cx->conf, i, factor, b));
-    ALM_TRY(put_buf(cx, b, l, 2));
-    alm_list_text(l, 3, hidden ? NULL : alm_conf_source_name(cx->conf, i));
-    alm_list_bool(l, 4, row->sensitive);
-    alm_list_bool(l, 5, row->reloadable);
+    ALM_TRY(alm_list_row(cx, list));
+    alm_list_text(list, 0, key);
+    ALM_TRY(alm_conf_env_name(cx, key, buf));
+    ALM_TRY(put_buf(cx, buf, list, 1));
+    ALM_TRY(hidden ? alm_buf_text(cx, buf, "****")
+                   : alm_conf_value_text(cx, cx->conf, i, factor, buf));
+    ALM_TRY(put_buf(cx, buf, list, 2));
+    alm_list_text(list, 3, hidden ? NULL : alm_conf_source_name(cx->conf, i));
+    alm_list_bool(list, 4, row->sensitive);
+    alm_list_bool(list, 5, row->reloadable);
     return ALM_OK;
 }
 
-static alm_status fill_parameters(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_parameters(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
     (void)args;
-    alm_buf b;
-    alm_status st = ALM_OK;
-    alm_buf_init(&b, cx->mem);
+    alm_buf buf;
+    alm_status status = ALM_OK;
+    alm_buf_init(&buf, cx->mem);
     size_t n = 0;
     const bool all = alm_access_has(cx, "SYSTEM ADMIN");
     const alm_conf_alias *alias = alm_conf_aliases(&n);
-    for (size_t i = 0; cx->conf != NULL && i < ALM_CONF_COUNT && st == ALM_OK; i++)
-        st = put_parameter(cx, &b, l, i, alm_conf_row_at(i)->key, 1, all);
-    for (size_t i = 0; cx->conf != NULL && i < n && st == ALM_OK; i++)
-        st = put_parameter(cx, &b, l, alias[i].id, alias[i].name, alias[i].factor, all);
-    alm_buf_deinit(&b);
-    return st;
+    for (size_t i = 0; cx->conf != NULL && i < ALM_CONF_COUNT && status == ALM_OK; i++)
+        status = put_parameter(cx, &buf, list, i, alm_conf_row_at(i)->key, 1, all);
+    for (size_t i = 0; cx->conf != NULL && i < n && status == ALM_OK; i++)
+        status = put_parameter(cx, &buf, list, alias[i].id, alias[i].name, alias[i].factor, all);
+    alm_buf_deinit(&buf);
+    return status;
 }
 
 ALM_LIST_SOURCE(show_parameters, "show_parameters", false, parameter_cols, fill_parameters,

@@ -14,19 +14,19 @@ static const char *const part_names[] = {
     [ALM_PART_NONE] = "NONE", [ALM_PART_HOUR] = "HOUR",   [ALM_PART_DAY] = "DAY",
     [ALM_PART_WEEK] = "WEEK", [ALM_PART_MONTH] = "MONTH", [ALM_PART_YEAR] = "YEAR"};
 
-const char *alm_schema_partition(const alm_table *t)
+const char *alm_schema_partition(const alm_table *table)
 {
-    return part_names[t->partition];
+    return part_names[table->partition];
 }
 
 /* The largest unit that divides the time to live. */
-void alm_schema_ttl(const alm_table *t, int64_t *value, const char **unit)
+void alm_schema_ttl(const alm_table *table, int64_t *value, const char **unit)
 {
     static const struct {
         int64_t hours;
         const char *name;
     } units[] = {{7 * 24, "WEEK"}, {24, "DAY"}, {1, "HOUR"}};
-    const int64_t ttl = t->ttl_hours;
+    const int64_t ttl = table->ttl_hours;
     *value = ttl;
     *unit = "HOUR";
     if (ttl < 0) { /* months */
@@ -98,60 +98,61 @@ static const alm_plan_col table_cols[] = {
 };
 
 /* Time of a table in microseconds, whatever its resolution. */
-static int64_t table_time(const alm_table *t, const alm_visible *seen, int64_t ts)
+static int64_t table_time(const alm_table *table, const alm_visible *seen, int64_t ts)
 {
-    if (t->ts_col < 0 || seen->min_ts > seen->max_ts)
+    if (table->ts_col < 0 || seen->min_ts > seen->max_ts)
         return ALM_TS_NULL;
-    return t->cols[t->ts_col].type.id == ALM_T_TIMESTAMP_NS ? ts / 1000 : ts;
+    return table->cols[table->ts_col].type.id == ALM_T_TIMESTAMP_NS ? ts / 1000 : ts;
 }
 
-static void put_options(alm_list *l, const alm_table *t)
+static void tables_put_options(alm_list *list, const alm_table *table)
 {
     const char *unit = NULL;
     int64_t ttl = 0;
-    alm_schema_ttl(t, &ttl, &unit);
-    alm_list_int(l, T_ID, (int64_t)t->id);
-    alm_list_text(l, T_NAME, t->name);
-    alm_list_text(l, T_TIME, t->ts_col < 0 ? NULL : t->cols[t->ts_col].name);
-    alm_list_text(l, T_PARTITION, t->kind == ALM_TABLE_VIEW ? "N/A" : alm_schema_partition(t));
-    alm_list_bool(l, T_WAL, t->wal);
-    alm_list_bool(l, T_DEDUP, t->dedup);
-    alm_list_int(l, T_TTL, ttl);
-    alm_list_text(l, T_TTL_UNIT, unit);
-    alm_list_bool(l, T_MATVIEW, t->kind == ALM_TABLE_MATVIEW);
-    alm_list_text(l, T_FOLDER, t->name);
-    alm_list_int(l, T_UNCOMMITTED, t->max_uncommitted_rows);
-    alm_list_int(l, T_LAG, t->o3_max_lag_us);
-    alm_list_int(l, T_KIND, "TVM"[t->kind]);
+    alm_schema_ttl(table, &ttl, &unit);
+    alm_list_int(list, T_ID, (int64_t)table->id);
+    alm_list_text(list, T_NAME, table->name);
+    alm_list_text(list, T_TIME, table->ts_col < 0 ? NULL : table->cols[table->ts_col].name);
+    alm_list_text(list, T_PARTITION,
+                  table->kind == ALM_TABLE_VIEW ? "N/A" : alm_schema_partition(table));
+    alm_list_bool(list, T_WAL, table->wal);
+    alm_list_bool(list, T_DEDUP, table->dedup);
+    alm_list_int(list, T_TTL, ttl);
+    alm_list_text(list, T_TTL_UNIT, unit);
+    alm_list_bool(list, T_MATVIEW, table->kind == ALM_TABLE_MATVIEW);
+    alm_list_text(list, T_FOLDER, table->name);
+    alm_list_int(list, T_UNCOMMITTED, table->max_uncommitted_rows);
+    alm_list_int(list, T_LAG, table->o3_max_lag_us);
+    alm_list_int(list, T_KIND, "TVM"[table->kind]);
 }
 
 /* Writes are visible at once: what waits to be applied is always nothing. */
-static void put_state(alm_list *l, const alm_table *t)
+static void put_state(alm_list *list, const alm_table *table)
 {
-    const alm_visible seen = alm_table_visible(t);
-    alm_list_int(l, T_ROWS, seen.rows);
-    alm_list_int(l, T_MIN_TS, table_time(t, &seen, seen.min_ts));
-    alm_list_int(l, T_MAX_TS, table_time(t, &seen, seen.max_ts));
-    alm_list_int(l, T_TXN, (int64_t)alm_table_lsn(t));
-    alm_list_int(l, T_PRESSURE, 0);
-    if (!t->wal)
+    const alm_visible seen = alm_table_visible(table);
+    alm_list_int(list, T_ROWS, seen.rows);
+    alm_list_int(list, T_MIN_TS, table_time(table, &seen, seen.min_ts));
+    alm_list_int(list, T_MAX_TS, table_time(table, &seen, seen.max_ts));
+    alm_list_int(list, T_TXN, (int64_t)alm_table_lsn(table));
+    alm_list_int(list, T_PRESSURE, 0);
+    if (!table->wal)
         return;
-    alm_list_int(l, T_PENDING, 0);
-    alm_list_int(l, T_WAL_TXN, (int64_t)alm_table_lsn(t));
-    alm_list_int(l, T_WAL_MAX_TS, table_time(t, &seen, seen.max_ts));
+    alm_list_int(list, T_PENDING, 0);
+    alm_list_int(list, T_WAL_TXN, (int64_t)alm_table_lsn(table));
+    alm_list_int(list, T_WAL_MAX_TS, table_time(table, &seen, seen.max_ts));
 }
 
-static alm_status fill_tables(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_tables(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
     const alm_snapshot *snap = args->run->env.snapshot;
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
-        const alm_table *t = alm_snapshot_at(snap, i);
-        if (!alm_access_sees(cx, t->name))
+        const alm_table *table = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, table->name))
             continue;
-        ALM_TRY(alm_list_row(cx, l));
-        put_options(l, t);
-        if (t->kind != ALM_TABLE_VIEW)
-            put_state(l, t);
+        ALM_TRY(alm_list_row(cx, list));
+        tables_put_options(list, table);
+        if (table->kind != ALM_TABLE_VIEW)
+            put_state(list, table);
     }
     return ALM_OK;
 }
@@ -162,14 +163,14 @@ ALM_LIST_SOURCE(tables, "tables", false, table_cols, fill_tables,
 
 static const alm_plan_col name_cols[] = {{"table_name", ALM_TY(STRING)}};
 
-static alm_status fill_names(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_names(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
     const alm_snapshot *snap = args->run->env.snapshot;
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         if (!alm_access_sees(cx, alm_snapshot_at(snap, i)->name))
             continue;
-        ALM_TRY(alm_list_row(cx, l));
-        alm_list_text(l, 0, alm_snapshot_at(snap, i)->name);
+        ALM_TRY(alm_list_row(cx, list));
+        alm_list_text(list, 0, alm_snapshot_at(snap, i)->name);
     }
     return ALM_OK;
 }
@@ -186,22 +187,22 @@ static const alm_plan_col wal_cols[] = {
     {"errorMessage", ALM_TY(STRING)}, {"memoryPressure", ALM_TY(INT)},
 };
 
-static alm_status fill_wal(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_wal(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
     const alm_snapshot *snap = args->run->env.snapshot;
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
-        const alm_table *t = alm_snapshot_at(snap, i);
-        if (!alm_access_sees(cx, t->name))
+        const alm_table *table = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, table->name))
             continue;
-        if (!t->wal || t->kind == ALM_TABLE_VIEW)
+        if (!table->wal || table->kind == ALM_TABLE_VIEW)
             continue;
-        const int64_t lsn = (int64_t)alm_table_lsn(t);
-        ALM_TRY(alm_list_row(cx, l));
-        alm_list_text(l, 0, t->name);
-        alm_list_int(l, 2, lsn);
-        alm_list_int(l, 3, 0);
-        alm_list_int(l, 4, lsn);
-        alm_list_int(l, 7, 0);
+        const int64_t lsn = (int64_t)alm_table_lsn(table);
+        ALM_TRY(alm_list_row(cx, list));
+        alm_list_text(list, 0, table->name);
+        alm_list_int(list, 2, lsn);
+        alm_list_int(list, 3, 0);
+        alm_list_int(list, 4, lsn);
+        alm_list_int(list, 7, 0);
     }
     return ALM_OK;
 }
@@ -225,16 +226,17 @@ static const alm_plan_col wal_txn_cols[] = {
 };
 
 /* Records that are in parts are gone from the log: of the changes only the newest is known. */
-static alm_status fill_wal_txn(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_wal_txn(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
-    const alm_table *t = args->table;
-    if (!t->wal || t->kind == ALM_TABLE_VIEW)
-        return alm_fail(cx, ALM_E_ARG, args->pos, "table is not a WAL table [table=%s]", t->name);
-    if (alm_table_lsn(t) == 0)
+    const alm_table *table = args->table;
+    if (!table->wal || table->kind == ALM_TABLE_VIEW)
+        return alm_fail(cx, ALM_E_ARG, args->pos, "table is not a WAL table [table=%s]",
+                        table->name);
+    if (alm_table_lsn(table) == 0)
         return ALM_OK;
-    ALM_TRY(alm_list_row(cx, l));
-    alm_list_int(l, 0, (int64_t)alm_table_lsn(t));
-    alm_list_int(l, 5, (int64_t)t->schema_version);
+    ALM_TRY(alm_list_row(cx, list));
+    alm_list_int(list, 0, (int64_t)alm_table_lsn(table));
+    alm_list_int(list, 5, (int64_t)table->schema_version);
     return ALM_OK;
 }
 
@@ -250,29 +252,29 @@ static const alm_plan_col storage_cols[] = {
     {"rowCount", ALM_TY(LONG)},      {"diskSize", ALM_TY(LONG)},
 };
 
-static alm_status fill_storage(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_storage(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
     alm_snapshot *snap = args->run->env.snapshot;
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
-        const alm_table *t = alm_snapshot_at(snap, i);
-        if (!alm_access_sees(cx, t->name))
+        const alm_table *table = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, table->name))
             continue;
         alm_partition_info *part = NULL;
-        size_t n = 0;
+        size_t n_parts = 0;
         int64_t bytes = 0;
         ALM_TRY(alm_check(cx));
-        if (t->kind == ALM_TABLE_VIEW)
+        if (table->kind == ALM_TABLE_VIEW)
             continue;
-        ALM_TRY(alm_table_partitions(cx, cx->arena, snap, t, &part, &n));
-        for (size_t k = 0; k < n; k++)
+        ALM_TRY(alm_table_partitions(cx, cx->arena, snap, table, &part, &n_parts));
+        for (size_t k = 0; k < n_parts; k++)
             bytes += part[k].disk_bytes;
-        ALM_TRY(alm_list_row(cx, l));
-        alm_list_text(l, 0, t->name);
-        alm_list_bool(l, 1, t->wal);
-        alm_list_text(l, 2, alm_schema_partition(t));
-        alm_list_int(l, 3, (int64_t)n);
-        alm_list_int(l, 4, alm_table_visible(t).rows);
-        alm_list_int(l, 5, bytes);
+        ALM_TRY(alm_list_row(cx, list));
+        alm_list_text(list, 0, table->name);
+        alm_list_bool(list, 1, table->wal);
+        alm_list_text(list, 2, alm_schema_partition(table));
+        alm_list_int(list, 3, (int64_t)n_parts);
+        alm_list_int(list, 4, alm_table_visible(table).rows);
+        alm_list_int(list, 5, bytes);
     }
     return ALM_OK;
 }

@@ -29,23 +29,24 @@ static const alm_plan_col view_cols[] = {
     {"view_status", ALM_TY(STRING)},         {"view_status_update_time", ALM_TY(TIMESTAMP)},
 };
 
-static alm_status fill_views(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_views(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
     const alm_snapshot *snap = args->run->env.snapshot;
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
-        const alm_table *t = alm_snapshot_at(snap, i);
-        if (!alm_access_sees(cx, t->name))
+        const alm_table *table = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, table->name))
             continue;
-        if (t->kind != ALM_TABLE_VIEW)
+        if (table->kind != ALM_TABLE_VIEW)
             continue;
-        const bool valid = t->view->reason[0] == 0;
-        ALM_TRY(alm_list_row(cx, l));
-        alm_list_text(l, 0, t->name);
-        alm_list_text(l, 1, alm_access_text(cx, t->name, t->view->sql));
-        alm_list_text(l, 2, t->name);
-        alm_list_text(l, 3, valid ? NULL : alm_access_text(cx, t->name, t->view->reason));
-        alm_list_text(l, 4, valid ? "valid" : "invalid");
-        alm_list_int(l, 5, t->view->status_us);
+        const bool valid = table->view->reason[0] == 0;
+        ALM_TRY(alm_list_row(cx, list));
+        alm_list_text(list, 0, table->name);
+        alm_list_text(list, 1, alm_access_text(cx, table->name, table->view->sql));
+        alm_list_text(list, 2, table->name);
+        alm_list_text(list, 3,
+                      valid ? NULL : alm_access_text(cx, table->name, table->view->reason));
+        alm_list_text(list, 4, valid ? "valid" : "invalid");
+        alm_list_int(list, 5, table->view->status_us);
     }
     return ALM_OK;
 }
@@ -81,74 +82,76 @@ static const alm_plan_col matview_cols[] = {
     {"period_delay_unit", ALM_TY(STRING)},
 };
 
-static void put_every(alm_list *l, uint32_t col, alm_every e)
+static void source_view_put_every(alm_list *list, uint32_t col, alm_every every)
 {
-    alm_list_int(l, col, e.count);
-    alm_list_text(l, col + 1, e.count == 0 ? NULL : unit_name(e.unit));
+    alm_list_int(list, col, every.count);
+    alm_list_text(list, col + 1, every.count == 0 ? NULL : unit_name(every.unit));
 }
 
-static const alm_table *base_of(const alm_snapshot *snap, const alm_view_def *v)
+static const alm_table *source_view_base_of(const alm_snapshot *snap, const alm_view_def *def)
 {
-    const alm_table *base = alm_snapshot_find(snap, alm_str_of(v->base));
-    return base != NULL && base->id == v->base_id ? base : NULL;
+    const alm_table *base = alm_snapshot_find(snap, alm_str_of(def->base));
+    return base != NULL && base->id == def->base_id ? base : NULL;
 }
 
-static const char *refresh_name(const alm_view_def *v)
+static const char *refresh_name(const alm_view_def *def)
 {
     static const char *const names[] = {[ALM_REFRESH_IMMEDIATE] = "immediate",
                                         [ALM_REFRESH_MANUAL] = "manual",
                                         [ALM_REFRESH_TIMER] = "timer"};
-    return names[v->refresh];
+    return names[def->refresh];
 }
 
 /* A time of the base in microseconds. */
-static int64_t base_time(const alm_table *t, int64_t ts)
+static int64_t base_time(const alm_table *table, int64_t ts)
 {
     if (ts == INT64_MAX || ts == INT64_MIN)
         return ALM_TS_NULL;
-    return t->ts_col >= 0 && t->cols[t->ts_col].type.id == ALM_T_TIMESTAMP_NS ? ts / 1000 : ts;
+    return table->ts_col >= 0 && table->cols[table->ts_col].type.id == ALM_T_TIMESTAMP_NS
+               ? ts / 1000
+               : ts;
 }
 
 /* A view that was never refreshed is behind its base, whatever was touched since the view came. */
-static uint64_t base_lsn(const alm_table *base, const alm_view_def *v)
+static uint64_t base_lsn(const alm_table *base, const alm_view_def *def)
 {
-    return v->lsn == 0 ? alm_table_lsn(base) : alm_table_touched_lsn(base, v->lsn);
+    return def->lsn == 0 ? alm_table_lsn(base) : alm_table_touched_lsn(base, def->lsn);
 }
 
-static alm_status fill_matviews(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_matviews(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
     const alm_snapshot *snap = args->run->env.snapshot;
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
-        const alm_table *t = alm_snapshot_at(snap, i);
-        if (!alm_access_sees(cx, t->name))
+        const alm_table *table = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, table->name))
             continue;
-        if (t->kind != ALM_TABLE_MATVIEW)
+        if (table->kind != ALM_TABLE_MATVIEW)
             continue;
-        const alm_view_def *v = t->view;
-        const alm_table *base = base_of(snap, v);
-        const char *reason = base == NULL        ? "base table is dropped or renamed"
-                             : v->reason[0] != 0 ? alm_access_text(cx, t->name, v->reason)
-                                                 : NULL;
-        const bool valid = base != NULL && v->reason[0] == 0;
-        ALM_TRY(alm_list_row(cx, l));
-        alm_list_text(l, 0, t->name);
-        alm_list_text(l, 1, refresh_name(v));
-        alm_list_text(l, 2, alm_access_sees(cx, v->base) ? v->base : NULL);
-        alm_list_int(l, 3, v->started_us);
-        alm_list_int(l, 4, v->finished_us);
-        alm_list_text(l, 5, alm_access_text(cx, t->name, v->sql));
-        alm_list_text(l, 6, t->name);
-        alm_list_text(l, 7, reason);
-        alm_list_text(l, 8, valid ? "valid" : "invalid");
-        alm_list_int(l, 9, base_time(base == NULL ? t : base, v->period_hi));
-        alm_list_int(l, 10, (int64_t)v->lsn);
-        alm_list_int(l, 11, base == NULL ? -1 : (int64_t)base_lsn(base, v));
-        put_every(l, 12, v->limit);
-        alm_list_text(l, 14, v->zone[0] == 0 ? NULL : v->zone);
-        alm_list_int(l, 15, v->start_us);
-        put_every(l, 16, v->every);
-        put_every(l, 18, v->period);
-        put_every(l, 20, v->delay);
+        const alm_view_def *def = table->view;
+        const alm_table *base = source_view_base_of(snap, def);
+        const char *reason = base == NULL          ? "base table is dropped or renamed"
+                             : def->reason[0] != 0 ? alm_access_text(cx, table->name, def->reason)
+                                                   : NULL;
+        const bool valid = base != NULL && def->reason[0] == 0;
+        ALM_TRY(alm_list_row(cx, list));
+        alm_list_text(list, 0, table->name);
+        alm_list_text(list, 1, refresh_name(def));
+        alm_list_text(list, 2, alm_access_sees(cx, def->base) ? def->base : NULL);
+        alm_list_int(list, 3, def->started_us);
+        alm_list_int(list, 4, def->finished_us);
+        alm_list_text(list, 5, alm_access_text(cx, table->name, def->sql));
+        alm_list_text(list, 6, table->name);
+        alm_list_text(list, 7, reason);
+        alm_list_text(list, 8, valid ? "valid" : "invalid");
+        alm_list_int(list, 9, base_time(base == NULL ? table : base, def->period_hi));
+        alm_list_int(list, 10, (int64_t)def->lsn);
+        alm_list_int(list, 11, base == NULL ? -1 : (int64_t)base_lsn(base, def));
+        source_view_put_every(list, 12, def->limit);
+        alm_list_text(list, 14, def->zone[0] == 0 ? NULL : def->zone);
+        alm_list_int(list, 15, def->start_us);
+        source_view_put_every(list, 16, def->every);
+        source_view_put_every(list, 18, def->period);
+        source_view_put_every(list, 20, def->delay);
     }
     return ALM_OK;
 }
@@ -162,101 +165,103 @@ ALM_LIST_SOURCE(
 
 static const alm_plan_col ddl_cols[] = {{"ddl", ALM_TY(VARCHAR)}};
 
-static alm_status one_text(alm_ctx *cx, alm_list *l, const alm_buf *b)
+static alm_status one_text(alm_ctx *cx, alm_list *list, const alm_buf *buf)
 {
     alm_str text;
-    ALM_TRY(alm_arena_copy(cx, cx->arena, (alm_str){b->ptr, b->len}, &text));
-    ALM_TRY(alm_list_row(cx, l));
-    alm_list_str(l, 0, text);
+    ALM_TRY(alm_arena_copy(cx, cx->arena, (alm_str){buf->ptr, buf->len}, &text));
+    ALM_TRY(alm_list_row(cx, list));
+    alm_list_str(list, 0, text);
     return ALM_OK;
 }
 
-alm_status alm_schema_put_view(alm_ctx *cx, alm_buf *b, const alm_table *t)
+alm_status alm_schema_put_view(alm_ctx *cx, alm_buf *buf, const alm_table *table)
 {
-    return alm_buf_printf(cx, b, "CREATE VIEW '%s' AS ( \n%s\n);", t->name, t->view->sql);
+    return alm_buf_printf(cx, buf, "CREATE VIEW '%s' AS ( \n%s\n);", table->name, table->view->sql);
 }
 
-static alm_status fill_show_view(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_show_view(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
-    const alm_table *t = args->table;
-    alm_buf b;
-    if (t->kind != ALM_TABLE_VIEW)
+    const alm_table *table = args->table;
+    alm_buf buf;
+    if (table->kind != ALM_TABLE_VIEW)
         return alm_fail(cx, ALM_E_ARG, -1, "view name expected, got table name");
-    alm_buf_init(&b, cx->mem);
-    alm_status st = alm_schema_put_view(cx, &b, t);
-    if (st == ALM_OK)
-        st = one_text(cx, l, &b);
-    alm_buf_deinit(&b);
-    return st;
+    alm_buf_init(&buf, cx->mem);
+    alm_status status = alm_schema_put_view(cx, &buf, table);
+    if (status == ALM_OK)
+        status = one_text(cx, list, &buf);
+    alm_buf_deinit(&buf);
+    return status;
 }
 
 ALM_LIST_SOURCE(show_create_view, "show_create_view", true, ddl_cols, fill_show_view,
                 "The statement that would make a view; SHOW CREATE VIEW is this.",
                 "select ddl from show_create_view('large_trades')");
 
-static alm_status put_period(alm_ctx *cx, alm_buf *b, const alm_view_def *v)
+static alm_status put_period(alm_ctx *cx, alm_buf *buf, const alm_view_def *def)
 {
-    if (v->period.count == 0)
+    if (def->period.count == 0)
         return ALM_OK;
-    ALM_TRY(alm_buf_printf(cx, b, " PERIOD (LENGTH %u%c", v->period.count, v->period.unit));
-    if (v->zone[0] != 0)
-        ALM_TRY(alm_buf_printf(cx, b, " TIME ZONE '%s'", v->zone));
-    if (v->delay.count > 0)
-        ALM_TRY(alm_buf_printf(cx, b, " DELAY %u%c", v->delay.count, v->delay.unit));
-    return alm_buf_text(cx, b, ")");
+    ALM_TRY(alm_buf_printf(cx, buf, " PERIOD (LENGTH %u%c", def->period.count, def->period.unit));
+    if (def->zone[0] != 0)
+        ALM_TRY(alm_buf_printf(cx, buf, " TIME ZONE '%s'", def->zone));
+    if (def->delay.count > 0)
+        ALM_TRY(alm_buf_printf(cx, buf, " DELAY %u%c", def->delay.count, def->delay.unit));
+    return alm_buf_text(cx, buf, ")");
 }
 
-static alm_status put_refresh(alm_ctx *cx, alm_buf *b, const alm_view_def *v)
+static alm_status put_refresh(alm_ctx *cx, alm_buf *buf, const alm_view_def *def)
 {
-    switch (v->refresh) {
+    switch (def->refresh) {
     case ALM_REFRESH_IMMEDIATE:
-        ALM_TRY(alm_buf_text(cx, b, " REFRESH IMMEDIATE"));
+        ALM_TRY(alm_buf_text(cx, buf, " REFRESH IMMEDIATE"));
         break;
     case ALM_REFRESH_MANUAL:
-        ALM_TRY(alm_buf_text(cx, b, " REFRESH MANUAL"));
+        ALM_TRY(alm_buf_text(cx, buf, " REFRESH MANUAL"));
         break;
     case ALM_REFRESH_TIMER:
-        ALM_TRY(alm_buf_printf(cx, b, " REFRESH EVERY %u%c", v->every.count, v->every.unit));
+        ALM_TRY(alm_buf_printf(cx, buf, " REFRESH EVERY %u%c", def->every.count, def->every.unit));
         break;
     }
-    if (v->deferred)
-        ALM_TRY(alm_buf_text(cx, b, " DEFERRED"));
-    if (v->refresh == ALM_REFRESH_TIMER && v->start_us != ALM_TS_NULL) {
+    if (def->deferred)
+        ALM_TRY(alm_buf_text(cx, buf, " DEFERRED"));
+    if (def->refresh == ALM_REFRESH_TIMER && def->start_us != ALM_TS_NULL) {
         char start[ALM_TIME_TEXT_MAX];
-        const size_t n = alm_time_format(v->start_us, ALM_TIME_US, ALM_TIME_ISO, start);
-        ALM_TRY(alm_buf_printf(cx, b, " START '%.*s'", (int)n, start));
+        const size_t n = alm_time_format(def->start_us, ALM_TIME_US, ALM_TIME_ISO, start);
+        ALM_TRY(alm_buf_printf(cx, buf, " START '%.*s'", (int)n, start));
     }
-    if (v->refresh == ALM_REFRESH_TIMER && v->zone[0] != 0 && v->period.count == 0)
-        ALM_TRY(alm_buf_printf(cx, b, " TIME ZONE '%s'", v->zone));
-    return put_period(cx, b, v);
+    if (def->refresh == ALM_REFRESH_TIMER && def->zone[0] != 0 && def->period.count == 0)
+        ALM_TRY(alm_buf_printf(cx, buf, " TIME ZONE '%s'", def->zone));
+    return put_period(cx, buf, def);
 }
 
-alm_status alm_schema_put_matview(alm_ctx *cx, alm_buf *b, const alm_table *t)
+alm_status alm_schema_put_matview(alm_ctx *cx, alm_buf *buf, const alm_table *table)
 {
-    const alm_view_def *v = t->view;
+    const alm_view_def *def = table->view;
     const char *unit = NULL;
     int64_t ttl = 0;
-    ALM_TRY(
-        alm_buf_printf(cx, b, "CREATE MATERIALIZED VIEW '%s' WITH BASE '%s'", t->name, v->base));
-    ALM_TRY(put_refresh(cx, b, v));
-    ALM_TRY(alm_buf_printf(cx, b, " AS (\n%s\n) PARTITION BY %s", v->sql, alm_schema_partition(t)));
-    alm_schema_ttl(t, &ttl, &unit);
+    ALM_TRY(alm_buf_printf(cx, buf, "CREATE MATERIALIZED VIEW '%s' WITH BASE '%s'", table->name,
+                           def->base));
+    ALM_TRY(put_refresh(cx, buf, def));
+    ALM_TRY(alm_buf_printf(cx, buf, " AS (\n%s\n) PARTITION BY %s", def->sql,
+                           alm_schema_partition(table)));
+    alm_schema_ttl(table, &ttl, &unit);
     if (ttl > 0)
-        ALM_TRY(alm_buf_printf(cx, b, " TTL %lld %s%s", (long long)ttl, unit, ttl == 1 ? "" : "S"));
-    return alm_buf_text(cx, b, ";");
+        ALM_TRY(
+            alm_buf_printf(cx, buf, " TTL %lld %s%s", (long long)ttl, unit, ttl == 1 ? "" : "S"));
+    return alm_buf_text(cx, buf, ";");
 }
 
-static alm_status fill_show_matview(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_show_matview(alm_ctx *cx, const alm_list_args *args, alm_list *list)
 {
-    alm_buf b;
+    alm_buf buf;
     if (args->table->kind != ALM_TABLE_MATVIEW)
         return alm_fail(cx, ALM_E_ARG, -1, "materialized view name expected, got table name");
-    alm_buf_init(&b, cx->mem);
-    alm_status st = alm_schema_put_matview(cx, &b, args->table);
-    if (st == ALM_OK)
-        st = one_text(cx, l, &b);
-    alm_buf_deinit(&b);
-    return st;
+    alm_buf_init(&buf, cx->mem);
+    alm_status status = alm_schema_put_matview(cx, &buf, args->table);
+    if (status == ALM_OK)
+        status = one_text(cx, list, &buf);
+    alm_buf_deinit(&buf);
+    return status;
 }
 
 ALM_LIST_SOURCE(

@@ -44,21 +44,23 @@ typedef struct op_latest {
     bool read;
 } op_latest;
 
-static alm_status next_rows(alm_ctx *cx, op_latest *l, alm_batch **out)
+static alm_status op_latest_next_rows(alm_ctx *cx, op_latest *latest, alm_batch **out)
 {
-    const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, l->rows.n - l->at);
+    const uint32_t n_rows = ALM_MIN((uint32_t)ALM_BATCH_ROWS, latest->rows.n - latest->at);
     *out = NULL;
-    if (n == 0)
+    if (n_rows == 0)
         return ALM_OK;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t row = l->reversed ? l->rows.n - 1 - (l->at + i) : l->at + i;
-        l->pick[i] = l->order != NULL ? l->order[row] : row;
+    for (uint32_t i = 0; i < n_rows; i++) {
+        const uint32_t row =
+            latest->reversed ? latest->rows.n - 1 - (latest->at + i) : latest->at + i;
+        latest->pick[i] = latest->order != NULL ? latest->order[row] : row;
     }
-    alm_arena_reset(&l->op.batch);
-    ALM_TRY(alm_rows_gather(cx, &l->rows, &l->op.batch, l->pick, n, l->op.out.cols));
-    l->op.out.rows = n;
-    l->at += n;
-    *out = &l->op.out;
+    alm_arena_reset(&latest->op.batch);
+    ALM_TRY(alm_rows_gather(cx, &latest->rows, &latest->op.batch, latest->pick, n_rows,
+                            latest->op.out.cols));
+    latest->op.out.rows = n_rows;
+    latest->at += n_rows;
+    *out = &latest->op.out;
     return ALM_OK;
 }
 
@@ -76,46 +78,48 @@ typedef struct latest_walk {
 } latest_walk;
 
 /* Walks a span backward for codes not met yet. */
-static alm_status walk_span(alm_ctx *cx, latest_walk *w, uint32_t span)
+static alm_status walk_span(alm_ctx *cx, latest_walk *walk, uint32_t span)
 {
-    int64_t row = w->sp->scans->span_at(w->sp->scan, span).rows;
-    w->wanted[w->col] = true;
-    while (row > 0 && w->missing > 0) {
-        const uint32_t n = (uint32_t)ALM_MIN(row, (int64_t)ALM_BATCH_ROWS);
-        row -= n;
+    int64_t row = walk->sp->scans->span_at(walk->sp->scan, span).rows;
+    walk->wanted[walk->col] = true;
+    while (row > 0 && walk->missing > 0) {
+        const uint32_t n_rows = (uint32_t)ALM_MIN(row, (int64_t)ALM_BATCH_ROWS);
+        row -= n_rows;
         ALM_TRY(alm_check(cx));
-        ALM_TRY(w->sp->scans->read(cx, w->cursor, span, row, n, w->wanted, w->vecs));
-        for (uint32_t i = n; i-- > 0 && w->missing > 0;) {
-            const uint32_t code = alm_vec_code(&w->vecs[w->col], i);
-            if (code < w->n_codes && w->found[code].row == NOT_FOUND) {
-                w->found[code] = (found_row){.span = span, .row = row + i};
-                w->missing--;
+        ALM_TRY(
+            walk->sp->scans->read(cx, walk->cursor, span, row, n_rows, walk->wanted, walk->vecs));
+        for (uint32_t i = n_rows; i-- > 0 && walk->missing > 0;) {
+            const uint32_t code = alm_vec_code(&walk->vecs[walk->col], i);
+            if (code < walk->n_codes && walk->found[code].row == NOT_FOUND) {
+                walk->found[code] = (found_row){.span = span, .row = row + i};
+                walk->missing--;
             }
         }
     }
-    w->wanted[w->col] = false;
+    walk->wanted[walk->col] = false;
     return ALM_OK;
 }
 
-static alm_status find_rows(alm_ctx *cx, const alm_scan_plan *sp, uint32_t col, uint32_t n_codes,
+static alm_status find_rows(alm_ctx *cx, const alm_scan_plan *scan, uint32_t col, uint32_t n_codes,
                             uint32_t missing, found_row *found)
 {
-    latest_walk w = {.sp = sp, .col = col, .found = found, .n_codes = n_codes, .missing = missing};
-    ALM_TRY(sp->scans->cursor_new(cx, cx->arena, sp->scan, &w.cursor));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &w.vecs));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &w.wanted));
-    for (size_t i = sp->scans->span_count(sp->scan); i-- > 0 && w.missing > 0;) {
+    latest_walk walk = {
+        .sp = scan, .col = col, .found = found, .n_codes = n_codes, .missing = missing};
+    ALM_TRY(scan->scans->cursor_new(cx, cx->arena, scan->scan, &walk.cursor));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, scan->n_cols + 1, &walk.vecs));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, scan->n_cols + 1, &walk.wanted));
+    for (size_t i = scan->scans->span_count(scan->scan); i-- > 0 && walk.missing > 0;) {
         uint32_t n = 0;
-        const int32_t *last = sp->scans->last_rows(sp->scan, i, col, &n);
+        const int32_t *last = scan->scans->last_rows(scan->scan, i, col, &n);
         ALM_TRY(alm_check(cx));
         if (last == NULL) {
-            ALM_TRY(walk_span(cx, &w, (uint32_t)i));
+            ALM_TRY(walk_span(cx, &walk, (uint32_t)i));
             continue;
         }
         for (uint32_t code = 0; code < ALM_MIN(n, n_codes); code++)
             if (last[code] >= 0 && found[code].row == NOT_FOUND) {
                 found[code] = (found_row){.span = (uint32_t)i, .row = last[code]};
-                w.missing--;
+                walk.missing--;
             }
     }
     return ALM_OK;
@@ -130,25 +134,26 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Reads the rows found, in order; neighbours within a batch are read together. */
-static alm_status fetch_rows(alm_ctx *cx, op_latest *l, const alm_scan_plan *sp, found_row *found,
-                             uint32_t n)
+static alm_status fetch_rows(alm_ctx *cx, op_latest *latest, const alm_scan_plan *scan,
+                             found_row *found, uint32_t n)
 {
     alm_scan_cursor *cur = NULL;
     alm_vec *vecs = NULL;
     bool *wanted = NULL;
-    ALM_TRY(sp->scans->cursor_new(cx, cx->arena, sp->scan, &cur));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &vecs));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &wanted));
-    memset(wanted, 1, sp->n_cols);
+    ALM_TRY(scan->scans->cursor_new(cx, cx->arena, scan->scan, &cur));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, scan->n_cols + 1, &vecs));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, scan->n_cols + 1, &wanted));
+    memset(wanted, 1, scan->n_cols);
     for (uint32_t i = 0; i < n;) {
         uint32_t k = 0;
         const found_row first = found[i];
         for (; i < n && found[i].span == first.span && found[i].row < first.row + ALM_BATCH_ROWS;
              i++)
-            l->pick[k++] = (uint32_t)(found[i].row - first.row);
+            latest->pick[k++] = (uint32_t)(found[i].row - first.row);
         ALM_TRY(alm_check(cx));
-        ALM_TRY(sp->scans->read(cx, cur, first.span, first.row, l->pick[k - 1] + 1, wanted, vecs));
-        ALM_TRY(alm_rows_append_picked(cx, &l->rows, vecs, l->pick, k));
+        ALM_TRY(scan->scans->read(cx, cur, first.span, first.row, latest->pick[k - 1] + 1, wanted,
+                                  vecs));
+        ALM_TRY(alm_rows_append_picked(cx, &latest->rows, vecs, latest->pick, k));
     }
     return ALM_OK;
 }
@@ -158,34 +163,34 @@ static alm_status codes_that_pass(alm_ctx *cx, const alm_plan *scan, uint32_t co
                                   const alm_dict *dict, uint8_t *pass)
 {
     bool *used = NULL;
-    alm_batch in = {.n_cols = scan->scan.n_cols};
+    alm_batch batch = {.n_cols = scan->scan.n_cols};
     memset(pass, 1, dict->count);
-    ALM_TRY(ALM_NEWN(cx, cx->arena, in.n_cols + 1, &used));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, in.n_cols + 1, &in.cols));
-    for (uint32_t f = 0; f < scan->scan.n_filters; f++) {
-        const alm_expr *e = scan->scan.filter[f];
+    ALM_TRY(ALM_NEWN(cx, cx->arena, batch.n_cols + 1, &used));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, batch.n_cols + 1, &batch.cols));
+    for (uint32_t filter = 0; filter < scan->scan.n_filters; filter++) {
+        const alm_expr *expr = scan->scan.filter[filter];
         bool only = true;
-        memset(used, 0, in.n_cols * sizeof *used);
-        alm_expr_cols(e, used, in.n_cols);
-        for (uint32_t c = 0; c < in.n_cols; c++)
+        memset(used, 0, batch.n_cols * sizeof *used);
+        alm_expr_cols(expr, used, batch.n_cols);
+        for (uint32_t c = 0; c < batch.n_cols; c++)
             only &= used[c] == (c == col);
-        if (!only || alm_eval_expr_volatile(e))
+        if (!only || alm_eval_expr_volatile(expr))
             continue;
         alm_eval *eval = NULL;
-        ALM_TRY(alm_eval_new(cx, &e, 1, &eval));
-        alm_status st = ALM_OK;
-        for (uint32_t at = 0; at < dict->count && st == ALM_OK; at += ALM_BATCH_ROWS) {
+        ALM_TRY(alm_eval_new(cx, &expr, 1, &eval));
+        alm_status status = ALM_OK;
+        for (uint32_t place = 0; place < dict->count && status == ALM_OK; place += ALM_BATCH_ROWS) {
             alm_vec out;
-            in.rows = ALM_MIN((uint32_t)ALM_BATCH_ROWS, dict->count - at);
-            in.cols[col] = (alm_vec){.type = ALM_TY(SYMBOL),
-                                     .width = sizeof(alm_view),
-                                     .data = (void *)(uintptr_t)(dict->views + at)};
-            st = alm_eval_run(cx, eval, cx->arena, &in, &out);
-            for (uint32_t i = 0; st == ALM_OK && i < in.rows; i++)
-                pass[at + i] &= ((const uint8_t *)out.data)[out.is_const ? 0 : i];
+            batch.rows = ALM_MIN((uint32_t)ALM_BATCH_ROWS, dict->count - place);
+            batch.cols[col] = (alm_vec){.type = ALM_TY(SYMBOL),
+                                        .width = sizeof(alm_view),
+                                        .data = (void *)(uintptr_t)(dict->views + place)};
+            status = alm_eval_run(cx, eval, cx->arena, &batch, &out);
+            for (uint32_t i = 0; status == ALM_OK && i < batch.rows; i++)
+                pass[place + i] &= ((const uint8_t *)out.data)[out.is_const ? 0 : i];
         }
         alm_eval_free(eval);
-        ALM_TRY(st);
+        ALM_TRY(status);
     }
     return ALM_OK;
 }
@@ -196,22 +201,22 @@ static alm_status conditions_on(alm_ctx *cx, const alm_plan *scan, uint32_t col,
     bool *used = NULL;
     *out = true;
     ALM_TRY(ALM_NEWN(cx, cx->arena, scan->scan.n_cols + 1, &used));
-    for (uint32_t f = 0; f < scan->scan.n_filters; f++) {
-        alm_expr_cols(scan->scan.filter[f], used, scan->scan.n_cols);
-        *out &= !alm_eval_expr_volatile(scan->scan.filter[f]);
+    for (uint32_t filter = 0; filter < scan->scan.n_filters; filter++) {
+        alm_expr_cols(scan->scan.filter[filter], used, scan->scan.n_cols);
+        *out &= !alm_eval_expr_volatile(scan->scan.filter[filter]);
     }
-    for (uint32_t c = 0; c < scan->scan.n_cols; c++)
-        *out &= c == col || !used[c];
+    for (uint32_t column = 0; column < scan->scan.n_cols; column++)
+        *out &= column == col || !used[column];
     return ALM_OK;
 }
 
-static alm_status can_look_up(alm_ctx *cx, const op_latest *l, uint32_t *col, bool *out)
+static alm_status can_look_up(alm_ctx *cx, const op_latest *latest, uint32_t *col, bool *out)
 {
-    const alm_plan *scan = l->op.plan->child[0];
-    const alm_expr *key = l->op.plan->latest.keys[0];
+    const alm_plan *scan = latest->op.plan->child[0];
+    const alm_expr *key = latest->op.plan->latest.keys[0];
     alm_origin from;
     *out = false;
-    if (scan->op != ALM_P_SCAN || scan->scan.backward || l->op.plan->latest.n_keys != 1 ||
+    if (scan->op != ALM_P_SCAN || scan->scan.backward || latest->op.plan->latest.n_keys != 1 ||
         key->type.id != ALM_T_SYMBOL || !alm_origin_of(scan, key, &from) ||
         from.column->dict == NULL ||
         (scan->scan.n_filters > 0 && from.column->dict->count > LOOK_UP_MAX))
@@ -223,62 +228,64 @@ static alm_status can_look_up(alm_ctx *cx, const op_latest *l, uint32_t *col, bo
     return conditions_on(cx, scan, *col, out);
 }
 
-static alm_status look_up(alm_ctx *cx, op_latest *l, uint32_t col)
+static alm_status op_latest_look_up(alm_ctx *cx, op_latest *latest, uint32_t col)
 {
-    const alm_scan_plan *sp = NULL;
-    const alm_plan *scan = l->op.plan->child[0];
+    const alm_scan_plan *scan_plan = NULL;
+    const alm_plan *scan = latest->op.plan->child[0];
     const alm_dict *dict = scan->scan.table->cols[scan->scan.cols[col]].dict;
     found_row *found = NULL;
     uint8_t *pass = NULL;
-    uint32_t n = 0, missing = 0;
-    ALM_TRY(alm_op_shared(cx, l->op.run, scan, &sp));
-    ALM_TRY(alm_pool_alloc(cx, &l->pool, dict->count * sizeof *found, &found));
-    ALM_TRY(alm_pool_alloc(cx, &l->pool, dict->count, &pass));
+    uint32_t count = 0, missing = 0;
+    ALM_TRY(alm_op_shared(cx, latest->op.run, scan, &scan_plan));
+    ALM_TRY(alm_pool_alloc(cx, &latest->pool, dict->count * sizeof *found, &found));
+    ALM_TRY(alm_pool_alloc(cx, &latest->pool, dict->count, &pass));
     ALM_TRY(codes_that_pass(cx, scan, col, dict, pass));
     for (uint32_t c = 0; c < dict->count; c++) {
         found[c].row = pass[c] ? NOT_FOUND : UNWANTED;
         missing += pass[c];
     }
-    ALM_TRY(find_rows(cx, sp, col, dict->count, missing, found));
+    ALM_TRY(find_rows(cx, scan_plan, col, dict->count, missing, found));
     for (uint32_t c = 0; c < dict->count; c++)
         if (found[c].row >= 0)
-            found[n++] = found[c];
-    qsort(found, n, sizeof *found, by_place);
-    return fetch_rows(cx, l, sp, found, n);
+            found[count++] = found[c];
+    qsort(found, count, sizeof *found, by_place);
+    return fetch_rows(cx, latest, scan_plan, found, count);
 }
 
 /* -------------------------------------------------------------------------------- backward */
 
 /* Does the column hold a null anywhere in the scan? Asked of statistics first. */
-static alm_status has_null(alm_ctx *cx, const alm_scan_plan *sp, uint32_t col, bool *out)
+static alm_status op_latest_has_null(alm_ctx *cx, const alm_scan_plan *scan, uint32_t col,
+                                     bool *out)
 {
     alm_scan_cursor *cur = NULL;
     alm_vec *vecs = NULL;
     bool *wanted = NULL;
     *out = true;
-    ALM_TRY(sp->scans->cursor_new(cx, cx->arena, sp->scan, &cur));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &vecs));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &wanted));
+    ALM_TRY(scan->scans->cursor_new(cx, cx->arena, scan->scan, &cur));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, scan->n_cols + 1, &vecs));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, scan->n_cols + 1, &wanted));
     wanted[col] = true;
-    for (size_t s = 0; s < sp->scans->span_count(sp->scan); s++) { /* from row 0: whole blocks */
-        const int64_t rows = sp->scans->span_at(sp->scan, s).rows;
+    for (size_t s = 0; s < scan->scans->span_count(scan->scan);
+         s++) { /* from row 0: whole blocks */
+        const int64_t rows = scan->scans->span_at(scan->scan, s).rows;
         for (int64_t row = 0; row < rows;) {
             alm_col_stats stats;
             int64_t left = 0;
-            sp->scans->block_stats(sp->scan, s, row, col, &left, &stats);
+            scan->scans->block_stats(scan->scan, s, row, col, &left, &stats);
             if (stats.valid && stats.nulls > 0)
                 return ALM_OK;
             if (stats.valid) {
                 row += ALM_MAX(left, 1);
                 continue;
             }
-            const uint32_t n = (uint32_t)ALM_MIN(rows - row, (int64_t)ALM_BATCH_ROWS);
+            const uint32_t n_rows = (uint32_t)ALM_MIN(rows - row, (int64_t)ALM_BATCH_ROWS);
             ALM_TRY(alm_check(cx));
-            ALM_TRY(sp->scans->read(cx, cur, s, row, n, wanted, vecs));
-            for (uint32_t i = 0; !vecs[col].no_nulls && i < n; i++)
+            ALM_TRY(scan->scans->read(cx, cur, s, row, n_rows, wanted, vecs));
+            for (uint32_t i = 0; !vecs[col].no_nulls && i < n_rows; i++)
                 if (alm_vec_code(&vecs[col], i) == 0)
                     return ALM_OK;
-            row += n;
+            row += n_rows;
         }
     }
     *out = false;
@@ -286,84 +293,85 @@ static alm_status has_null(alm_ctx *cx, const alm_scan_plan *sp, uint32_t col, b
 }
 
 /* How many keys there can be at the most; UINT32_MAX: unknown. */
-static alm_status key_bound(alm_ctx *cx, op_latest *l, uint32_t *out)
+static alm_status key_bound(alm_ctx *cx, op_latest *latest, uint32_t *out)
 {
-    const alm_plan *p = l->op.plan;
-    const alm_scan_plan *sp = NULL;
+    const alm_plan *plan = latest->op.plan;
+    const alm_scan_plan *scan = NULL;
     alm_origin from;
     uint8_t *pass = NULL;
     bool nulls = false;
     *out = UINT32_MAX;
-    if (p->latest.n_keys != 1 || !alm_origin_of(p->child[0], p->latest.keys[0], &from) ||
+    if (plan->latest.n_keys != 1 || !alm_origin_of(plan->child[0], plan->latest.keys[0], &from) ||
         from.column->dict == NULL || from.scan->scan.backward)
         return ALM_OK;
     for (uint32_t i = 0; i < from.scan->scan.n_cols; i++)
         if (from.scan->scan.cols[i] == ALM_SCAN_ROW)
             return ALM_OK;
     const alm_dict *dict = from.column->dict;
-    ALM_TRY(alm_pool_alloc(cx, &l->pool, dict->count, &pass));
+    ALM_TRY(alm_pool_alloc(cx, &latest->pool, dict->count, &pass));
     ALM_TRY(codes_that_pass(cx, from.scan, from.scan_col, dict, pass));
     if (pass[0]) { /* null may pass: is there one? */
-        ALM_TRY(alm_op_shared(cx, l->op.run, from.scan, &sp));
-        ALM_TRY(has_null(cx, sp, from.scan_col, &nulls));
+        ALM_TRY(alm_op_shared(cx, latest->op.run, from.scan, &scan));
+        ALM_TRY(op_latest_has_null(cx, scan, from.scan_col, &nulls));
         pass[0] = nulls;
     }
     *out = 0;
-    for (uint32_t c = 0; c < dict->count; c++)
-        *out += pass[c];
+    for (uint32_t col = 0; col < dict->count; col++)
+        *out += pass[col];
     return ALM_OK;
 }
 
-static alm_status make_keys(alm_ctx *cx, op_latest *l)
+static alm_status op_latest_make_keys(alm_ctx *cx, op_latest *latest)
 {
-    const alm_plan *p = l->op.plan;
+    const alm_plan *plan = latest->op.plan;
     alm_type *types = NULL;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, p->latest.n_keys + 1, &types));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, p->latest.n_keys + 1, &l->keys));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &l->number));
-    for (uint32_t k = 0; k < p->latest.n_keys; k++)
-        types[k] = p->latest.keys[k]->type;
-    ALM_TRY(alm_keymap_new(cx, &l->pool, types, p->latest.n_keys, &l->map));
-    return alm_eval_new(cx, (const alm_expr *const *)p->latest.keys, p->latest.n_keys, &l->eval);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, plan->latest.n_keys + 1, &types));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, plan->latest.n_keys + 1, &latest->keys));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &latest->number));
+    for (uint32_t key = 0; key < plan->latest.n_keys; key++)
+        types[key] = plan->latest.keys[key]->type;
+    ALM_TRY(alm_keymap_new(cx, &latest->pool, types, plan->latest.n_keys, &latest->map));
+    return alm_eval_new(cx, (const alm_expr *const *)plan->latest.keys, plan->latest.n_keys,
+                        &latest->eval);
 }
 
 /* Picked rows of a batch of the child, all columns. */
-static alm_status keep_picked(alm_ctx *cx, op_latest *l, alm_batch *in, uint32_t n)
+static alm_status keep_picked(alm_ctx *cx, op_latest *latest, alm_batch *batch, uint32_t n)
 {
-    for (uint32_t c = 0; c < in->n_cols; c++) {
+    for (uint32_t col = 0; col < batch->n_cols; col++) {
         alm_vec *dense = NULL;
-        ALM_TRY(alm_batch_column(cx, &l->scratch, in, c, &dense));
+        ALM_TRY(alm_batch_column(cx, &latest->scratch, batch, col, &dense));
     }
-    return alm_rows_append_picked(cx, &l->rows, in->cols, l->pick, n);
+    return alm_rows_append_picked(cx, &latest->rows, batch->cols, latest->pick, n);
 }
 
-static alm_status read_backward(alm_ctx *cx, op_latest *l)
+static alm_status read_backward(alm_ctx *cx, op_latest *latest)
 {
     uint32_t bound = 0;
     alm_plan *backward = NULL;
-    ALM_TRY(make_keys(cx, l));
-    ALM_TRY(alm_reverse_plan(cx, l->op.plan->child[0], &backward));
-    ALM_TRY(alm_op_new(cx, l->op.run, backward, NULL, &l->op.child[0]));
-    l->op.child[0]->parent = &l->op;
-    ALM_TRY(key_bound(cx, l, &bound));
-    l->reversed = true;
-    while (alm_keymap_count(l->map) < bound) {
-        alm_batch *in = NULL;
-        uint32_t n = 0, next = alm_keymap_count(l->map);
-        ALM_TRY(alm_op_next(cx, l->op.child[0], &in));
-        if (in == NULL)
+    ALM_TRY(op_latest_make_keys(cx, latest));
+    ALM_TRY(alm_reverse_plan(cx, latest->op.plan->child[0], &backward));
+    ALM_TRY(alm_op_new(cx, latest->op.run, backward, NULL, &latest->op.child[0]));
+    latest->op.child[0]->parent = &latest->op;
+    ALM_TRY(key_bound(cx, latest, &bound));
+    latest->reversed = true;
+    while (alm_keymap_count(latest->map) < bound) {
+        alm_batch *batch = NULL;
+        uint32_t count = 0, next = alm_keymap_count(latest->map);
+        ALM_TRY(alm_op_next(cx, latest->op.child[0], &batch));
+        if (batch == NULL)
             break;
-        alm_arena_reset(&l->scratch);
-        ALM_TRY(alm_eval_run(cx, l->eval, &l->scratch, in, l->keys));
-        ALM_TRY(alm_keymap_add(cx, l->map, l->keys, in->rows, l->number));
-        for (uint32_t i = 0; i < in->rows; i++) { /* new keys get ascending numbers */
-            l->pick[n] = i;
-            const bool fresh = l->number[i] == next;
-            n += fresh;
+        alm_arena_reset(&latest->scratch);
+        ALM_TRY(alm_eval_run(cx, latest->eval, &latest->scratch, batch, latest->keys));
+        ALM_TRY(alm_keymap_add(cx, latest->map, latest->keys, batch->rows, latest->number));
+        for (uint32_t i = 0; i < batch->rows; i++) { /* new keys get ascending numbers */
+            latest->pick[count] = i;
+            const bool fresh = latest->number[i] == next;
+            count += fresh;
             next += fresh;
         }
-        if (n > 0)
-            ALM_TRY(keep_picked(cx, l, in, n));
+        if (count > 0)
+            ALM_TRY(keep_picked(cx, latest, batch, count));
     }
     return ALM_OK;
 }
@@ -377,99 +385,99 @@ typedef struct newest {
     uint32_t n, cap;
 } newest;
 
-static alm_status reserve_keys(alm_ctx *cx, op_latest *l, newest *w, uint32_t n)
+static alm_status reserve_keys(alm_ctx *cx, op_latest *latest, newest *self, uint32_t n)
 {
-    if (n > w->cap) {
-        const uint32_t cap = ALM_MAX(n, 2 * w->cap);
-        ALM_TRY(alm_pool_grow(cx, &l->pool, &w->ts, (size_t)w->n * 8, (size_t)cap * 8));
-        ALM_TRY(alm_pool_grow(cx, &l->pool, &w->row, (size_t)w->n * 4, (size_t)cap * 4));
-        ALM_TRY(alm_pool_grow(cx, &l->pool, &w->in, (size_t)w->n * 4, (size_t)cap * 4));
-        w->cap = cap;
+    if (n > self->cap) {
+        const uint32_t cap = ALM_MAX(n, 2 * self->cap);
+        ALM_TRY(alm_pool_grow(cx, &latest->pool, &self->ts, (size_t)self->n * 8, (size_t)cap * 8));
+        ALM_TRY(alm_pool_grow(cx, &latest->pool, &self->row, (size_t)self->n * 4, (size_t)cap * 4));
+        ALM_TRY(alm_pool_grow(cx, &latest->pool, &self->in, (size_t)self->n * 4, (size_t)cap * 4));
+        self->cap = cap;
     }
-    for (; w->n < n; w->n++) {
-        w->ts[w->n] = INT64_MIN;
-        w->row[w->n] = UINT32_MAX;
-        w->in[w->n] = UINT32_MAX;
+    for (; self->n < n; self->n++) {
+        self->ts[self->n] = INT64_MIN;
+        self->row[self->n] = UINT32_MAX;
+        self->in[self->n] = UINT32_MAX;
     }
     return ALM_OK;
 }
 
-static alm_status take_forward(alm_ctx *cx, op_latest *l, newest *w, alm_batch *in)
+static alm_status take_forward(alm_ctx *cx, op_latest *latest, newest *self, alm_batch *batch)
 {
     alm_vec *ts = NULL;
-    alm_arena_reset(&l->scratch);
-    ALM_TRY(alm_eval_run(cx, l->eval, &l->scratch, in, l->keys));
-    ALM_TRY(alm_keymap_add(cx, l->map, l->keys, in->rows, l->number));
-    ALM_TRY(reserve_keys(cx, l, w, alm_keymap_count(l->map)));
-    ALM_TRY(alm_batch_column(cx, &l->scratch, in, l->op.plan->latest.ts_col, &ts));
+    alm_arena_reset(&latest->scratch);
+    ALM_TRY(alm_eval_run(cx, latest->eval, &latest->scratch, batch, latest->keys));
+    ALM_TRY(alm_keymap_add(cx, latest->map, latest->keys, batch->rows, latest->number));
+    ALM_TRY(reserve_keys(cx, latest, self, alm_keymap_count(latest->map)));
+    ALM_TRY(alm_batch_column(cx, &latest->scratch, batch, latest->op.plan->latest.ts_col, &ts));
     const int64_t *times = ts->data;
-    for (uint32_t i = 0; i < in->rows; i++) {
-        const int64_t t = times[ts->is_const ? 0 : i];
-        const uint32_t key = l->number[i];
-        if (t >= w->ts[key]) {
-            w->ts[key] = t;
-            w->in[key] = i;
+    for (uint32_t i = 0; i < batch->rows; i++) {
+        const int64_t time = times[ts->is_const ? 0 : i];
+        const uint32_t key = latest->number[i];
+        if (time >= self->ts[key]) {
+            self->ts[key] = time;
+            self->in[key] = i;
         }
     }
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < in->rows; i++)
-        if (w->in[l->number[i]] == i) {
-            w->in[l->number[i]] = UINT32_MAX;
-            w->row[l->number[i]] = l->rows.n + n;
-            l->pick[n++] = i;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < batch->rows; i++)
+        if (self->in[latest->number[i]] == i) {
+            self->in[latest->number[i]] = UINT32_MAX;
+            self->row[latest->number[i]] = latest->rows.n + count;
+            latest->pick[count++] = i;
         }
-    return n == 0 ? ALM_OK : keep_picked(cx, l, in, n);
+    return count == 0 ? ALM_OK : keep_picked(cx, latest, batch, count);
 }
 
 /* Drops kept rows that are no longer the newest of their key. */
-static alm_status forget_old(alm_ctx *cx, op_latest *l, newest *w)
+static alm_status op_latest_forget_old(alm_ctx *cx, op_latest *latest, newest *self)
 {
-    if (l->rows.n < 4 * w->n + 4 * ALM_BATCH_ROWS)
+    if (latest->rows.n < 4 * self->n + 4 * ALM_BATCH_ROWS)
         return ALM_OK;
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < w->n; k++) {
-        l->order[n] = w->row[k];
-        w->row[k] = n++;
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < self->n; k++) {
+        latest->order[count] = self->row[k];
+        self->row[k] = count++;
     }
-    return alm_rows_keep(cx, &l->rows, l->order, n);
+    return alm_rows_keep(cx, &latest->rows, latest->order, count);
 }
 
-static alm_status read_forward(alm_ctx *cx, op_latest *l)
+static alm_status read_forward(alm_ctx *cx, op_latest *latest)
 {
-    newest w = {0};
+    newest self = {0};
     uint32_t order_cap = 0;
-    ALM_TRY(make_keys(cx, l));
-    ALM_TRY(alm_op_child(cx, &l->op, 0));
+    ALM_TRY(op_latest_make_keys(cx, latest));
+    ALM_TRY(alm_op_child(cx, &latest->op, 0));
     for (;;) {
-        alm_batch *in = NULL;
-        ALM_TRY(alm_op_next(cx, l->op.child[0], &in));
-        if (in == NULL)
+        alm_batch *batch = NULL;
+        ALM_TRY(alm_op_next(cx, latest->op.child[0], &batch));
+        if (batch == NULL)
             break;
-        ALM_TRY(take_forward(cx, l, &w, in));
-        if (w.n > order_cap) {
-            ALM_TRY(alm_pool_grow(cx, &l->pool, &l->order, 0, (size_t)w.cap * 4));
-            order_cap = w.cap;
+        ALM_TRY(take_forward(cx, latest, &self, batch));
+        if (self.n > order_cap) {
+            ALM_TRY(alm_pool_grow(cx, &latest->pool, &latest->order, 0, (size_t)self.cap * 4));
+            order_cap = self.cap;
         }
-        ALM_TRY(forget_old(cx, l, &w));
+        ALM_TRY(op_latest_forget_old(cx, latest, &self));
     }
     alm_sort_item *item = NULL, *spare = NULL;
-    ALM_TRY(alm_pool_alloc(cx, &l->pool, (w.n + 1) * sizeof *item, &item));
-    ALM_TRY(alm_pool_alloc(cx, &l->pool, (w.n + 1) * sizeof *spare, &spare));
+    ALM_TRY(alm_pool_alloc(cx, &latest->pool, (self.n + 1) * sizeof *item, &item));
+    ALM_TRY(alm_pool_alloc(cx, &latest->pool, (self.n + 1) * sizeof *spare, &spare));
     uint32_t *all = NULL;
-    ALM_TRY(alm_pool_alloc(cx, &l->pool, (w.n + 1) * sizeof *all, &all));
-    for (uint32_t k = 0; k < w.n; k++)
-        all[k] = w.row[k];
-    if (w.n > 0)
-        ALM_TRY(alm_rows_keep(cx, &l->rows, all, w.n)); /* row k is the newest of key k */
-    for (uint32_t k = 0; k < w.n; k++)
+    ALM_TRY(alm_pool_alloc(cx, &latest->pool, (self.n + 1) * sizeof *all, &all));
+    for (uint32_t k = 0; k < self.n; k++)
+        all[k] = self.row[k];
+    if (self.n > 0)
+        ALM_TRY(alm_rows_keep(cx, &latest->rows, all, self.n)); /* row k is the newest of key k */
+    for (uint32_t k = 0; k < self.n; k++)
         item[k].row = k;
     const alm_sort_order ascending = {.nulls_first = true};
     alm_vec ts;
-    alm_rows_slice(&l->rows, l->op.plan->latest.ts_col, 0, &ts);
-    ALM_TRY(alm_sort_items(cx, &ts, &ascending, 1, item, spare, w.n));
-    l->order = all;
-    for (uint32_t k = 0; k < w.n; k++)
-        l->order[k] = item[k].row;
+    alm_rows_slice(&latest->rows, latest->op.plan->latest.ts_col, 0, &ts);
+    ALM_TRY(alm_sort_items(cx, &ts, &ascending, 1, item, spare, self.n));
+    latest->order = all;
+    for (uint32_t k = 0; k < self.n; k++)
+        latest->order[k] = item[k].row;
     return ALM_OK;
 }
 
@@ -477,32 +485,32 @@ static alm_status read_forward(alm_ctx *cx, op_latest *l)
 
 static alm_status latest_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 {
-    op_latest *l = (op_latest *)op;
-    if (!l->read) {
+    op_latest *latest = (op_latest *)op;
+    if (!latest->read) {
         uint32_t col = 0;
         const alm_plan *child = op->plan->child[0];
         const bool in_order =
             child->order == ALM_ORDER_ASC && child->ts_col == (int32_t)op->plan->latest.ts_col;
         bool known = false;
         if (in_order)
-            ALM_TRY(can_look_up(cx, l, &col, &known));
+            ALM_TRY(can_look_up(cx, latest, &col, &known));
         if (known)
-            ALM_TRY(look_up(cx, l, col));
+            ALM_TRY(op_latest_look_up(cx, latest, col));
         else if (in_order && alm_reverse_can(child))
-            ALM_TRY(read_backward(cx, l));
+            ALM_TRY(read_backward(cx, latest));
         else
-            ALM_TRY(read_forward(cx, l));
-        l->read = true;
+            ALM_TRY(read_forward(cx, latest));
+        latest->read = true;
     }
-    return next_rows(cx, l, out);
+    return op_latest_next_rows(cx, latest, out);
 }
 
 static void latest_close(alm_op *op)
 {
-    op_latest *l = (op_latest *)op;
-    alm_eval_free(l->eval);
-    alm_pool_deinit(&l->pool);
-    alm_arena_deinit(&l->scratch);
+    op_latest *latest = (op_latest *)op;
+    alm_eval_free(latest->eval);
+    alm_pool_deinit(&latest->pool);
+    alm_arena_deinit(&latest->scratch);
 }
 
 static const alm_op_vt latest_vt = {
@@ -511,13 +519,13 @@ static const alm_op_vt latest_vt = {
 alm_status alm_op_latest_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
                               alm_op **out)
 {
-    op_latest *l = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &l));
-    ALM_TRY(alm_op_init(cx, &l->op, &latest_vt, run, plan, pipe));
-    alm_pool_init(&l->pool, cx->mem, latest_vt.name);
-    alm_arena_init(&l->scratch, cx->mem);
-    *out = &l->op;
+    op_latest *latest = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &latest));
+    ALM_TRY(alm_op_init(cx, &latest->op, &latest_vt, run, plan, pipe));
+    alm_pool_init(&latest->pool, cx->mem, latest_vt.name);
+    alm_arena_init(&latest->scratch, cx->mem);
+    *out = &latest->op;
     ALM_ASSERT(plan->n_cols == plan->child[0]->n_cols);
-    ALM_TRY(alm_rows_init(cx, &l->rows, &l->pool, plan->cols, plan->n_cols));
-    return ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &l->pick);
+    ALM_TRY(alm_rows_init(cx, &latest->rows, &latest->pool, plan->cols, plan->n_cols));
+    return ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &latest->pick);
 }

@@ -27,194 +27,198 @@ typedef struct op_limit {
 
 /* --------------------------------------------------------------------------------- streaming */
 
-static alm_status end(op_limit *l, alm_batch **out)
+static alm_status op_limit_end(op_limit *limit, alm_batch **out)
 {
-    l->ended = true;
+    limit->ended = true;
     *out = NULL;
     return ALM_OK;
 }
 
 /* Rows [lo, hi) of the batch of the child as they are; sliced by making them dense. */
-static alm_status slice(alm_ctx *cx, op_limit *l, alm_batch *in, uint32_t lo, uint32_t hi,
-                        alm_batch **out)
+static alm_status op_limit_slice(alm_ctx *cx, op_limit *limit, alm_batch *batch, uint32_t lo,
+                                 uint32_t hi, alm_batch **out)
 {
-    if (lo == 0 && hi == in->rows) {
-        *out = in;
+    if (lo == 0 && hi == batch->rows) {
+        *out = batch;
         return ALM_OK;
     }
-    l->op.out.rows = hi - lo;
-    l->op.out.sel = in->sel != NULL ? in->sel + lo : NULL;
-    for (uint32_t i = 0; i < in->n_cols; i++) {
-        alm_vec v = in->cols[i];
-        if (!v.indirect && !v.is_const)
-            v.data = (char *)v.data + (size_t)lo * v.width;
-        l->op.out.cols[i] = v;
+    limit->op.out.rows = hi - lo;
+    limit->op.out.sel = batch->sel != NULL ? batch->sel + lo : NULL;
+    for (uint32_t i = 0; i < batch->n_cols; i++) {
+        alm_vec vec = batch->cols[i];
+        if (!vec.indirect && !vec.is_const)
+            vec.data = (char *)vec.data + (size_t)lo * vec.width;
+        limit->op.out.cols[i] = vec;
     }
-    *out = &l->op.out;
+    *out = &limit->op.out;
     (void)cx;
     return ALM_OK;
 }
 
-static alm_status next_forward(alm_ctx *cx, op_limit *l, alm_batch **out)
+static alm_status next_forward(alm_ctx *cx, op_limit *limit, alm_batch **out)
 {
-    while (l->at < l->hi) {
-        alm_batch *in = NULL;
-        ALM_TRY(alm_op_next(cx, l->op.child[0], &in));
-        if (in == NULL)
+    while (limit->at < limit->hi) {
+        alm_batch *batch = NULL;
+        ALM_TRY(alm_op_next(cx, limit->op.child[0], &batch));
+        if (batch == NULL)
             break;
-        const int64_t first = l->at;
-        l->at += in->rows;
-        if (l->at <= l->lo)
+        const int64_t first = limit->at;
+        limit->at += batch->rows;
+        if (limit->at <= limit->lo)
             continue;
-        const int64_t lo = ALM_MAX(l->lo - first, 0);
-        const int64_t hi = ALM_MIN(l->hi - first, (int64_t)in->rows);
-        return slice(cx, l, in, (uint32_t)lo, (uint32_t)hi, out);
+        const int64_t lo = ALM_MAX(limit->lo - first, 0);
+        const int64_t hi = ALM_MIN(limit->hi - first, (int64_t)batch->rows);
+        return op_limit_slice(cx, limit, batch, (uint32_t)lo, (uint32_t)hi, out);
     }
-    return end(l, out);
+    return op_limit_end(limit, out);
 }
 
 /* ------------------------------------------------------------------------------- from the end */
 
-static alm_status hold_batch(alm_ctx *cx, op_limit *l, alm_batch *in)
+static alm_status hold_batch(alm_ctx *cx, op_limit *limit, alm_batch *batch)
 {
-    alm_arena_reset(&l->scratch);
-    ALM_TRY(alm_rows_append(cx, &l->held, &l->scratch, in));
-    l->at += in->rows;
+    alm_arena_reset(&limit->scratch);
+    ALM_TRY(alm_rows_append(cx, &limit->held, &limit->scratch, batch));
+    limit->at += batch->rows;
     return ALM_OK;
 }
 
 /* Keeps the last `keep` rows held; now and then, so that the copying is amortised. */
-static void forget_old(op_limit *l, int64_t keep)
+static void op_limit_forget_old(op_limit *limit, int64_t keep)
 {
-    const int64_t spare = (int64_t)l->held.n - keep;
+    const int64_t spare = (int64_t)limit->held.n - keep;
     if (spare > 4 * (int64_t)ALM_BATCH_ROWS && spare > keep) {
-        alm_rows_drop(&l->held, (uint32_t)spare);
-        l->held_first += spare;
+        alm_rows_drop(&limit->held, (uint32_t)spare);
+        limit->held_first += spare;
     }
 }
 
 /* Reads all of the input, keeping what may be in the result, then fixes lo and hi. */
-static alm_status read_to_end(alm_ctx *cx, op_limit *l)
+static alm_status read_to_end(alm_ctx *cx, op_limit *limit)
 {
     for (;;) {
-        alm_batch *in = NULL;
-        ALM_TRY(alm_op_next(cx, l->op.child[0], &in));
-        if (in == NULL)
+        alm_batch *batch = NULL;
+        ALM_TRY(alm_op_next(cx, limit->op.child[0], &batch));
+        if (batch == NULL)
             break;
-        ALM_TRY(hold_batch(cx, l, in));
-        if (l->lo < 0)
-            forget_old(l, l->lo == INT64_MIN ? INT64_MAX : -l->lo);
-        else if (l->at <= l->lo) { /* before the first row asked for */
-            alm_rows_drop(&l->held, l->held.n);
-            l->held_first = l->at;
+        ALM_TRY(hold_batch(cx, limit, batch));
+        if (limit->lo < 0)
+            op_limit_forget_old(limit, limit->lo == INT64_MIN ? INT64_MAX : -limit->lo);
+        else if (limit->at <= limit->lo) { /* before the first row asked for */
+            alm_rows_drop(&limit->held, limit->held.n);
+            limit->held_first = limit->at;
         }
     }
-    const int64_t n = l->at;
-    if (l->op.plan->limit.single && n > 1)
-        return alm_fail(cx, ALM_E_LIMIT, l->op.plan->pos, "the subquery gives more than one row");
-    if (l->lo < 0)
-        l->lo = ALM_MAX(n + l->lo, 0);
-    if (l->hi < 0)
-        l->hi = n + l->hi;
-    l->hi = ALM_MIN(l->hi, n);
-    l->emitted = (uint32_t)ALM_MIN(ALM_MAX(l->lo - l->held_first, 0), (int64_t)l->held.n);
+    const int64_t n = limit->at;
+    if (limit->op.plan->limit.single && n > 1)
+        return alm_fail(cx, ALM_E_LIMIT, limit->op.plan->pos,
+                        "the subquery gives more than one row");
+    if (limit->lo < 0)
+        limit->lo = ALM_MAX(n + limit->lo, 0);
+    if (limit->hi < 0)
+        limit->hi = n + limit->hi;
+    limit->hi = ALM_MIN(limit->hi, n);
+    limit->emitted =
+        (uint32_t)ALM_MIN(ALM_MAX(limit->lo - limit->held_first, 0), (int64_t)limit->held.n);
     return ALM_OK;
 }
 
-static alm_status next_held(alm_ctx *cx, op_limit *l, alm_batch **out)
+static alm_status next_held(alm_ctx *cx, op_limit *limit, alm_batch **out)
 {
-    if (!l->started)
-        ALM_TRY(read_to_end(cx, l));
-    l->started = true;
-    const int64_t left = ALM_MIN(l->hi - l->held_first, (int64_t)l->held.n) - l->emitted;
+    if (!limit->started)
+        ALM_TRY(read_to_end(cx, limit));
+    limit->started = true;
+    const int64_t left =
+        ALM_MIN(limit->hi - limit->held_first, (int64_t)limit->held.n) - limit->emitted;
     if (left <= 0)
-        return end(l, out);
-    const uint32_t n = (uint32_t)ALM_MIN(left, (int64_t)ALM_BATCH_ROWS);
-    for (uint32_t i = 0; i < l->op.out.n_cols; i++)
-        alm_rows_slice(&l->held, i, l->emitted, &l->op.out.cols[i]);
-    l->op.out.rows = n;
-    l->op.out.sel = NULL;
-    l->emitted += n;
-    *out = &l->op.out;
+        return op_limit_end(limit, out);
+    const uint32_t n_rows = (uint32_t)ALM_MIN(left, (int64_t)ALM_BATCH_ROWS);
+    for (uint32_t i = 0; i < limit->op.out.n_cols; i++)
+        alm_rows_slice(&limit->held, i, limit->emitted, &limit->op.out.cols[i]);
+    limit->op.out.rows = n_rows;
+    limit->op.out.sel = NULL;
+    limit->emitted += n_rows;
+    *out = &limit->op.out;
     return ALM_OK;
 }
 
 /* The child runs backward: rows from the end are its first ones. */
-static alm_status next_reversed(alm_ctx *cx, op_limit *l, alm_batch **out)
+static alm_status next_reversed(alm_ctx *cx, op_limit *limit, alm_batch **out)
 {
-    const int64_t take = -l->lo;
-    while (!l->started && l->at < take) {
-        alm_batch *in = NULL, *part = NULL;
-        ALM_TRY(alm_op_next(cx, l->op.child[0], &in));
-        if (in == NULL)
+    const int64_t take = -limit->lo;
+    while (!limit->started && limit->at < take) {
+        alm_batch *batch = NULL, *part = NULL;
+        ALM_TRY(alm_op_next(cx, limit->op.child[0], &batch));
+        if (batch == NULL)
             break;
-        const int64_t n = ALM_MIN((int64_t)in->rows, take - l->at);
-        ALM_TRY(slice(cx, l, in, 0, (uint32_t)n, &part));
-        ALM_TRY(hold_batch(cx, l, part));
+        const int64_t n = ALM_MIN((int64_t)batch->rows, take - limit->at);
+        ALM_TRY(op_limit_slice(cx, limit, batch, 0, (uint32_t)n, &part));
+        ALM_TRY(hold_batch(cx, limit, part));
     }
-    if (!l->started) {
-        l->started = true;
-        l->emitted = l->held.n; /* rows below it are still to come */
-        if (l->hi != INT64_MAX) /* the newest -hi rows are not wanted; they were held first */
-            l->held_first = ALM_MIN(-l->hi, (int64_t)l->held.n);
-        ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &l->pick));
+    if (!limit->started) {
+        limit->started = true;
+        limit->emitted = limit->held.n; /* rows below it are still to come */
+        if (limit->hi != INT64_MAX) /* the newest -hi rows are not wanted; they were held first */
+            limit->held_first = ALM_MIN(-limit->hi, (int64_t)limit->held.n);
+        ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &limit->pick));
     }
-    if ((int64_t)l->emitted <= l->held_first)
-        return end(l, out);
-    const uint32_t n =
-        (uint32_t)ALM_MIN((int64_t)l->emitted - l->held_first, (int64_t)ALM_BATCH_ROWS);
-    for (uint32_t i = 0; i < n; i++)
-        l->pick[i] = l->emitted - 1 - i;
-    alm_arena_reset(&l->op.batch);
-    ALM_TRY(alm_rows_gather(cx, &l->held, &l->op.batch, l->pick, n, l->op.out.cols));
-    l->op.out.rows = n;
-    l->op.out.sel = NULL;
-    l->emitted -= n;
-    *out = &l->op.out;
+    if ((int64_t)limit->emitted <= limit->held_first)
+        return op_limit_end(limit, out);
+    const uint32_t n_rows =
+        (uint32_t)ALM_MIN((int64_t)limit->emitted - limit->held_first, (int64_t)ALM_BATCH_ROWS);
+    for (uint32_t i = 0; i < n_rows; i++)
+        limit->pick[i] = limit->emitted - 1 - i;
+    alm_arena_reset(&limit->op.batch);
+    ALM_TRY(alm_rows_gather(cx, &limit->held, &limit->op.batch, limit->pick, n_rows,
+                            limit->op.out.cols));
+    limit->op.out.rows = n_rows;
+    limit->op.out.sel = NULL;
+    limit->emitted -= n_rows;
+    *out = &limit->op.out;
     return ALM_OK;
 }
 
 /* Borders in numbers from the start, if the child knows how many rows it has. */
-static void resolve(alm_ctx *cx, op_limit *l)
+static void resolve(alm_ctx *cx, op_limit *limit)
 {
-    if (l->started)
+    if (limit->started)
         return;
-    const int64_t n = alm_op_count(cx, l->op.child[0]);
-    if (n < 0)
+    const int64_t n_ops = alm_op_count(cx, limit->op.child[0]);
+    if (n_ops < 0)
         return;
-    if (l->lo < 0)
-        l->lo = ALM_MAX(n + l->lo, 0);
-    if (l->hi < 0)
-        l->hi = ALM_MAX(n + l->hi, 0);
-    l->lo = ALM_MIN(l->lo, n);
-    l->hi = ALM_MIN(l->hi, n);
-    if (l->lo < l->hi && l->lo > 0 && alm_op_skip(l->op.child[0], l->lo))
-        l->at = l->lo;
+    if (limit->lo < 0)
+        limit->lo = ALM_MAX(n_ops + limit->lo, 0);
+    if (limit->hi < 0)
+        limit->hi = ALM_MAX(n_ops + limit->hi, 0);
+    limit->lo = ALM_MIN(limit->lo, n_ops);
+    limit->hi = ALM_MIN(limit->hi, n_ops);
+    if (limit->lo < limit->hi && limit->lo > 0 && alm_op_skip(limit->op.child[0], limit->lo))
+        limit->at = limit->lo;
 }
 
 static alm_status limit_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 {
-    op_limit *l = (op_limit *)op;
-    if (l->ended)
-        return end(l, out);
-    if (l->reverse)
-        return next_reversed(cx, l, out);
-    if (l->at == 0)
-        resolve(cx, l);
-    if (l->lo < 0 || l->hi < 0 || l->held.n > 0 || op->plan->limit.single)
-        return next_held(cx, l, out);
-    if (!l->started) {
-        l->started = true;
-        alm_op_hint(op->child[0], l->hi == INT64_MAX ? INT64_MAX : l->hi - l->at);
+    op_limit *limit = (op_limit *)op;
+    if (limit->ended)
+        return op_limit_end(limit, out);
+    if (limit->reverse)
+        return next_reversed(cx, limit, out);
+    if (limit->at == 0)
+        resolve(cx, limit);
+    if (limit->lo < 0 || limit->hi < 0 || limit->held.n > 0 || op->plan->limit.single)
+        return next_held(cx, limit, out);
+    if (!limit->started) {
+        limit->started = true;
+        alm_op_hint(op->child[0], limit->hi == INT64_MAX ? INT64_MAX : limit->hi - limit->at);
     }
-    return next_forward(cx, l, out);
+    return next_forward(cx, limit, out);
 }
 
 static void limit_close(alm_op *op)
 {
-    op_limit *l = (op_limit *)op;
-    alm_pool_deinit(&l->pool);
-    alm_arena_deinit(&l->scratch);
+    op_limit *limit = (op_limit *)op;
+    alm_pool_deinit(&limit->pool);
+    alm_arena_deinit(&limit->scratch);
 }
 
 static const alm_op_vt limit_vt = {.name = "limit", .next = limit_next, .close = limit_close};
@@ -223,25 +227,25 @@ alm_status alm_op_limit_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, al
                              alm_op **out)
 {
     enum { REVERSE_MAX = 1 << 20 }; /* rows worth holding to avoid reading from the start */
-    op_limit *l = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &l));
-    ALM_TRY(alm_op_init(cx, &l->op, &limit_vt, run, plan, pipe));
-    alm_pool_init(&l->pool, cx->mem, limit_vt.name);
-    alm_arena_init(&l->scratch, cx->mem);
-    *out = &l->op;
-    l->lo = plan->limit.lo;
-    l->hi = plan->limit.hi;
-    ALM_TRY(alm_rows_init(cx, &l->held, &l->pool, plan->cols, plan->n_cols));
+    op_limit *limit = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &limit));
+    ALM_TRY(alm_op_init(cx, &limit->op, &limit_vt, run, plan, pipe));
+    alm_pool_init(&limit->pool, cx->mem, limit_vt.name);
+    alm_arena_init(&limit->scratch, cx->mem);
+    *out = &limit->op;
+    limit->lo = plan->limit.lo;
+    limit->hi = plan->limit.hi;
+    ALM_TRY(alm_rows_init(cx, &limit->held, &limit->pool, plan->cols, plan->n_cols));
     const alm_plan *child = plan->child[0];
-    if (l->lo < 0 && l->lo >= -REVERSE_MAX && (l->hi == INT64_MAX || l->hi < 0) &&
+    if (limit->lo < 0 && limit->lo >= -REVERSE_MAX && (limit->hi == INT64_MAX || limit->hi < 0) &&
         alm_reverse_can(child)) {
         alm_plan *backward = NULL;
         ALM_TRY(alm_reverse_plan(cx, child, &backward));
-        ALM_TRY(alm_op_new(cx, run, backward, NULL, &l->op.child[0]));
-        l->op.child[0]->parent = &l->op;
-        alm_op_hint(l->op.child[0], -l->lo);
-        l->reverse = true;
+        ALM_TRY(alm_op_new(cx, run, backward, NULL, &limit->op.child[0]));
+        limit->op.child[0]->parent = &limit->op;
+        alm_op_hint(limit->op.child[0], -limit->lo);
+        limit->reverse = true;
         return ALM_OK;
     }
-    return alm_op_child(cx, &l->op, 0);
+    return alm_op_child(cx, &limit->op, 0);
 }

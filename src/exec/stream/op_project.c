@@ -15,21 +15,21 @@ typedef struct op_project {
 
 static alm_status project_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 {
-    op_project *p = (op_project *)op;
-    alm_batch *in = NULL;
+    op_project *project = (op_project *)op;
+    alm_batch *batch = NULL;
     alm_arena_reset(&op->batch);
-    ALM_TRY(alm_op_next(cx, op->child[0], &in));
+    ALM_TRY(alm_op_next(cx, op->child[0], &batch));
     *out = NULL;
-    if (in == NULL)
+    if (batch == NULL)
         return ALM_OK;
-    ALM_TRY(alm_eval_run(cx, p->eval, &op->batch, in, p->values));
-    for (uint32_t i = 0; i < p->n_computed; i++)
-        op->out.cols[p->computed[i]] = p->values[i];
+    ALM_TRY(alm_eval_run(cx, project->eval, &op->batch, batch, project->values));
+    for (uint32_t i = 0; i < project->n_computed; i++)
+        op->out.cols[project->computed[i]] = project->values[i];
     for (uint32_t i = 0; i < op->out.n_cols; i++)
         if (op->plan->project.expr[i]->kind == ALM_X_COL)
-            op->out.cols[i] = in->cols[op->plan->project.expr[i]->col];
-    op->out.rows = in->rows;
-    op->out.sel = in->sel;
+            op->out.cols[i] = batch->cols[op->plan->project.expr[i]->col];
+    op->out.rows = batch->rows;
+    op->out.sel = batch->sel;
     *out = &op->out;
     return ALM_OK;
 }
@@ -64,19 +64,19 @@ static const alm_op_vt project_vt = {.name = "project",
 alm_status alm_op_project_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
                                alm_op **out)
 {
-    op_project *p = NULL;
+    op_project *project = NULL;
     const alm_expr **exprs = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &p));
-    ALM_TRY(alm_op_init(cx, &p->op, &project_vt, run, plan, pipe));
-    *out = &p->op;
-    ALM_TRY(alm_op_child(cx, &p->op, 0));
+    ALM_TRY(ALM_NEW(cx, cx->arena, &project));
+    ALM_TRY(alm_op_init(cx, &project->op, &project_vt, run, plan, pipe));
+    *out = &project->op;
+    ALM_TRY(alm_op_child(cx, &project->op, 0));
     ALM_TRY(ALM_NEWN(cx, cx->arena, plan->n_cols + 1, &exprs));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, plan->n_cols + 1, &p->computed));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, plan->n_cols + 1, &p->values));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, plan->n_cols + 1, &project->computed));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, plan->n_cols + 1, &project->values));
     for (uint32_t i = 0; i < plan->n_cols; i++)
         if (plan->project.expr[i]->kind != ALM_X_COL) {
-            exprs[p->n_computed] = plan->project.expr[i];
-            p->computed[p->n_computed++] = i;
+            exprs[project->n_computed] = plan->project.expr[i];
+            project->computed[project->n_computed++] = i;
         }
-    return alm_eval_new(cx, exprs, p->n_computed, &p->eval);
+    return alm_eval_new(cx, exprs, project->n_computed, &project->eval);
 }

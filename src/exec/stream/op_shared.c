@@ -17,22 +17,22 @@ typedef struct kept_rows {
     alm_rows rows;
 } kept_rows;
 
-static alm_status read_all(alm_ctx *cx, alm_run *run, const alm_plan *child, kept_rows *k)
+static alm_status op_shared_read_all(alm_ctx *cx, alm_run *run, const alm_plan *child, kept_rows *k)
 {
     alm_op *op = NULL;
     alm_arena scratch;
     alm_arena_init(&scratch, cx->mem);
-    alm_status st = alm_op_new(cx, run, child, NULL, &op);
-    for (alm_batch *in = NULL; st == ALM_OK;) {
+    alm_status status = alm_op_new(cx, run, child, NULL, &op);
+    for (alm_batch *batch = NULL; status == ALM_OK;) {
         alm_arena_reset(&scratch);
-        st = alm_op_next(cx, op, &in);
-        if (st != ALM_OK || in == NULL)
+        status = alm_op_next(cx, op, &batch);
+        if (status != ALM_OK || batch == NULL)
             break;
-        st = alm_rows_append(cx, &k->rows, &scratch, in);
+        status = alm_rows_append(cx, &k->rows, &scratch, batch);
     }
     alm_op_close(op);
     alm_arena_deinit(&scratch);
-    return st;
+    return status;
 }
 
 alm_status alm_op_materialise_prepare(alm_ctx *cx, alm_run *run, const alm_plan *plan,
@@ -48,10 +48,10 @@ alm_status alm_op_materialise_prepare(alm_ctx *cx, alm_run *run, const alm_plan 
     alm_arena_init(&k->arena, cx->mem);
     own.arena = &k->arena;
     alm_pool_init(&k->pool, cx->mem, "materialise");
-    alm_status st = alm_rows_init(&own, &k->rows, &k->pool, child->cols, child->n_cols);
-    if (st == ALM_OK)
-        st = read_all(&own, run, child, k);
-    if (st != ALM_OK) {
+    alm_status status = alm_rows_init(&own, &k->rows, &k->pool, child->cols, child->n_cols);
+    if (status == ALM_OK)
+        status = op_shared_read_all(&own, run, child, k);
+    if (status != ALM_OK) {
         alm_op_materialise_unprepare(k);
         return alm_ctx_join(cx, &own);
     }
@@ -85,18 +85,18 @@ static alm_status kept_of(alm_ctx *cx, const alm_op *op, const kept_rows **out)
 
 static alm_status shared_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 {
-    op_shared *s = (op_shared *)op;
+    op_shared *shared = (op_shared *)op;
     const kept_rows *k = NULL;
     *out = NULL;
     ALM_TRY(kept_of(cx, op, &k));
-    if (s->at >= k->rows.n)
+    if (shared->at >= k->rows.n)
         return ALM_OK;
-    const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, k->rows.n - s->at);
+    const uint32_t n_rows = ALM_MIN((uint32_t)ALM_BATCH_ROWS, k->rows.n - shared->at);
     for (uint32_t i = 0; i < op->plan->n_cols; i++)
-        alm_rows_slice(&k->rows, op->plan->shared.cols[i], s->at, &op->out.cols[i]);
-    op->out.rows = n;
+        alm_rows_slice(&k->rows, op->plan->shared.cols[i], shared->at, &op->out.cols[i]);
+    op->out.rows = n_rows;
     op->out.sel = NULL;
-    s->at += n;
+    shared->at += n_rows;
     *out = &op->out;
     return ALM_OK;
 }
@@ -109,8 +109,8 @@ static int64_t shared_count(alm_ctx *cx, alm_op *op)
 
 static bool shared_skip(alm_op *op, int64_t rows)
 {
-    op_shared *s = (op_shared *)op;
-    s->at = (uint32_t)ALM_MIN((int64_t)UINT32_MAX, (int64_t)s->at + rows);
+    op_shared *shared = (op_shared *)op;
+    shared->at = (uint32_t)ALM_MIN((int64_t)UINT32_MAX, (int64_t)shared->at + rows);
     return true;
 }
 
@@ -120,10 +120,10 @@ static const alm_op_vt shared_vt = {
 alm_status alm_op_shared_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
                               alm_op **out)
 {
-    op_shared *s = NULL;
+    op_shared *shared = NULL;
     ALM_ASSERT(plan->op == ALM_P_SHARED); /* MATERIALISE is only ever prepared */
-    ALM_TRY(ALM_NEW(cx, cx->arena, &s));
-    ALM_TRY(alm_op_init(cx, &s->op, &shared_vt, run, plan, pipe));
-    *out = &s->op;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &shared));
+    ALM_TRY(alm_op_init(cx, &shared->op, &shared_vt, run, plan, pipe));
+    *out = &shared->op;
     return ALM_OK;
 }

@@ -14,26 +14,26 @@ typedef struct op_values {
 } op_values;
 
 /* Rows from `at` on of the vectors given by INSERT. */
-static void slice_vectors(op_values *v)
+static void slice_vectors(op_values *values)
 {
-    for (uint32_t i = 0; i < v->op.out.n_cols; i++) {
-        v->op.out.cols[i] = v->op.plan->values.vecs[i];
-        if (!v->op.out.cols[i].is_const)
-            v->op.out.cols[i].data =
-                (char *)v->op.out.cols[i].data + (size_t)v->at * v->op.out.cols[i].width;
+    for (uint32_t i = 0; i < values->op.out.n_cols; i++) {
+        values->op.out.cols[i] = values->op.plan->values.vecs[i];
+        if (!values->op.out.cols[i].is_const)
+            values->op.out.cols[i].data = (char *)values->op.out.cols[i].data +
+                                          (size_t)values->at * values->op.out.cols[i].width;
     }
 }
 
-/* Column c of rows [at, at + n). */
-static alm_status fill_column(alm_ctx *cx, op_values *v, uint32_t c, uint32_t n)
+/* Column col of rows [at, at + n). */
+static alm_status op_values_fill_column(alm_ctx *cx, op_values *values, uint32_t col, uint32_t n)
 {
-    alm_vec *out = &v->op.out.cols[c];
-    ALM_TRY(alm_vec_new(cx, &v->op.batch, v->op.plan->cols[c].type, n, out));
+    alm_vec *out = &values->op.out.cols[col];
+    ALM_TRY(alm_vec_new(cx, &values->op.batch, values->op.plan->cols[col].type, n, out));
     for (uint32_t i = 0; i < n; i++) {
-        const alm_expr *e = v->op.plan->values.rows[v->at + i][c];
-        alm_vec value = e->value;
-        if (e->kind != ALM_X_CONST)
-            ALM_TRY(alm_exec_constant(cx, e, &value));
+        const alm_expr *expr = values->op.plan->values.rows[values->at + i][col];
+        alm_vec value = expr->value;
+        if (expr->kind != ALM_X_CONST)
+            ALM_TRY(alm_exec_constant(cx, expr, &value));
         value.is_const = true;
         alm_blend_copy(&value, 1, (char *)out->data + (size_t)i * out->width, out->width);
     }
@@ -42,19 +42,19 @@ static alm_status fill_column(alm_ctx *cx, op_values *v, uint32_t c, uint32_t n)
 
 static alm_status values_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 {
-    op_values *v = (op_values *)op;
+    op_values *values = (op_values *)op;
     *out = NULL;
-    if (v->at >= op->plan->values.n_rows)
+    if (values->at >= op->plan->values.n_rows)
         return ALM_OK;
-    const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, op->plan->values.n_rows - v->at);
+    const uint32_t n_rows = ALM_MIN((uint32_t)ALM_BATCH_ROWS, op->plan->values.n_rows - values->at);
     alm_arena_reset(&op->batch);
     if (op->plan->values.vecs != NULL)
-        slice_vectors(v);
+        slice_vectors(values);
     else
         for (uint32_t i = 0; i < op->out.n_cols; i++)
-            ALM_TRY(fill_column(cx, v, i, n));
-    v->at += n;
-    op->out.rows = n;
+            ALM_TRY(op_values_fill_column(cx, values, i, n_rows));
+    values->at += n_rows;
+    op->out.rows = n_rows;
     *out = &op->out;
     return ALM_OK;
 }
@@ -67,8 +67,8 @@ static int64_t values_count(alm_ctx *cx, alm_op *op)
 
 static bool values_skip(alm_op *op, int64_t rows)
 {
-    op_values *v = (op_values *)op;
-    v->at = (uint32_t)ALM_MIN((int64_t)op->plan->values.n_rows, v->at + rows);
+    op_values *values = (op_values *)op;
+    values->at = (uint32_t)ALM_MIN((int64_t)op->plan->values.n_rows, values->at + rows);
     return true;
 }
 
@@ -78,9 +78,9 @@ static const alm_op_vt values_vt = {
 alm_status alm_op_values_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
                               alm_op **out)
 {
-    op_values *v = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &v));
-    ALM_TRY(alm_op_init(cx, &v->op, &values_vt, run, plan, pipe));
-    *out = &v->op;
+    op_values *values = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &values));
+    ALM_TRY(alm_op_init(cx, &values->op, &values_vt, run, plan, pipe));
+    *out = &values->op;
     return ALM_OK;
 }

@@ -44,97 +44,98 @@ static bool mirror(const alm_window_call *call, alm_window_call *out, alm_fn *fn
     return true;
 }
 
-static bool is_whole(const alm_window_call *c)
+static bool pass_is_whole(const alm_window_call *call)
 {
-    const bool by_order = c->n_order > 0 && !c->order_is_ts;
-    return c->fn->kind == ALM_FN_AGGREGATE && c->lo_kind == ALM_BOUND_UNBOUNDED_PRECEDING &&
-           c->hi_kind == ALM_BOUND_UNBOUNDED_FOLLOWING && c->exclude == ALM_EXCLUDE_NONE &&
-           !c->distinct && !(by_order && (c->fn->flags & ALM_FN_ROW_ORDER) != 0);
+    const bool by_order = call->n_order > 0 && !call->order_is_ts;
+    return call->fn->kind == ALM_FN_AGGREGATE && call->lo_kind == ALM_BOUND_UNBOUNDED_PRECEDING &&
+           call->hi_kind == ALM_BOUND_UNBOUNDED_FOLLOWING && call->exclude == ALM_EXCLUDE_NONE &&
+           !call->distinct && !(by_order && (call->fn->flags & ALM_FN_ROW_ORDER) != 0);
 }
 
-static pass_way way_of(const alm_window_call *c)
+static pass_way pass_way_of(const alm_window_call *call)
 {
     alm_window_call turned;
     alm_fn fn;
-    if (is_whole(c))
+    if (pass_is_whole(call))
         return P_WHOLE;
-    if (alm_window_streams(c))
+    if (alm_window_streams(call))
         return P_FORWARD;
-    return mirror(c, &turned, &fn) && alm_window_streams(&turned) ? P_BACKWARD : P_NONE;
+    return mirror(call, &turned, &fn) && alm_window_streams(&turned) ? P_BACKWARD : P_NONE;
 }
 
 bool alm_window_passes(const alm_window_call *call)
 {
-    return way_of(call) != P_NONE;
+    return pass_way_of(call) != P_NONE;
 }
 
 /* ------------------------------------------------------------------------------------ whole */
 
 /* Rows [at, at + n) into the states of their partitions. */
-static alm_status add_rows(alm_ctx *cx, alm_arena *scratch, alm_call *call,
-                           const alm_window_pass *p, const alm_window_result *r, uint32_t at,
-                           uint32_t n, void *states)
+static alm_status pass_add_rows(alm_ctx *cx, alm_arena *scratch, alm_call *call,
+                                const alm_window_pass *pass, const alm_window_result *result,
+                                uint32_t place, uint32_t n, void *states)
 {
-    const alm_window_call *c = r->call;
-    const uint32_t *number = p->number + at;
+    const alm_window_call *window_call = result->call;
+    const uint32_t *number = pass->number + place;
     alm_vec *args = NULL, filter;
     uint32_t *pick = NULL, *picked = NULL, m = 0;
     ALM_TRY(alm_check(cx));
-    ALM_TRY(ALM_NEWN(cx, scratch, c->n_args + 1, &args));
-    for (uint32_t k = 0; k < c->n_args; k++)
-        alm_rows_slice(p->rows, r->cols.arg[k], at, &args[k]);
-    if (r->cols.filter < 0)
-        return c->fn->agg->scatter(call, states, number, n, args);
+    ALM_TRY(ALM_NEWN(cx, scratch, window_call->n_args + 1, &args));
+    for (uint32_t arg = 0; arg < window_call->n_args; arg++)
+        alm_rows_slice(pass->rows, result->cols.arg[arg], place, &args[arg]);
+    if (result->cols.filter < 0)
+        return window_call->fn->agg->scatter(call, states, number, n, args);
     ALM_TRY(alm_arena_bytes(cx, scratch, n * sizeof *pick, &pick));
     ALM_TRY(alm_arena_bytes(cx, scratch, n * sizeof *picked, &picked));
-    alm_rows_slice(p->rows, (uint32_t)r->cols.filter, at, &filter);
+    alm_rows_slice(pass->rows, (uint32_t)result->cols.filter, place, &filter);
     for (uint32_t i = 0; i < n; i++) {
         pick[m] = i;
         picked[m] = number[i];
         m += ((const uint8_t *)filter.data)[i] != 0;
     }
-    for (uint32_t k = 0; k < c->n_args; k++) {
-        const alm_vec all = args[k];
-        ALM_TRY(alm_vec_gather(cx, scratch, &all, pick, m, &args[k]));
+    for (uint32_t arg = 0; arg < window_call->n_args; arg++) {
+        const alm_vec all = args[arg];
+        ALM_TRY(alm_vec_gather(cx, scratch, &all, pick, m, &args[arg]));
     }
-    return m == 0 ? ALM_OK : c->fn->agg->scatter(call, states, picked, m, args);
+    return m == 0 ? ALM_OK : window_call->fn->agg->scatter(call, states, picked, m, args);
 }
 
-static alm_status pass_whole(alm_ctx *cx, const alm_window_pass *p, alm_window_result *r)
+static alm_status pass_whole(alm_ctx *cx, const alm_window_pass *pass, alm_window_result *result)
 {
-    const alm_window_call *c = r->call;
-    const alm_agg_ops *ops = c->fn->agg;
+    const alm_window_call *window_call = result->call;
+    const alm_agg_ops *ops = window_call->fn->agg;
     void *states = NULL, *results = NULL;
     alm_arena scratch;
     alm_call call = {.cx = cx,
-                     .fn = c->fn,
-                     .data = c->data,
-                     .arena = p->lasting,
-                     .result = c->type,
-                     .pos = c->pos,
-                     .argc = c->n_args};
-    if (c->fn->state_bytes > 0)
-        ALM_TRY(alm_arena_zero(cx, cx->arena, c->fn->state_bytes, &call.state));
-    ALM_TRY(alm_pool_alloc(cx, p->pool, ((size_t)p->n_parts + 1) * ops->state_bytes, &states));
-    ALM_TRY(alm_pool_alloc(cx, p->pool, ((size_t)p->n_parts + 1) * r->width, &results));
-    ops->init(&call, states, p->n_parts);
+                     .fn = window_call->fn,
+                     .data = window_call->data,
+                     .arena = pass->lasting,
+                     .result = window_call->type,
+                     .pos = window_call->pos,
+                     .argc = window_call->n_args};
+    if (window_call->fn->state_bytes > 0)
+        ALM_TRY(alm_arena_zero(cx, cx->arena, window_call->fn->state_bytes, &call.state));
+    ALM_TRY(
+        alm_pool_alloc(cx, pass->pool, ((size_t)pass->n_parts + 1) * ops->state_bytes, &states));
+    ALM_TRY(alm_pool_alloc(cx, pass->pool, ((size_t)pass->n_parts + 1) * result->width, &results));
+    ops->init(&call, states, pass->n_parts);
     alm_arena_init(&scratch, cx->mem);
-    alm_status st = ALM_OK;
-    for (uint32_t at = 0; at < p->n && st == ALM_OK; at += ALM_BATCH_ROWS) {
+    alm_status status = ALM_OK;
+    for (uint32_t place = 0; place < pass->n && status == ALM_OK; place += ALM_BATCH_ROWS) {
         alm_arena_reset(&scratch);
-        st = add_rows(cx, &scratch, &call, p, r, at, ALM_MIN((uint32_t)ALM_BATCH_ROWS, p->n - at),
-                      states);
+        status = pass_add_rows(cx, &scratch, &call, pass, result, place,
+                               ALM_MIN((uint32_t)ALM_BATCH_ROWS, pass->n - place), states);
     }
     alm_arena_deinit(&scratch);
-    alm_vec v = {.type = c->type, .width = r->width, .data = results};
-    if (st == ALM_OK)
-        st = ops->finish(&call, states, p->n_parts, &v);
-    if (st == ALM_OK)
-        alm_rows_pick(results, r->width, p->number, p->n,
-                      r->result); /* to each row its partition's */
-    alm_pool_free(p->pool, states);
-    alm_pool_free(p->pool, results);
-    return st;
+    alm_vec vec = {.type = window_call->type, .width = result->width, .data = results};
+    if (status == ALM_OK)
+        status = ops->finish(&call, states, pass->n_parts, &vec);
+    if (status == ALM_OK)
+        alm_rows_pick(results, result->width, pass->number, pass->n,
+                      result->result); /* to each row its partition's */
+    alm_pool_free(pass->pool, states);
+    alm_pool_free(pass->pool, results);
+    return status;
 }
 
 /* ----------------------------------------------------------------------------------- streams */
@@ -162,141 +163,142 @@ static alm_status turned_reserve(alm_ctx *cx, alm_pool *pool, turned_rows *t, ui
     return ALM_OK;
 }
 
-static void turn(const void *from, uint32_t width, uint32_t n, void *to)
+static void pass_turn(const void *from, uint32_t width, uint32_t n, void *dest)
 {
     if (width == sizeof(uint64_t)) {
         const uint64_t *a = from;
-        uint64_t *b = to;
+        uint64_t *b = dest;
         for (uint32_t i = 0; i < n; i++)
             b[i] = a[n - 1 - i];
     } else if (width == sizeof(uint32_t)) {
         const uint32_t *a = from;
-        uint32_t *b = to;
+        uint32_t *b = dest;
         for (uint32_t i = 0; i < n; i++)
             b[i] = a[n - 1 - i];
     } else {
         for (uint32_t i = 0; i < n; i++)
-            memcpy((char *)to + (size_t)i * width, (const char *)from + (size_t)(n - 1 - i) * width,
-                   width);
+            memcpy((char *)dest + (size_t)i * width,
+                   (const char *)from + (size_t)(n - 1 - i) * width, width);
     }
 }
 
-static alm_status run_turned(alm_ctx *cx, const alm_window_pass *p, alm_window_stream *s,
-                             turned_rows *t, alm_stream_rows *r, uint8_t width, char *out)
+static alm_status run_turned(alm_ctx *cx, const alm_window_pass *pass, alm_window_stream *stream,
+                             turned_rows *t, alm_stream_rows *stream_rows, uint8_t width, char *out)
 {
-    const uint32_t n = r->n;
+    const uint32_t n = stream_rows->n;
     alm_vec arg, other;
-    ALM_TRY(turned_reserve(cx, p->pool, t, n));
-    turn(r->number, sizeof *t->number, n, t->number);
-    r->number = t->number;
-    if (r->ts != NULL) {
+    ALM_TRY(turned_reserve(cx, pass->pool, t, n));
+    pass_turn(stream_rows->number, sizeof *t->number, n, t->number);
+    stream_rows->number = t->number;
+    if (stream_rows->ts != NULL) {
         for (uint32_t i = 0; i < n; i++)
-            t->ts[i] = -r->ts[n - 1 - i];
-        r->ts = t->ts;
+            t->ts[i] = -stream_rows->ts[n - 1 - i];
+        stream_rows->ts = t->ts;
     }
-    if (r->arg != NULL) {
-        arg = *r->arg;
-        turn(arg.data, arg.width, n, t->arg);
+    if (stream_rows->arg != NULL) {
+        arg = *stream_rows->arg;
+        pass_turn(arg.data, arg.width, n, t->arg);
         arg.data = t->arg;
-        r->arg = &arg;
+        stream_rows->arg = &arg;
     }
-    if (r->other != NULL) {
-        other = *r->other;
-        turn(other.data, other.width, n, t->other);
+    if (stream_rows->other != NULL) {
+        other = *stream_rows->other;
+        pass_turn(other.data, other.width, n, t->other);
         other.data = t->other;
-        r->other = &other;
+        stream_rows->other = &other;
     }
-    if (r->pass != NULL) {
-        turn(r->pass, 1, n, t->pass);
-        r->pass = t->pass;
+    if (stream_rows->pass != NULL) {
+        pass_turn(stream_rows->pass, 1, n, t->pass);
+        stream_rows->pass = t->pass;
     }
-    ALM_TRY(alm_window_stream_run(cx, s, r, t->out));
-    turn(t->out, width, n, out);
+    ALM_TRY(alm_window_stream_run(cx, stream, stream_rows, t->out));
+    pass_turn(t->out, width, n, out);
     return ALM_OK;
 }
 
 /* Rows [lo, hi) through the stream. */
-static alm_status run_piece(alm_ctx *cx, const alm_window_pass *p, const alm_window_call *c,
-                            alm_window_stream *s, turned_rows *t, const alm_window_result *r,
-                            uint32_t lo, uint32_t hi)
+static alm_status run_piece(alm_ctx *cx, const alm_window_pass *pass, const alm_window_call *call,
+                            alm_window_stream *stream, turned_rows *t,
+                            const alm_window_result *result, uint32_t lo, uint32_t hi)
 {
-    const bool value = c->fn->kind == ALM_FN_WINDOW;
-    const int32_t other_arg = value ? c->fn->window->default_arg : 0;
-    alm_vec arg, other, v;
-    alm_stream_rows in = {.n = hi - lo, .number = p->number + lo, .single = p->n_parts == 1};
+    const bool value = call->fn->kind == ALM_FN_WINDOW;
+    const int32_t other_arg = value ? call->fn->window->default_arg : 0;
+    alm_vec arg, other, vec;
+    alm_stream_rows in = {.n = hi - lo, .number = pass->number + lo, .single = pass->n_parts == 1};
     ALM_TRY(alm_check(cx));
-    if (c->n_order > 0) {
-        alm_rows_slice(p->rows, r->cols.order[0], lo, &v);
-        in.ts = v.data;
+    if (call->n_order > 0) {
+        alm_rows_slice(pass->rows, result->cols.order[0], lo, &vec);
+        in.ts = vec.data;
     }
-    if (c->n_args > 0) {
-        alm_rows_slice(p->rows, r->cols.arg[0], lo, &arg);
+    if (call->n_args > 0) {
+        alm_rows_slice(pass->rows, result->cols.arg[0], lo, &arg);
         in.arg = &arg;
     }
-    if (other_arg > 0 && (uint32_t)other_arg < c->n_args) {
-        alm_rows_slice(p->rows, r->cols.arg[other_arg], lo, &other);
+    if (other_arg > 0 && (uint32_t)other_arg < call->n_args) {
+        alm_rows_slice(pass->rows, result->cols.arg[other_arg], lo, &other);
         in.other = &other;
     }
-    if (r->cols.filter >= 0) {
-        alm_rows_slice(p->rows, (uint32_t)r->cols.filter, lo, &v);
-        in.pass = v.data;
+    if (result->cols.filter >= 0) {
+        alm_rows_slice(pass->rows, (uint32_t)result->cols.filter, lo, &vec);
+        in.pass = vec.data;
     }
-    char *out = (char *)r->result + (size_t)lo * r->width;
+    char *out = (char *)result->result + (size_t)lo * result->width;
     if (t != NULL)
-        return run_turned(cx, p, s, t, &in, r->width, out);
-    return alm_window_stream_run(cx, s, &in, out);
+        return run_turned(cx, pass, stream, t, &in, result->width, out);
+    return alm_window_stream_run(cx, stream, &in, out);
 }
 
-static alm_status pass_stream(alm_ctx *cx, const alm_window_pass *p, const alm_window_call *c,
-                              alm_window_result *r, bool backward)
+static alm_status pass_stream(alm_ctx *cx, const alm_window_pass *pass, const alm_window_call *call,
+                              alm_window_result *result, bool backward)
 {
-    alm_window_stream *s = NULL;
+    alm_window_stream *stream = NULL;
     turned_rows turned = {0};
     const int64_t *ts = NULL;
     alm_pool pool;
-    alm_pool_init(&pool, cx->mem, p->pool->who);
-    alm_status st = alm_window_stream_new(cx, &pool, c, &s);
-    if (st == ALM_OK)
-        st = alm_window_stream_reserve(cx, s, p->n_parts);
-    if (st == ALM_OK && c->n_order > 0 && alm_window_stream_ties(s)) {
-        alm_vec v;
-        alm_rows_slice(p->rows, r->cols.order[0], 0, &v);
-        ts = v.data;
+    alm_pool_init(&pool, cx->mem, pass->pool->who);
+    alm_status status = alm_window_stream_new(cx, &pool, call, &stream);
+    if (status == ALM_OK)
+        status = alm_window_stream_reserve(cx, stream, pass->n_parts);
+    if (status == ALM_OK && call->n_order > 0 && alm_window_stream_ties(stream)) {
+        alm_vec vec;
+        alm_rows_slice(pass->rows, result->cols.order[0], 0, &vec);
+        ts = vec.data;
     }
-    alm_window_pass own = *p;
+    alm_window_pass own = *pass;
     own.pool = &pool;
-    for (uint32_t done = 0, next; done < p->n && st == ALM_OK; done = next) {
-        next = done + ALM_MIN((uint32_t)ALM_BATCH_ROWS, p->n - done);
+    for (uint32_t done = 0, next; done < pass->n && status == ALM_OK; done = next) {
+        next = done + ALM_MIN((uint32_t)ALM_BATCH_ROWS, pass->n - done);
         if (backward)
-            while (ts != NULL && next < p->n && ts[p->n - next - 1] == ts[p->n - next])
+            while (ts != NULL && next < pass->n && ts[pass->n - next - 1] == ts[pass->n - next])
                 next++;
         else
-            while (ts != NULL && next < p->n && ts[next] == ts[next - 1])
+            while (ts != NULL && next < pass->n && ts[next] == ts[next - 1])
                 next++;
-        st = backward ? run_piece(cx, &own, c, s, &turned, r, p->n - next, p->n - done)
-                      : run_piece(cx, &own, c, s, NULL, r, done, next);
+        status = backward ? run_piece(cx, &own, call, stream, &turned, result, pass->n - next,
+                                      pass->n - done)
+                          : run_piece(cx, &own, call, stream, NULL, result, done, next);
     }
     alm_pool_deinit(&pool);
-    return st;
+    return status;
 }
 
-alm_status alm_window_run_pass(alm_ctx *cx, const alm_window_pass *p, alm_window_result *r)
+alm_status alm_window_run_pass(alm_ctx *cx, const alm_window_pass *pass, alm_window_result *result)
 {
-    const alm_window_call *c = r->call;
+    const alm_window_call *call = result->call;
     alm_window_call turned;
     alm_fn fn;
-    r->width =
-        c->type.id == ALM_T_SYMBOL ? (uint8_t)sizeof(alm_view) : (uint8_t)alm_type_width(c->type);
-    ALM_TRY(alm_pool_alloc(cx, p->pool, ((size_t)p->n + 1) * r->width, &r->result));
-    r->done = true;
-    switch (way_of(c)) {
+    result->width = call->type.id == ALM_T_SYMBOL ? (uint8_t)sizeof(alm_view)
+                                                  : (uint8_t)alm_type_width(call->type);
+    ALM_TRY(alm_pool_alloc(cx, pass->pool, ((size_t)pass->n + 1) * result->width, &result->result));
+    result->done = true;
+    switch (pass_way_of(call)) {
     case P_WHOLE:
-        return pass_whole(cx, p, r);
+        return pass_whole(cx, pass, result);
     case P_FORWARD:
-        return pass_stream(cx, p, c, r, false);
+        return pass_stream(cx, pass, call, result, false);
     case P_BACKWARD:
-        (void)mirror(c, &turned, &fn);
-        return pass_stream(cx, p, &turned, r, true);
+        (void)mirror(call, &turned, &fn);
+        return pass_stream(cx, pass, &turned, result, true);
     case P_NONE:
         break;
     }

@@ -39,9 +39,9 @@ static alm_status grow_bits(alm_ctx *cx, alm_pool *pool, uint64_t **bits, uint32
 
 /* -------------------------------------------------------------------------- doubles, integers */
 
-ALWAYS bool gone_f(double x)
+ALWAYS bool gone_f(double value)
 {
-    return !(x - x == 0); /* infinities are nulls too */
+    return !(value - value == 0); /* infinities are nulls too */
 }
 
 ALWAYS double none_f(alm_slide_op op)
@@ -59,9 +59,9 @@ ALWAYS double result_f(alm_slide_op op, double sum, int64_t count)
     return op == ALM_SLIDE_AVG ? sum / (double)count : count > 0 ? sum : NAN;
 }
 
-ALWAYS bool gone_i(alm_slide_op op, int64_t x)
+ALWAYS bool gone_i(alm_slide_op op, int64_t value)
 {
-    return x == (op == ALM_SLIDE_COUNT ? 0 : ALM_LONG_NULL);
+    return value == (op == ALM_SLIDE_COUNT ? 0 : ALM_LONG_NULL);
 }
 
 ALWAYS int64_t none_i(alm_slide_op op)
@@ -174,82 +174,85 @@ bool alm_slide_op_of(const alm_window_call *call, alm_slide_op *op, bool *floati
             return call->n_args <= 1 && call->type.id == ALM_T_LONG;
         if (call->n_args != 1)
             return false;
-        const alm_type t = call->args[0]->type;
+        const alm_type type = call->args[0]->type;
         const bool extreme = *op == ALM_SLIDE_MIN || *op == ALM_SLIDE_MAX;
-        const bool whole = t.id == ALM_T_LONG || alm_type_is_timestamp(t) || t.id == ALM_T_DATE;
-        *floating = t.id == ALM_T_DOUBLE;
-        return (*floating || (extreme && whole)) && alm_type_eq(call->type, t);
+        const bool whole =
+            type.id == ALM_T_LONG || alm_type_is_timestamp(type) || type.id == ALM_T_DATE;
+        *floating = type.id == ALM_T_DOUBLE;
+        return (*floating || (extreme && whole)) && alm_type_eq(call->type, type);
     }
     return false;
 }
 
 alm_status alm_slide_new(alm_ctx *cx, alm_pool *pool, const alm_slide_spec *spec, alm_slide **out)
 {
-    alm_slide *s = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &s));
+    alm_slide *slide = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &slide));
     ALM_ASSERT(spec->shape != ALM_SLIDE_ROWS ||
                (spec->back >= 0 && spec->back < ALM_SLIDE_ROWS_MAX));
-    s->spec = *spec;
-    s->pool = pool;
-    s->n_last = spec->shape == ALM_SLIDE_ROWS ? (uint32_t)spec->back + 1 : 0;
-    *out = s;
+    slide->spec = *spec;
+    slide->pool = pool;
+    slide->n_last = spec->shape == ALM_SLIDE_ROWS ? (uint32_t)spec->back + 1 : 0;
+    *out = slide;
     return ALM_OK;
 }
 
-static size_t state_bytes(const alm_slide *s)
+static size_t state_bytes(const alm_slide *slide)
 {
-    switch (s->spec.shape) {
+    switch (slide->spec.shape) {
     case ALM_SLIDE_TOTAL:
         break;
     case ALM_SLIDE_ROWS:
-        return s->spec.floating ? sizeof(last_f) : sizeof(last_i);
+        return slide->spec.floating ? sizeof(last_f) : sizeof(last_i);
     case ALM_SLIDE_RANGE:
-        return s->spec.floating ? sizeof(span_f) : sizeof(span_i);
+        return slide->spec.floating ? sizeof(span_f) : sizeof(span_i);
     }
     return sizeof(int64_t);
 }
 
 /* States without a value yet; those of frames are zeros until their first row. */
-static void clear_totals(alm_slide *s, uint32_t from, uint32_t to)
+static void clear_totals(alm_slide *slide, uint32_t from, uint32_t to)
 {
-    const alm_slide_op op = s->spec.op;
-    double *f = s->states;
-    int64_t *i = s->states;
+    const alm_slide_op op = slide->spec.op;
+    double *f = slide->states;
+    int64_t *i = slide->states;
     for (uint32_t k = from; k < to; k++) {
-        if (s->spec.floating)
+        if (slide->spec.floating)
             f[k] = op == ALM_SLIDE_AVG ? -0.0 : NAN;
         else
             i[k] = op == ALM_SLIDE_COUNT ? 0 : ALM_LONG_NULL;
     }
 }
 
-alm_status alm_slide_reserve(alm_ctx *cx, alm_slide *s, uint32_t n)
+alm_status alm_slide_reserve(alm_ctx *cx, alm_slide *slide, uint32_t n)
 {
-    const uint32_t old = s->n;
-    const size_t bytes = state_bytes(s);
+    const uint32_t old = slide->n;
+    const size_t bytes = state_bytes(slide);
     if (n <= old)
         return ALM_OK;
     n = ALM_MAX(n, 2 * old);
-    ALM_TRY(alm_pool_grow(cx, s->pool, &s->states, old * bytes, n * bytes));
-    memset((char *)s->states + old * bytes, 0, (n - old) * bytes);
-    if (s->spec.shape == ALM_SLIDE_TOTAL) {
-        clear_totals(s, old, n);
-        ALM_TRY(alm_pool_grow(cx, s->pool, &s->counts, old * sizeof(int64_t), n * sizeof(int64_t)));
-        memset(s->counts + old, 0, (n - old) * sizeof(int64_t));
+    ALM_TRY(alm_pool_grow(cx, slide->pool, &slide->states, old * bytes, n * bytes));
+    memset((char *)slide->states + old * bytes, 0, (n - old) * bytes);
+    if (slide->spec.shape == ALM_SLIDE_TOTAL) {
+        clear_totals(slide, old, n);
+        ALM_TRY(alm_pool_grow(cx, slide->pool, &slide->counts, old * sizeof(int64_t),
+                              n * sizeof(int64_t)));
+        memset(slide->counts + old, 0, (n - old) * sizeof(int64_t));
     }
-    s->n = n;
+    slide->n = n;
     return ALM_OK;
 }
 
-alm_status alm_slide_run(alm_ctx *cx, alm_slide *s, uint32_t n, const uint32_t *number, bool single,
-                         const int64_t *ts, const void *values, void *out)
+alm_status alm_slide_run(alm_ctx *cx, alm_slide *slide, uint32_t n, const uint32_t *number,
+                         bool single, const int64_t *ts, const void *values, void *out)
 {
     const slide_rows r = {
-        .s = s, .n = n, .number = number, .single = single, .ts = ts, .x = values, .out = out};
-    const alm_slide_op op = s->spec.op;
-    const uint32_t shape =
-        s->spec.shape == ALM_SLIDE_RANGE && s->spec.ahead > 0 ? 3 : (uint32_t)s->spec.shape;
-    if (s->spec.floating || op == ALM_SLIDE_COUNT)
+        .s = slide, .n = n, .number = number, .single = single, .ts = ts, .x = values, .out = out};
+    const alm_slide_op op = slide->spec.op;
+    const uint32_t shape = slide->spec.shape == ALM_SLIDE_RANGE && slide->spec.ahead > 0
+                               ? 3
+                               : (uint32_t)slide->spec.shape;
+    if (slide->spec.floating || op == ALM_SLIDE_COUNT)
         return kernels[op][shape](cx, &r);
     return whole_kernels[op == ALM_SLIDE_MIN ? 0 : 1][shape](cx, &r);
 }
@@ -276,38 +279,41 @@ alm_status alm_slide_run(alm_ctx *cx, alm_slide *s, uint32_t n, const uint32_t *
             f##_i(ALM_SLIDE_MAX, __VA_ARGS__);                                                     \
     } while (0)
 
-static void count_rows(const uint8_t *pass, uint32_t n, uint32_t *before)
+static void slide_count_rows(const uint8_t *pass, uint32_t n_befores, uint32_t *before)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_befores; i++) {
         before[i] = count;
         count += pass == NULL || pass[i];
     }
-    before[n] = count;
+    before[n_befores] = count;
 }
 
-void alm_slide_prepare(const alm_slide_part *p)
+void alm_slide_prepare(const alm_slide_part *slide_part)
 {
-    if (p->op == ALM_SLIDE_COUNT)
-        count_rows(p->pass, p->n, p->before);
-    BY_OP(p, plain, p->n, p->value, p->pass, p->plain, p->before);
+    if (slide_part->op == ALM_SLIDE_COUNT)
+        slide_count_rows(slide_part->pass, slide_part->n, slide_part->before);
+    BY_OP(slide_part, plain, slide_part->n, slide_part->value, slide_part->pass, slide_part->plain,
+          slide_part->before);
 }
 
-void alm_slide_frames(const alm_slide_part *p, const uint32_t *lo, const uint32_t *hi, void *out)
+void alm_slide_frames(const alm_slide_part *slide_part, const uint32_t *lo, const uint32_t *hi,
+                      void *out)
 {
-    if (p->n > 0)
-        BY_OP(p, frames, p->n, lo, hi, p->plain, p->suffix, out);
+    if (slide_part->n > 0)
+        BY_OP(slide_part, frames, slide_part->n, lo, hi, slide_part->plain, slide_part->suffix,
+              out);
 }
 
-void alm_slide_merge(const alm_slide_part *p, const void *b, void *a)
+void alm_slide_merge(const alm_slide_part *slide_part, const void *b, void *a)
 {
-    BY_OP(p, merge, p->n, b, a);
+    BY_OP(slide_part, merge, slide_part->n, b, a);
 }
 
-void alm_slide_settle(const alm_slide_part *p, const uint32_t *count, void *out)
+void alm_slide_settle(const alm_slide_part *slide_part, const uint32_t *count, void *out)
 {
-    if (p->op == ALM_SLIDE_COUNT)
-        for (uint32_t i = 0; i < p->n; i++)
+    if (slide_part->op == ALM_SLIDE_COUNT)
+        for (uint32_t i = 0; i < slide_part->n; i++)
             ((int64_t *)out)[i] = count[i];
-    BY_OP(p, settle, p->n, count, out);
+    BY_OP(slide_part, settle, slide_part->n, count, out);
 }

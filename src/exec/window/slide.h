@@ -43,10 +43,10 @@ typedef struct alm_slide alm_slide;
 ALM_NODISCARD alm_status alm_slide_new(alm_ctx *cx, alm_pool *pool, const alm_slide_spec *spec,
                                        alm_slide **out);
 /* Makes room for partitions 0..n-1. */
-ALM_NODISCARD alm_status alm_slide_reserve(alm_ctx *cx, alm_slide *s, uint32_t n);
+ALM_NODISCARD alm_status alm_slide_reserve(alm_ctx *cx, alm_slide *slide, uint32_t n);
 /* The next n rows. number: their partitions, all 0 where `single` is set. RANGE: ts, ascending. out: n
  * results of 8 bytes, not the array of the values. */
-ALM_NODISCARD alm_status alm_slide_run(alm_ctx *cx, alm_slide *s, uint32_t n,
+ALM_NODISCARD alm_status alm_slide_run(alm_ctx *cx, alm_slide *slide, uint32_t n,
                                        const uint32_t *number, bool single, const int64_t *ts,
                                        const void *values, void *out);
 
@@ -65,12 +65,13 @@ typedef struct alm_slide_part {
 } alm_slide_part;
 
 /* Makes plain (values, nulls as what changes nothing) and before (values among the first i rows). */
-void alm_slide_prepare(const alm_slide_part *p);
+void alm_slide_prepare(const alm_slide_part *slide_part);
 /* out[i]: values [lo[i], hi[i]) together; neither border ever goes back. */
-void alm_slide_frames(const alm_slide_part *p, const uint32_t *lo, const uint32_t *hi, void *out);
+void alm_slide_frames(const alm_slide_part *slide_part, const uint32_t *lo, const uint32_t *hi,
+                      void *out);
 /* a[i] and after it b[i] */
-void alm_slide_merge(const alm_slide_part *p, const void *b, void *a);
+void alm_slide_merge(const alm_slide_part *slide_part, const void *b, void *a);
 /* Results from what the frames gave and how many values they have. */
-void alm_slide_settle(const alm_slide_part *p, const uint32_t *count, void *out);
+void alm_slide_settle(const alm_slide_part *slide_part, const uint32_t *count, void *out);
 
 #endif

@@ -33,56 +33,57 @@ alm_status alm_window_numbers(alm_ctx *cx, alm_pool *pool, const alm_rows *rows,
     alm_vec *keys = NULL;
     ALM_TRY(ALM_NEWN(cx, cx->arena, n_keys, &types));
     ALM_TRY(ALM_NEWN(cx, cx->arena, n_keys, &keys));
-    for (uint32_t k = 0; k < n_keys; k++)
-        types[k] = call->partition[k]->type;
+    for (uint32_t key = 0; key < n_keys; key++)
+        types[key] = call->partition[key]->type;
     alm_pool_init(&keys_pool, cx->mem, pool->who);
-    alm_status st = alm_keymap_new(cx, &keys_pool, types, n_keys, &map);
-    for (uint32_t at = 0; at < n && st == ALM_OK; at += ALM_BATCH_ROWS) {
-        for (uint32_t k = 0; k < n_keys; k++)
-            alm_rows_slice(rows, cols->partition[k], at, &keys[k]);
-        st = alm_check(cx);
-        if (st == ALM_OK)
-            st = alm_keymap_add(cx, map, keys, ALM_MIN((uint32_t)ALM_BATCH_ROWS, n - at),
-                                number + at);
+    alm_status status = alm_keymap_new(cx, &keys_pool, types, n_keys, &map);
+    for (uint32_t place = 0; place < n && status == ALM_OK; place += ALM_BATCH_ROWS) {
+        for (uint32_t key = 0; key < n_keys; key++)
+            alm_rows_slice(rows, cols->partition[key], place, &keys[key]);
+        status = alm_check(cx);
+        if (status == ALM_OK)
+            status = alm_keymap_add(cx, map, keys, ALM_MIN((uint32_t)ALM_BATCH_ROWS, n - place),
+                                    number + place);
     }
     *n_parts = map != NULL ? alm_keymap_count(map) : 0;
     alm_pool_deinit(&keys_pool);
-    return st;
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------ order */
 
 /* Deals the rows, in input order, to their partitions. */
-static alm_status deal(alm_ctx *cx, alm_pool *pool, uint32_t n, const uint32_t *number,
-                       alm_window_order *o)
+static alm_status window_sort_deal(alm_ctx *cx, alm_pool *pool, uint32_t n, const uint32_t *number,
+                                   alm_window_order *order)
 {
-    uint32_t *to = NULL;
-    ALM_TRY(alm_pool_zero(cx, pool, ((size_t)o->n_parts + 2) * sizeof *o->start, &o->start));
-    ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *to, &to));
-    uint32_t *next = o->start + 1;
+    uint32_t *dest = NULL;
+    ALM_TRY(alm_pool_zero(cx, pool, ((size_t)order->n_parts + 2) * sizeof *order->start,
+                          &order->start));
+    ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *dest, &dest));
+    uint32_t *next = order->start + 1;
     for (uint32_t i = 0; i < n; i++)
         next[number[i]]++;
     uint32_t sum = 0;
-    for (uint32_t p = 0; p < o->n_parts; p++) {
-        const uint32_t size = next[p];
-        next[p] = sum;
+    for (uint32_t part = 0; part < order->n_parts; part++) {
+        const uint32_t size = next[part];
+        next[part] = sum;
         sum += size;
     }
     for (uint32_t i = 0; i < n; i++)
-        to[next[number[i]]++] = i;
-    o->perm = to;
+        dest[next[number[i]]++] = i;
+    order->perm = dest;
     return ALM_OK;
 }
 
-static alm_status one_partition(alm_ctx *cx, alm_pool *pool, uint32_t n, alm_window_order *o)
+static alm_status one_partition(alm_ctx *cx, alm_pool *pool, uint32_t n, alm_window_order *order)
 {
-    ALM_TRY(alm_pool_zero(cx, pool, 2 * sizeof *o->start, &o->start));
-    o->start[1] = n;
-    if (o->as_it_comes)
+    ALM_TRY(alm_pool_zero(cx, pool, 2 * sizeof *order->start, &order->start));
+    order->start[1] = n;
+    if (order->as_it_comes)
         return ALM_OK;
-    ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *o->perm, &o->perm));
+    ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *order->perm, &order->perm));
     for (uint32_t i = 0; i < n; i++)
-        o->perm[i] = i;
+        order->perm[i] = i;
     return ALM_OK;
 }
 
@@ -93,9 +94,9 @@ alm_status alm_window_deal(alm_ctx *cx, alm_pool *pool, const alm_rows *rows, ui
     alm_vec *key = NULL;
     alm_sort_order *order = NULL;
     uint32_t *number = NULL;
-    alm_window_order o = {.n_parts = 1,
-                          .n_keys = call->n_order,
-                          .as_it_comes = call->n_order == 0 || call->order_is_ts};
+    alm_window_order window_order = {.n_parts = 1,
+                                     .n_keys = call->n_order,
+                                     .as_it_comes = call->n_order == 0 || call->order_is_ts};
     ALM_TRY(ALM_NEWN(cx, cx->arena, call->n_order + 1, &key));
     ALM_TRY(ALM_NEWN(cx, cx->arena, call->n_order + 1, &order));
     for (uint32_t k = 0; k < call->n_order; k++) {
@@ -104,63 +105,67 @@ alm_status alm_window_deal(alm_ctx *cx, alm_pool *pool, const alm_rows *rows, ui
         alm_rows_slice(rows, cols->order[k], 0, &key[k]);
         ALM_TRY(alm_sort_rank(cx, pool, &key[k], &order[k]));
     }
-    o.key = key;
-    o.order = order;
+    window_order.key = key;
+    window_order.order = order;
     if (peers) {
-        ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *o.peer_lo, &o.peer_lo));
-        ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *o.peer_hi, &o.peer_hi));
+        ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *window_order.peer_lo,
+                               &window_order.peer_lo));
+        ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *window_order.peer_hi,
+                               &window_order.peer_hi));
     }
     if (call->n_partition > 0) {
         ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *number, &number));
-        ALM_TRY(alm_window_numbers(cx, pool, rows, n, call, cols, number, &o.n_parts));
-        ALM_TRY(deal(cx, pool, n, number, &o));
+        ALM_TRY(alm_window_numbers(cx, pool, rows, n, call, cols, number, &window_order.n_parts));
+        ALM_TRY(window_sort_deal(cx, pool, n, number, &window_order));
         alm_pool_free(pool, number);
     } else {
-        ALM_TRY(one_partition(cx, pool, n, &o));
+        ALM_TRY(one_partition(cx, pool, n, &window_order));
     }
-    *out = o;
+    *out = window_order;
     return ALM_OK;
 }
 
-void alm_window_order_free(alm_pool *pool, alm_window_order *o)
+void alm_window_order_free(alm_pool *pool, alm_window_order *order)
 {
-    alm_pool_free(pool, o->perm);
-    alm_pool_free(pool, o->start);
-    alm_pool_free(pool, o->peer_lo);
-    alm_pool_free(pool, o->peer_hi);
+    alm_pool_free(pool, order->perm);
+    alm_pool_free(pool, order->start);
+    alm_pool_free(pool, order->peer_lo);
+    alm_pool_free(pool, order->peer_hi);
 }
 
 /* workers: NULL for the calling thread alone. */
-static alm_status sort_partition(alm_ctx *cx, alm_workers *workers, const alm_window_order *o,
-                                 uint32_t *perm, uint32_t n, alm_sort_item *item)
+static alm_status sort_partition(alm_ctx *cx, alm_workers *workers, const alm_window_order *order,
+                                 uint32_t *perm, uint32_t n_perms, alm_sort_item *item)
 {
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n_perms; i++)
         item[i].row = perm[i];
     if (workers != NULL)
-        ALM_TRY(alm_sort_items_on(cx, workers, o->key, o->order, o->n_keys, item, item + n, n));
+        ALM_TRY(alm_sort_items_on(cx, workers, order->key, order->order, order->n_keys, item,
+                                  item + n_perms, n_perms));
     else
-        ALM_TRY(alm_sort_items(cx, o->key, o->order, o->n_keys, item, item + n, n));
-    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(alm_sort_items(cx, order->key, order->order, order->n_keys, item, item + n_perms,
+                               n_perms));
+    for (uint32_t i = 0; i < n_perms; i++)
         perm[i] = item[i].row;
     return ALM_OK;
 }
 
 /* Partitions that are too large for one thread. */
-static bool is_large(const alm_window_order *o, uint32_t p)
+static bool is_large(const alm_window_order *order, uint32_t partition)
 {
-    return o->start[p + 1] - o->start[p] >= LARGE_MIN;
+    return order->start[partition + 1] - order->start[partition] >= LARGE_MIN;
 }
 
 alm_status alm_window_sort_large(alm_ctx *cx, alm_pool *pool, alm_workers *workers,
-                                 const alm_window_order *o)
+                                 const alm_window_order *order)
 {
-    for (uint32_t p = 0; p < o->n_parts && !o->as_it_comes; p++) {
+    for (uint32_t part = 0; part < order->n_parts && !order->as_it_comes; part++) {
         alm_sort_item *item = NULL;
-        const uint32_t n = o->start[p + 1] - o->start[p];
-        if (!is_large(o, p))
+        const uint32_t n = order->start[part + 1] - order->start[part];
+        if (!is_large(order, part))
             continue;
         ALM_TRY(alm_pool_alloc(cx, pool, 2 * (size_t)n * sizeof *item, &item));
-        ALM_TRY(sort_partition(cx, workers, o, o->perm + o->start[p], n, item));
+        ALM_TRY(sort_partition(cx, workers, order, order->perm + order->start[part], n, item));
         alm_pool_free(pool, item);
     }
     return ALM_OK;
@@ -190,74 +195,77 @@ static uint32_t test_ties(const alm_vec *key, const alm_sort_order *order, const
 
 /* First position of the group each position is in. The rows lie anywhere in memory: their keys are
  * fetched for many rows at once. */
-static void find_groups(const alm_window_order *o, uint32_t from, uint32_t n, uint32_t *group)
+static void window_sort_find_groups(const alm_window_order *order, uint32_t from, uint32_t n,
+                                    uint32_t *group)
 {
     uint32_t row[CHUNK + 1];
     uint8_t tie[CHUNK + 1];
     group[0] = 0;
-    for (uint32_t at = 0; at + 1 < n; at += CHUNK) { /* positions at .. at + m - 1 */
-        const uint32_t m = ALM_MIN((uint32_t)CHUNK + 1, n - at);
+    for (uint32_t place = 0; place + 1 < n; place += CHUNK) { /* positions at .. at + m - 1 */
+        const uint32_t m = ALM_MIN((uint32_t)CHUNK + 1, n - place);
         uint32_t left = m;
         for (uint32_t i = 0; i < m; i++)
-            row[i] = o->perm != NULL ? o->perm[from + at + i] : from + at + i;
+            row[i] = order->perm != NULL ? order->perm[from + place + i] : from + place + i;
         memset(tie, 1, m);
-        for (uint32_t k = 0; k < o->n_keys && left > 0; k++)
-            left = test_ties(&o->key[k], &o->order[k], row, m, tie);
+        for (uint32_t key = 0; key < order->n_keys && left > 0; key++)
+            left = test_ties(&order->key[key], &order->order[key], row, m, tie);
         for (uint32_t i = 1; i < m; i++)
-            group[at + i] = tie[i] ? group[at + i - 1] : at + i;
+            group[place + i] = tie[i] ? group[place + i - 1] : place + i;
     }
 }
 
-static void find_peers(const alm_window_order *o, uint32_t from, uint32_t n)
+static void find_peers(const alm_window_order *order, uint32_t from, uint32_t n)
 {
-    uint32_t *lo = o->peer_lo + from, *hi = o->peer_hi + from;
-    if (o->n_keys == 0) {
+    uint32_t *lo = order->peer_lo + from, *hi = order->peer_hi + from;
+    if (order->n_keys == 0) {
         memset(lo, 0, n * sizeof *lo);
         for (uint32_t i = 0; i < n; i++)
             hi[i] = n;
         return;
     }
-    find_groups(o, from, n, lo);
+    window_sort_find_groups(order, from, n, lo);
     for (uint32_t i = n; i-- > 0;)
         hi[i] = i + 1 == n || lo[i + 1] == i + 1 ? i + 1 : hi[i + 1];
 }
 
-alm_status alm_window_arrange(alm_ctx *cx, const alm_window_slice *s)
+alm_status alm_window_arrange(alm_ctx *cx, const alm_window_slice *slice)
 {
-    const alm_window_order *o = s->order;
+    const alm_window_order *order = slice->order;
     uint32_t most = 0;
     alm_sort_item *item = NULL;
-    for (uint32_t p = s->lo; p < s->hi; p++)
-        most = is_large(o, p) ? most : ALM_MAX(most, o->start[p + 1] - o->start[p]);
-    if (!o->as_it_comes)
-        ALM_TRY(alm_arena_bytes(cx, s->arena, (2 * (size_t)most + 1) * sizeof *item, &item));
-    for (uint32_t p = s->lo; p < s->hi; p++) {
-        const uint32_t from = o->start[p], n = o->start[p + 1] - from;
+    for (uint32_t partition = slice->lo; partition < slice->hi; partition++)
+        most = is_large(order, partition)
+                   ? most
+                   : ALM_MAX(most, order->start[partition + 1] - order->start[partition]);
+    if (!order->as_it_comes)
+        ALM_TRY(alm_arena_bytes(cx, slice->arena, (2 * (size_t)most + 1) * sizeof *item, &item));
+    for (uint32_t partition = slice->lo; partition < slice->hi; partition++) {
+        const uint32_t from = order->start[partition], n = order->start[partition + 1] - from;
         if (n == 0)
             continue;
         ALM_TRY(alm_check(cx));
-        if (!o->as_it_comes && !is_large(o, p))
-            ALM_TRY(sort_partition(cx, NULL, o, o->perm + from, n, item));
-        if (o->peer_lo != NULL)
-            find_peers(o, from, n);
+        if (!order->as_it_comes && !is_large(order, partition))
+            ALM_TRY(sort_partition(cx, NULL, order, order->perm + from, n, item));
+        if (order->peer_lo != NULL)
+            find_peers(order, from, n);
     }
     return ALM_OK;
 }
 
 /* ---------------------------------------------------------------------------------- columns */
 
-alm_status alm_window_column(alm_ctx *cx, const alm_window_slice *s, uint32_t col, alm_vec *out)
+alm_status alm_window_column(alm_ctx *cx, const alm_window_slice *slice, uint32_t col, alm_vec *out)
 {
-    const uint32_t n = s->to - s->from;
-    void *to = NULL;
-    if (s->order->perm == NULL) {
-        alm_rows_slice(s->rows, col, s->from, out);
+    const uint32_t n = slice->to - slice->from;
+    void *dest = NULL;
+    if (slice->order->perm == NULL) {
+        alm_rows_slice(slice->rows, col, slice->from, out);
         return ALM_OK;
     }
-    const uint32_t *perm = s->order->perm + s->from;
-    alm_rows_slice(s->rows, col, 0, out);
-    ALM_TRY(alm_arena_bytes(cx, s->arena, ((size_t)n + 1) * out->width, &to));
-    alm_rows_pick(out->data, out->width, perm, n, to);
-    out->data = to;
+    const uint32_t *perm = slice->order->perm + slice->from;
+    alm_rows_slice(slice->rows, col, 0, out);
+    ALM_TRY(alm_arena_bytes(cx, slice->arena, ((size_t)n + 1) * out->width, &dest));
+    alm_rows_pick(out->data, out->width, perm, n, dest);
+    out->data = dest;
     return ALM_OK;
 }

@@ -34,53 +34,53 @@ alm_status alm_window_spill_new(alm_ctx *cx, alm_run *run, const char *who, uint
                                 const uint32_t *key, uint32_t n_keys, uint32_t n_out,
                                 alm_window_spill **out)
 {
-    alm_window_spill *s = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &s));
-    *s = (alm_window_spill){
+    alm_window_spill *spill = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &spill));
+    *spill = (alm_window_spill){
         .who = who, .run = run, .n_in = n_in, .n_out = n_out, .key = key, .n_keys = n_keys};
-    alm_arena_init(&s->scratch, cx->mem);
-    alm_pool_init(&s->pool, cx->mem, who);
-    *out = s;
+    alm_arena_init(&spill->scratch, cx->mem);
+    alm_pool_init(&spill->pool, cx->mem, who);
+    *out = spill;
     int64_t limit = 0;
-    (void)alm_pool_room(&s->pool, &limit);
-    s->n_buckets = (uint32_t)ALM_MAX((int64_t)BUCKETS_MIN,
-                                     ALM_MIN((int64_t)BUCKETS_MAX, limit / BUCKET_BYTES));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_MAX(n_in, n_out) + 1, &s->cols));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, s->n_buckets, &s->from));
-    ALM_TRY(alm_spill_new(cx, run->env.spill, n_in + 1, who, &s->in));
-    for (uint32_t b = 0, no = 0; b < s->n_buckets; b++)
-        ALM_TRY(alm_spill_run(cx, s->in, &no));
+    (void)alm_pool_room(&spill->pool, &limit);
+    spill->n_buckets = (uint32_t)ALM_MAX((int64_t)BUCKETS_MIN,
+                                         ALM_MIN((int64_t)BUCKETS_MAX, limit / BUCKET_BYTES));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_MAX(n_in, n_out) + 1, &spill->cols));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, spill->n_buckets, &spill->from));
+    ALM_TRY(alm_spill_new(cx, run->env.spill, n_in + 1, who, &spill->in));
+    for (uint32_t bucket = 0, no = 0; bucket < spill->n_buckets; bucket++)
+        ALM_TRY(alm_spill_run(cx, spill->in, &no));
     return ALM_OK;
 }
 
-void alm_window_spill_free(alm_window_spill *s)
+void alm_window_spill_free(alm_window_spill *spill)
 {
-    if (s == NULL)
+    if (spill == NULL)
         return;
-    alm_spill_reader_free(s->reader);
-    for (uint32_t b = 0; s->from != NULL && b < s->n_buckets; b++)
-        alm_spill_reader_free(s->from[b]);
-    alm_spill_free(s->in);
-    alm_spill_free(s->out);
-    alm_pool_deinit(&s->pool);
-    alm_arena_deinit(&s->scratch);
+    alm_spill_reader_free(spill->reader);
+    for (uint32_t bucket = 0; spill->from != NULL && bucket < spill->n_buckets; bucket++)
+        alm_spill_reader_free(spill->from[bucket]);
+    alm_spill_free(spill->in);
+    alm_spill_free(spill->out);
+    alm_pool_deinit(&spill->pool);
+    alm_arena_deinit(&spill->scratch);
 }
 
-uint32_t alm_window_spill_buckets(const alm_window_spill *s)
+uint32_t alm_window_spill_buckets(const alm_window_spill *spill)
 {
-    return s->n_buckets;
+    return spill->n_buckets;
 }
 
 /* ---------------------------------------------------------------------------------- buckets */
 
 /* Symbols count by their text: their codes may change from batch to batch. */
-static alm_status hash_rows(alm_ctx *cx, alm_window_spill *s, const alm_vec *cols, uint32_t n,
-                            uint64_t *hash)
+static alm_status window_spill_hash_rows(alm_ctx *cx, alm_window_spill *spill, const alm_vec *cols,
+                                         uint32_t n, uint64_t *hash)
 {
-    for (uint32_t k = 0; k < s->n_keys; k++) {
-        alm_vec key = cols[s->key[k]];
+    for (uint32_t k = 0; k < spill->n_keys; k++) {
+        alm_vec key = cols[spill->key[k]];
         if (key.dict != NULL)
-            ALM_TRY(alm_vec_decode(cx, &s->scratch, &cols[s->key[k]], n, &key));
+            ALM_TRY(alm_vec_decode(cx, &spill->scratch, &cols[spill->key[k]], n, &key));
         if (k == 0)
             alm_vec_hash(&key, n, hash);
         else
@@ -89,158 +89,163 @@ static alm_status hash_rows(alm_ctx *cx, alm_window_spill *s, const alm_vec *col
     return ALM_OK;
 }
 
-alm_status alm_window_spill_add(alm_ctx *cx, alm_window_spill *s, const alm_vec *cols, uint32_t n)
+alm_status alm_window_spill_add(alm_ctx *cx, alm_window_spill *spill, const alm_vec *cols,
+                                uint32_t n)
 {
     uint64_t *hash = NULL;
     uint32_t *pick = NULL, *start = NULL;
     int64_t *row = NULL;
-    alm_arena_reset(&s->scratch);
+    alm_arena_reset(&spill->scratch);
     ALM_TRY(alm_check(cx));
-    ALM_TRY(alm_arena_bytes(cx, &s->scratch, ((size_t)n + 1) * sizeof *hash, &hash));
-    ALM_TRY(alm_arena_bytes(cx, &s->scratch, ((size_t)n + 1) * sizeof *pick, &pick));
-    ALM_TRY(alm_arena_bytes(cx, &s->scratch, ((size_t)n + 1) * sizeof *row, &row));
-    ALM_TRY(ALM_NEWN(cx, &s->scratch, s->n_buckets + 2, &start));
-    ALM_TRY(hash_rows(cx, s, cols, n, hash));
+    ALM_TRY(alm_arena_bytes(cx, &spill->scratch, ((size_t)n + 1) * sizeof *hash, &hash));
+    ALM_TRY(alm_arena_bytes(cx, &spill->scratch, ((size_t)n + 1) * sizeof *pick, &pick));
+    ALM_TRY(alm_arena_bytes(cx, &spill->scratch, ((size_t)n + 1) * sizeof *row, &row));
+    ALM_TRY(ALM_NEWN(cx, &spill->scratch, spill->n_buckets + 2, &start));
+    ALM_TRY(window_spill_hash_rows(cx, spill, cols, n, hash));
     for (uint32_t i = 0; i < n; i++)
-        start[2 + hash[i] % s->n_buckets]++;
-    for (uint32_t b = 2; b < s->n_buckets + 2; b++)
-        start[b] += start[b - 1];
+        start[2 + hash[i] % spill->n_buckets]++;
+    for (uint32_t bucket = 2; bucket < spill->n_buckets + 2; bucket++)
+        start[bucket] += start[bucket - 1];
     for (uint32_t i = 0; i < n; i++)
-        pick[start[1 + hash[i] % s->n_buckets]++] = i;
-    for (uint32_t b = 0; b < s->n_buckets; b++) {
-        const uint32_t lo = start[b], m = start[b + 1] - lo;
+        pick[start[1 + hash[i] % spill->n_buckets]++] = i;
+    for (uint32_t bucket = 0; bucket < spill->n_buckets; bucket++) {
+        const uint32_t lo = start[bucket], m = start[bucket + 1] - lo;
         if (m == 0)
             continue;
-        for (uint32_t c = 0; c < s->n_in; c++)
-            ALM_TRY(alm_vec_gather(cx, &s->scratch, &cols[c], pick + lo, m, &s->cols[c]));
+        for (uint32_t col = 0; col < spill->n_in; col++)
+            ALM_TRY(
+                alm_vec_gather(cx, &spill->scratch, &cols[col], pick + lo, m, &spill->cols[col]));
         for (uint32_t i = 0; i < m; i++)
-            row[lo + i] = s->n + pick[lo + i];
-        s->cols[s->n_in] = (alm_vec){.type = ALM_TY(LONG), .width = 8, .data = row + lo};
-        ALM_TRY(alm_spill_append(cx, s->in, b, s->cols, m));
+            row[lo + i] = spill->n + pick[lo + i];
+        spill->cols[spill->n_in] = (alm_vec){.type = ALM_TY(LONG), .width = 8, .data = row + lo};
+        ALM_TRY(alm_spill_append(cx, spill->in, bucket, spill->cols, m));
     }
-    s->n += n;
+    spill->n += n;
     return ALM_OK;
 }
 
-alm_status alm_window_spill_turn(alm_ctx *cx, alm_window_spill *s)
+alm_status alm_window_spill_turn(alm_ctx *cx, alm_window_spill *spill)
 {
-    for (uint32_t b = 0; b < s->n_buckets; b++)
-        ALM_TRY(alm_spill_end(cx, s->in, b));
-    ALM_TRY(alm_spill_new(cx, s->run->env.spill, s->n_out + 1, s->who, &s->out));
+    for (uint32_t bucket = 0; bucket < spill->n_buckets; bucket++)
+        ALM_TRY(alm_spill_end(cx, spill->in, bucket));
+    ALM_TRY(alm_spill_new(cx, spill->run->env.spill, spill->n_out + 1, spill->who, &spill->out));
     return ALM_OK;
 }
 
-alm_status alm_window_spill_load(alm_ctx *cx, alm_window_spill *s, uint32_t bucket, alm_batch **in)
+alm_status alm_window_spill_load(alm_ctx *cx, alm_window_spill *spill, uint32_t bucket,
+                                 alm_batch **batch)
 {
-    if (s->loading != bucket + 1) {
+    if (spill->loading != bucket + 1) {
         uint32_t no = 0;
-        alm_spill_reader_free(s->reader);
-        s->reader = NULL;
-        ALM_TRY(alm_spill_reader_new(cx, s->in, bucket, &s->reader));
-        ALM_TRY(alm_spill_run(cx, s->out, &no));
+        alm_spill_reader_free(spill->reader);
+        spill->reader = NULL;
+        ALM_TRY(alm_spill_reader_new(cx, spill->in, bucket, &spill->reader));
+        ALM_TRY(alm_spill_run(cx, spill->out, &no));
         ALM_ASSERT(no == bucket);
-        s->loading = bucket + 1;
-        s->n_rows = s->put = 0;
+        spill->loading = bucket + 1;
+        spill->n_rows = spill->put = 0;
     }
-    ALM_TRY(alm_spill_read(cx, s->reader, in));
-    if (*in == NULL)
+    ALM_TRY(alm_spill_read(cx, spill->reader, batch));
+    if (*batch == NULL)
         return ALM_OK;
-    const uint32_t n = (*in)->rows, need = s->n_rows + n;
-    const alm_vec *row = &(*in)->cols[s->n_in];
-    if (need > s->cap_rows) {
-        const uint32_t cap = ALM_MAX(need, 2 * s->cap_rows);
-        ALM_TRY(
-            alm_pool_grow(cx, &s->pool, &s->row, s->n_rows * sizeof *s->row, cap * sizeof *s->row));
-        s->cap_rows = cap;
+    const uint32_t n = (*batch)->rows, need = spill->n_rows + n;
+    const alm_vec *row = &(*batch)->cols[spill->n_in];
+    if (need > spill->cap_rows) {
+        const uint32_t cap = ALM_MAX(need, 2 * spill->cap_rows);
+        ALM_TRY(alm_pool_grow(cx, &spill->pool, &spill->row, spill->n_rows * sizeof *spill->row,
+                              cap * sizeof *spill->row));
+        spill->cap_rows = cap;
     }
     for (uint32_t i = 0; i < n; i++)
-        s->row[s->n_rows + i] = ((const int64_t *)row->data)[row->is_const ? 0 : i];
-    s->n_rows += n;
+        spill->row[spill->n_rows + i] = ((const int64_t *)row->data)[row->is_const ? 0 : i];
+    spill->n_rows += n;
     return ALM_OK;
 }
 
-alm_status alm_window_spill_put(alm_ctx *cx, alm_window_spill *s, uint32_t bucket,
-                                const alm_vec *cols, uint32_t n)
+alm_status alm_window_spill_put(alm_ctx *cx, alm_window_spill *spill, uint32_t bucket,
+                                const alm_vec *cols, uint32_t n_rows)
 {
-    memcpy(s->cols, cols, s->n_out * sizeof *cols);
-    s->cols[s->n_out] = (alm_vec){.type = ALM_TY(LONG), .width = 8, .data = s->row + s->put};
-    s->put += n;
-    ALM_TRY(alm_spill_append(cx, s->out, bucket, s->cols, n));
-    return s->put < s->n_rows ? ALM_OK : alm_spill_end(cx, s->out, bucket);
+    memcpy(spill->cols, cols, spill->n_out * sizeof *cols);
+    spill->cols[spill->n_out] =
+        (alm_vec){.type = ALM_TY(LONG), .width = 8, .data = spill->row + spill->put};
+    spill->put += n_rows;
+    ALM_TRY(alm_spill_append(cx, spill->out, bucket, spill->cols, n_rows));
+    return spill->put < spill->n_rows ? ALM_OK : alm_spill_end(cx, spill->out, bucket);
 }
 
 /* ----------------------------------------------------------------------------------- results */
 
 /* Symbols come as texts, so that all buckets have one form; long texts are copied. */
-static alm_status place(alm_ctx *cx, alm_arena *arena, const alm_vec *from, uint32_t lo, uint32_t m,
-                        const uint32_t *to, alm_vec *out)
+static alm_status window_spill_place(alm_ctx *cx, alm_arena *arena, const alm_vec *from,
+                                     uint32_t lo, uint32_t m, const uint32_t *dest, alm_vec *out)
 {
-    alm_vec v = *from;
+    alm_vec vec = *from;
     if (from->dict != NULL)
-        ALM_TRY(alm_vec_decode(cx, arena, from, (size_t)lo + m, &v));
+        ALM_TRY(alm_vec_decode(cx, arena, from, (size_t)lo + m, &vec));
     const bool views = alm_has_views(out->type);
     for (uint32_t i = 0; i < m; i++) {
-        char *at = (char *)out->data + (size_t)to[i] * out->width;
-        memcpy(at, (const char *)v.data + (v.is_const ? 0 : (size_t)(lo + i) * v.width), v.width);
-        alm_view *view = (alm_view *)(void *)at;
+        char *ptr = (char *)out->data + (size_t)dest[i] * out->width;
+        memcpy(ptr, (const char *)vec.data + (vec.is_const ? 0 : (size_t)(lo + i) * vec.width),
+               vec.width);
+        alm_view *view = (alm_view *)(void *)ptr;
         if (!views || alm_view_is_null(view) || view->len <= ALM_VIEW_INLINE)
             continue;
         alm_str copy = {0};
-        ALM_TRY(alm_arena_copy(cx, arena, alm_view_str(view, v.heap), &copy));
+        ALM_TRY(alm_arena_copy(cx, arena, alm_view_str(view, vec.heap), &copy));
         *view = alm_view_of(copy);
     }
     return ALM_OK;
 }
 
 /* Rows of a bucket below `end` to their places. */
-static alm_status take_bucket(alm_ctx *cx, alm_window_spill *s, alm_arena *arena, uint32_t b,
-                              int64_t end, uint32_t *to, alm_vec *cols)
+static alm_status take_bucket(alm_ctx *cx, alm_window_spill *spill, alm_arena *arena,
+                              uint32_t bucket, int64_t end, uint32_t *dest, alm_vec *cols)
 {
     for (;;) {
-        const alm_batch *in = s->batch[b];
-        if (in == NULL || s->at[b] == in->rows) {
-            if (s->from[b] == NULL)
+        const alm_batch *batch = spill->batch[bucket];
+        if (batch == NULL || spill->at[bucket] == batch->rows) {
+            if (spill->from[bucket] == NULL)
                 return ALM_OK;
-            ALM_TRY(alm_spill_read(cx, s->from[b], &s->batch[b]));
-            s->at[b] = 0;
-            if (s->batch[b] == NULL) {
-                alm_spill_reader_free(s->from[b]);
-                s->from[b] = NULL;
+            ALM_TRY(alm_spill_read(cx, spill->from[bucket], &spill->batch[bucket]));
+            spill->at[bucket] = 0;
+            if (spill->batch[bucket] == NULL) {
+                alm_spill_reader_free(spill->from[bucket]);
+                spill->from[bucket] = NULL;
                 return ALM_OK;
             }
             continue;
         }
-        const alm_vec *row = &in->cols[s->n_out];
+        const alm_vec *row = &batch->cols[spill->n_out];
         const int64_t *number = row->data;
-        const uint32_t lo = s->at[b];
+        const uint32_t lo = spill->at[bucket];
         uint32_t m = 0;
-        for (; lo + m < in->rows && number[row->is_const ? 0 : lo + m] < end; m++)
-            to[m] = (uint32_t)(number[row->is_const ? 0 : lo + m] - s->given);
-        for (uint32_t c = 0; c < s->n_out && m > 0; c++)
-            ALM_TRY(place(cx, arena, &in->cols[c], lo, m, to, &cols[c]));
-        s->at[b] += m;
-        if (s->at[b] < in->rows)
+        for (; lo + m < batch->rows && number[row->is_const ? 0 : lo + m] < end; m++)
+            dest[m] = (uint32_t)(number[row->is_const ? 0 : lo + m] - spill->given);
+        for (uint32_t out = 0; out < spill->n_out && m > 0; out++)
+            ALM_TRY(window_spill_place(cx, arena, &batch->cols[out], lo, m, dest, &cols[out]));
+        spill->at[bucket] += m;
+        if (spill->at[bucket] < batch->rows)
             return ALM_OK;
     }
 }
 
-alm_status alm_window_spill_next(alm_ctx *cx, alm_window_spill *s, alm_arena *arena,
+alm_status alm_window_spill_next(alm_ctx *cx, alm_window_spill *spill, alm_arena *arena,
                                  const alm_plan_col *types, alm_vec *cols, uint32_t *n)
 {
-    uint32_t *to = NULL;
-    *n = (uint32_t)ALM_MIN((int64_t)ALM_BATCH_ROWS, s->n - s->given);
+    uint32_t *dest = NULL;
+    *n = (uint32_t)ALM_MIN((int64_t)ALM_BATCH_ROWS, spill->n - spill->given);
     if (*n == 0)
         return ALM_OK;
-    if (s->given == 0)
-        for (uint32_t b = 0; b < s->n_buckets; b++)
-            if (alm_spill_rows(s->out, b) > 0)
-                ALM_TRY(alm_spill_reader_new(cx, s->out, b, &s->from[b]));
+    if (spill->given == 0)
+        for (uint32_t bucket = 0; bucket < spill->n_buckets; bucket++)
+            if (alm_spill_rows(spill->out, bucket) > 0)
+                ALM_TRY(alm_spill_reader_new(cx, spill->out, bucket, &spill->from[bucket]));
     ALM_TRY(alm_check(cx));
-    ALM_TRY(alm_arena_bytes(cx, arena, *n * sizeof *to, &to));
-    for (uint32_t c = 0; c < s->n_out; c++)
-        ALM_TRY(alm_vec_new(cx, arena, types[c].type, *n, &cols[c]));
-    for (uint32_t b = 0; b < s->n_buckets; b++)
-        ALM_TRY(take_bucket(cx, s, arena, b, s->given + *n, to, cols));
-    s->given += *n;
+    ALM_TRY(alm_arena_bytes(cx, arena, *n * sizeof *dest, &dest));
+    for (uint32_t out = 0; out < spill->n_out; out++)
+        ALM_TRY(alm_vec_new(cx, arena, types[out].type, *n, &cols[out]));
+    for (uint32_t bucket = 0; bucket < spill->n_buckets; bucket++)
+        ALM_TRY(take_bucket(cx, spill, arena, bucket, spill->given + *n, dest, cols));
+    spill->given += *n;
     return ALM_OK;
 }

@@ -78,9 +78,10 @@ struct alm_window_stream {
 
 /* ----------------------------------------------------------------------------- which calls */
 
-static bool fixed_width(alm_type t)
+static bool fixed_width(alm_type type)
 {
-    return !alm_type_is_text(t) && t.id != ALM_T_NULL && alm_type_info_of(t)->null != ALM_NULL_VIEW;
+    return !alm_type_is_text(type) && type.id != ALM_T_NULL &&
+           alm_type_info_of(type)->null != ALM_NULL_VIEW;
 }
 
 static stream_kind lag_way(const alm_window_call *call, int64_t rows, stream_way *way)
@@ -168,7 +169,7 @@ static bool frame_way(const alm_window_call *call, stream_way *way)
     return no_start ? at_row : lo >= hi;
 }
 
-static stream_way way_of(const alm_window_call *call)
+static stream_way stream_way_of(const alm_window_call *call)
 {
     stream_way way = {0};
     if (call->distinct || (call->n_order > 0 && (!call->order_is_ts || call->order[0].desc)))
@@ -184,121 +185,124 @@ static stream_way way_of(const alm_window_call *call)
 
 bool alm_window_streams(const alm_window_call *call)
 {
-    return way_of(call).kind != S_NONE;
+    return stream_way_of(call).kind != S_NONE;
 }
 
 /* ------------------------------------------------------------------------------------ making */
 
 /* Few values back: no pointer per partition. */
-static bool is_flat(const alm_window_stream *s)
+static bool is_flat(const alm_window_stream *stream)
 {
-    return s->way.kind == S_LAG && s->way.depth <= LAG_FLAT_MAX &&
-           (s->call->n_args < 3 || s->call->args[2]->kind == ALM_X_CONST);
+    return stream->way.kind == S_LAG && stream->way.depth <= LAG_FLAT_MAX &&
+           (stream->call->n_args < 3 || stream->call->args[2]->kind == ALM_X_CONST);
 }
 
 alm_status alm_window_stream_new(alm_ctx *cx, alm_pool *pool, const alm_window_call *call,
                                  alm_window_stream **out)
 {
-    alm_window_stream *s = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &s));
-    s->call = call;
-    s->pool = pool;
-    s->way = way_of(call);
-    ALM_ASSERT(s->way.kind != S_NONE);
-    s->width = (uint8_t)alm_type_width(call->type);
-    alm_value_set_null(call->type, s->none);
-    if (is_flat(s) && call->n_args > 2)
-        memcpy(s->none, call->args[2]->value.data, s->width);
-    if (s->way.kind == S_AGG)
-        ALM_TRY(alm_slide_new(cx, pool, &s->way.agg, &s->slide));
-    *out = s;
+    alm_window_stream *stream = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &stream));
+    stream->call = call;
+    stream->pool = pool;
+    stream->way = stream_way_of(call);
+    ALM_ASSERT(stream->way.kind != S_NONE);
+    stream->width = (uint8_t)alm_type_width(call->type);
+    alm_value_set_null(call->type, stream->none);
+    if (is_flat(stream) && call->n_args > 2)
+        memcpy(stream->none, call->args[2]->value.data, stream->width);
+    if (stream->way.kind == S_AGG)
+        ALM_TRY(alm_slide_new(cx, pool, &stream->way.agg, &stream->slide));
+    *out = stream;
     return ALM_OK;
 }
 
-static alm_status grow_states(alm_ctx *cx, alm_window_stream *s, void *states, size_t bytes,
+static alm_status grow_states(alm_ctx *cx, alm_window_stream *stream, void *states, size_t bytes,
                               uint32_t n)
 {
-    char *at = NULL;
-    ALM_TRY(alm_pool_grow(cx, s->pool, states, s->n * bytes, n * bytes));
-    memcpy(&at, states, sizeof at);
-    memset(at + s->n * bytes, 0, (n - s->n) * bytes);
+    char *ptr = NULL;
+    ALM_TRY(alm_pool_grow(cx, stream->pool, states, stream->n * bytes, n * bytes));
+    memcpy(&ptr, states, sizeof ptr);
+    memset(ptr + stream->n * bytes, 0, (n - stream->n) * bytes);
     return ALM_OK;
 }
 
 /* Room for n partitions, the new ones filled with `none`. */
-static alm_status flat_reserve(alm_ctx *cx, alm_pool *pool, flat *f, uint32_t depth, uint32_t n,
+static alm_status flat_reserve(alm_ctx *cx, alm_pool *pool, flat *self, uint32_t depth, uint32_t n,
                                uint8_t width, const void *none)
 {
-    const size_t old = (size_t)f->n * depth, all = (size_t)n * depth;
-    f->depth = depth;
-    ALM_TRY(alm_pool_grow(cx, pool, &f->data, old * width, all * width));
+    const size_t old = (size_t)self->n * depth, all = (size_t)n * depth;
+    self->depth = depth;
+    ALM_TRY(alm_pool_grow(cx, pool, &self->data, old * width, all * width));
     for (size_t i = old; i < all; i++)
-        memcpy(f->data + i * width, none, width);
+        memcpy(self->data + i * width, none, width);
     if (depth > 1) {
-        ALM_TRY(alm_pool_grow(cx, pool, &f->next, f->n * sizeof(uint32_t), n * sizeof(uint32_t)));
-        memset(f->next + f->n, 0, (n - f->n) * sizeof(uint32_t));
+        ALM_TRY(
+            alm_pool_grow(cx, pool, &self->next, self->n * sizeof(uint32_t), n * sizeof(uint32_t)));
+        memset(self->next + self->n, 0, (n - self->n) * sizeof(uint32_t));
     }
-    f->n = n;
+    self->n = n;
     return ALM_OK;
 }
 
-alm_status alm_window_stream_reserve(alm_ctx *cx, alm_window_stream *s, uint32_t n)
+alm_status alm_window_stream_reserve(alm_ctx *cx, alm_window_stream *stream, uint32_t n)
 {
     static const uint64_t null_f = 0x7ff8000000000000, null_i = (uint64_t)INT64_MIN, null_c = 0;
-    if (n <= s->n)
+    if (n <= stream->n)
         return ALM_OK;
-    n = ALM_MAX(n, 2 * s->n);
-    if (s->way.ties)
-        ALM_TRY(grow_states(cx, s, &s->last, s->width, n));
-    switch (s->way.kind) {
+    n = ALM_MAX(n, 2 * stream->n);
+    if (stream->way.ties)
+        ALM_TRY(grow_states(cx, stream, &stream->last, stream->width, n));
+    switch (stream->way.kind) {
     case S_NONE:
         break;
     case S_ROW_NUMBER:
-        ALM_TRY(grow_states(cx, s, &s->rows, sizeof *s->rows, n));
+        ALM_TRY(grow_states(cx, stream, &stream->rows, sizeof *stream->rows, n));
         break;
     case S_RANK:
     case S_DENSE_RANK:
-        ALM_TRY(grow_states(cx, s, &s->rank, sizeof *s->rank, n));
+        ALM_TRY(grow_states(cx, stream, &stream->rank, sizeof *stream->rank, n));
         break;
     case S_LAG:
-        if (s->way.depth == 0)
+        if (stream->way.depth == 0)
             break;
-        if (is_flat(s))
-            ALM_TRY(flat_reserve(cx, s->pool, &s->flat, s->way.depth, n, s->width, s->none));
+        if (is_flat(stream))
+            ALM_TRY(flat_reserve(cx, stream->pool, &stream->flat, stream->way.depth, n,
+                                 stream->width, stream->none));
         else
-            ALM_TRY(grow_states(cx, s, &s->pasts, sizeof *s->pasts, n));
+            ALM_TRY(grow_states(cx, stream, &stream->pasts, sizeof *stream->pasts, n));
         break;
     case S_FIRST:
-        ALM_TRY(grow_states(cx, s, &s->seen, 1, n));
-        ALM_TRY(flat_reserve(cx, s->pool, &s->flat, 1, n, s->width, s->none));
+        ALM_TRY(grow_states(cx, stream, &stream->seen, 1, n));
+        ALM_TRY(flat_reserve(cx, stream->pool, &stream->flat, 1, n, stream->width, stream->none));
         break;
     case S_OLDEST:
-        if (s->way.depth == 1)
-            ALM_TRY(flat_reserve(cx, s->pool, &s->flat, 1, n, s->width, s->none));
+        if (stream->way.depth == 1)
+            ALM_TRY(
+                flat_reserve(cx, stream->pool, &stream->flat, 1, n, stream->width, stream->none));
         else
-            ALM_TRY(grow_states(cx, s, &s->pasts, sizeof *s->pasts, n));
+            ALM_TRY(grow_states(cx, stream, &stream->pasts, sizeof *stream->pasts, n));
         break;
     case S_AGG:
-        ALM_TRY(alm_slide_reserve(cx, s->slide, n));
-        if (s->way.depth > 0)
-            ALM_TRY(flat_reserve(cx, s->pool, &s->late, s->way.depth, n, 8,
-                                 s->way.agg.op == ALM_SLIDE_COUNT ? &null_c
-                                 : s->way.agg.floating            ? &null_f
-                                                                  : &null_i));
+        ALM_TRY(alm_slide_reserve(cx, stream->slide, n));
+        if (stream->way.depth > 0)
+            ALM_TRY(flat_reserve(cx, stream->pool, &stream->late, stream->way.depth, n, 8,
+                                 stream->way.agg.op == ALM_SLIDE_COUNT ? &null_c
+                                 : stream->way.agg.floating            ? &null_f
+                                                                       : &null_i));
         break;
     }
-    s->n = n;
+    stream->n = n;
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------------------------ ranks */
 
-static void run_ranks(alm_window_stream *s, uint32_t n, const uint32_t *number, bool single,
+static void run_ranks(alm_window_stream *stream, uint32_t n, const uint32_t *number, bool single,
                       const int64_t *ts, int64_t *restrict out)
 {
-    rank_state *state = s->rank;
-    if (s->way.kind == S_ROW_NUMBER) {
-        int64_t *restrict rows = s->rows;
+    rank_state *state = stream->rank;
+    if (stream->way.kind == S_ROW_NUMBER) {
+        int64_t *restrict rows = stream->rows;
         for (uint32_t i = 0; single && i < n; i++)
             out[i] = rows[0] + i + 1;
         for (uint32_t i = 0; !single && i < n; i++)
@@ -314,7 +318,7 @@ static void run_ranks(alm_window_stream *s, uint32_t n, const uint32_t *number, 
             r->dense++;
             r->ts = ts != NULL ? ts[i] : 0;
         }
-        out[i] = s->way.kind == S_RANK ? r->rank : r->dense;
+        out[i] = stream->way.kind == S_RANK ? r->rank : r->dense;
     }
 }
 
@@ -416,62 +420,63 @@ static const value_kernels *kernels_of(uint8_t width)
     return &rows[i];
 }
 
-static alm_status past_push(alm_ctx *cx, alm_window_stream *s, past *p, const void *v)
+static alm_status past_push(alm_ctx *cx, alm_window_stream *stream, past *self, const void *v)
 {
-    const uint32_t depth = s->way.depth;
-    if (p->count == p->cap && p->cap < depth) { /* not full yet: entries start at 0 */
-        const uint32_t cap = ALM_MIN(ALM_MAX(2 * p->cap, 4U), depth);
-        ALM_TRY(alm_pool_grow(cx, s->pool, &p->data, (size_t)p->cap * s->width,
-                              (size_t)cap * s->width));
-        p->cap = cap;
-        p->next = p->count;
+    const uint32_t depth = stream->way.depth;
+    if (self->count == self->cap && self->cap < depth) { /* not full yet: entries start at 0 */
+        const uint32_t cap = ALM_MIN(ALM_MAX(2 * self->cap, 4U), depth);
+        ALM_TRY(alm_pool_grow(cx, stream->pool, &self->data, (size_t)self->cap * stream->width,
+                              (size_t)cap * stream->width));
+        self->cap = cap;
+        self->next = self->count;
     }
-    memcpy(p->data + (size_t)p->next * s->width, v, s->width);
-    p->next = p->next + 1 == depth ? 0 : p->next + 1;
-    p->count += p->count < depth;
+    memcpy(self->data + (size_t)self->next * stream->width, v, stream->width);
+    self->next = self->next + 1 == depth ? 0 : self->next + 1;
+    self->count += self->count < depth;
     return ALM_OK;
 }
 
 /* The oldest of the values kept; once `depth` of them are there, the one about to be replaced. */
-static const void *past_oldest(const alm_window_stream *s, const past *p)
+static const void *past_oldest(const alm_window_stream *stream, const past *self)
 {
-    return p->data + (p->count == s->way.depth ? (size_t)p->next * s->width : 0);
+    return self->data + (self->count == stream->way.depth ? (size_t)self->next * stream->width : 0);
 }
 
 /* Values far back, in arrays that grow by partition. */
-static alm_status run_past(alm_ctx *cx, alm_window_stream *s, const value_rows *r,
+static alm_status run_past(alm_ctx *cx, alm_window_stream *stream, const value_rows *r,
                            const alm_vec *other)
 {
-    const bool lag = s->way.kind == S_LAG;
-    const char *arg = r->arg, *none = other != NULL ? other->data : s->none;
-    const size_t step = other != NULL && !other->is_const ? s->width : 0;
+    const bool lag = stream->way.kind == S_LAG;
+    const char *arg = r->arg, *none = other != NULL ? other->data : stream->none;
+    const size_t step = other != NULL && !other->is_const ? stream->width : 0;
     char *out = r->out;
-    for (uint32_t i = 0; i < r->n; i++, out += s->width, arg += s->width, none += step) {
-        past *p = &s->pasts[r->number[i]];
+    for (uint32_t i = 0; i < r->n; i++, out += stream->width, arg += stream->width, none += step) {
+        past *p = &stream->pasts[r->number[i]];
         if (lag)
-            memcpy(out, p->count == s->way.depth ? past_oldest(s, p) : none, s->width);
+            memcpy(out, p->count == stream->way.depth ? past_oldest(stream, p) : none,
+                   stream->width);
         if (r->null == NULL || !r->null[i])
-            ALM_TRY(past_push(cx, s, p, arg));
+            ALM_TRY(past_push(cx, stream, p, arg));
         if (!lag)
-            memcpy(out, p->count > 0 ? past_oldest(s, p) : none, s->width);
+            memcpy(out, p->count > 0 ? past_oldest(stream, p) : none, stream->width);
     }
     return ALM_OK;
 }
 
-static alm_status run_values(alm_ctx *cx, alm_window_stream *s, const value_rows *r,
+static alm_status run_values(alm_ctx *cx, alm_window_stream *stream, const value_rows *r,
                              const alm_vec *other)
 {
-    const value_kernels *k = kernels_of(s->width);
-    if (s->way.kind == S_FIRST) {
-        k->first(&s->flat, s->seen, r);
-    } else if (s->way.depth == 0) {
-        memcpy(r->out, r->arg, (size_t)r->n * s->width);
-    } else if (is_flat(s)) {
-        k->lag(&s->flat, r);
-    } else if (s->way.kind == S_OLDEST && s->way.depth == 1) {
-        k->last(&s->flat, r);
+    const value_kernels *kernels = kernels_of(stream->width);
+    if (stream->way.kind == S_FIRST) {
+        kernels->first(&stream->flat, stream->seen, r);
+    } else if (stream->way.depth == 0) {
+        memcpy(r->out, r->arg, (size_t)r->n * stream->width);
+    } else if (is_flat(stream)) {
+        kernels->lag(&stream->flat, r);
+    } else if (stream->way.kind == S_OLDEST && stream->way.depth == 1) {
+        kernels->last(&stream->flat, r);
     } else {
-        return run_past(cx, s, r, other);
+        return run_past(cx, stream, r, other);
     }
     return ALM_OK;
 }
@@ -497,34 +502,39 @@ ALM_SIMD static void keep_passing(const uint64_t *restrict values, const uint8_t
 }
 
 /* What the kernels take: values, or ones and zeros to be counted; nulls where the filter says no. */
-static const uint64_t *agg_values(alm_window_stream *s, uint32_t n, const alm_vec *arg,
+static const uint64_t *agg_values(alm_window_stream *stream, uint32_t n_rows, const alm_vec *arg,
                                   const uint8_t *pass)
 {
-    if (s->way.agg.op == ALM_SLIDE_COUNT) {
+    if (stream->way.agg.op == ALM_SLIDE_COUNT) {
         if (arg != NULL && !arg->no_nulls)
-            (void)alm_vec_null_mask(arg, n, s->null);
+            (void)alm_vec_null_mask(arg, n_rows, stream->null);
         else
-            memset(s->null, 0, n);
-        marks_to_ones(s->null, pass, n, s->values);
-        return s->values;
+            memset(stream->null, 0, n_rows);
+        marks_to_ones(stream->null, pass, n_rows, stream->values);
+        return stream->values;
     }
     if (pass == NULL)
         return arg->data;
     uint64_t none;
-    memcpy(&none, s->none, sizeof none);
-    keep_passing(arg->data, pass, none, n, s->values);
-    return s->values;
+    memcpy(&none, stream->none, sizeof none);
+    keep_passing(arg->data, pass, none, n_rows, stream->values);
+    return stream->values;
 }
 
-static alm_status run_agg(alm_ctx *cx, alm_window_stream *s, const alm_stream_rows *r, void *out)
+static alm_status run_agg(alm_ctx *cx, alm_window_stream *stream,
+                          const alm_stream_rows *stream_rows, void *out)
 {
-    const uint64_t *values = agg_values(s, r->n, r->arg, r->pass);
-    if (s->way.depth > 0) {
-        lag_64(&s->late,
-               &(value_rows){.n = r->n, .number = r->number, .arg = values, .out = s->delayed});
-        values = s->delayed;
+    const uint64_t *values =
+        agg_values(stream, stream_rows->n, stream_rows->arg, stream_rows->pass);
+    if (stream->way.depth > 0) {
+        lag_64(&stream->late, &(value_rows){.n = stream_rows->n,
+                                            .number = stream_rows->number,
+                                            .arg = values,
+                                            .out = stream->delayed});
+        values = stream->delayed;
     }
-    return alm_slide_run(cx, s->slide, r->n, r->number, r->single, r->ts, values, out);
+    return alm_slide_run(cx, stream->slide, stream_rows->n, stream_rows->number,
+                         stream_rows->single, stream_rows->ts, values, out);
 }
 
 /* -------------------------------------------------------------------------------------- all */
@@ -537,75 +547,79 @@ static bool any_ties(const int64_t *ts, uint32_t n)
     return ties > 0;
 }
 
-static void share_results(alm_window_stream *s, const alm_stream_rows *r, void *out)
+static void share_results(alm_window_stream *stream, const alm_stream_rows *stream_rows, void *out)
 {
-    if (!any_ties(r->ts, r->n))
+    if (!any_ties(stream_rows->ts, stream_rows->n))
         return;
-    switch (s->width) {
+    switch (stream->width) {
     case 1:
-        tie_8((void *)s->last, r->number, r->ts, r->n, out);
+        tie_8((void *)stream->last, stream_rows->number, stream_rows->ts, stream_rows->n, out);
         break;
     case 2:
-        tie_16((void *)s->last, r->number, r->ts, r->n, out);
+        tie_16((void *)stream->last, stream_rows->number, stream_rows->ts, stream_rows->n, out);
         break;
     case 4:
-        tie_32((void *)s->last, r->number, r->ts, r->n, out);
+        tie_32((void *)stream->last, stream_rows->number, stream_rows->ts, stream_rows->n, out);
         break;
     case 8:
-        tie_64((void *)s->last, r->number, r->ts, r->n, out);
+        tie_64((void *)stream->last, stream_rows->number, stream_rows->ts, stream_rows->n, out);
         break;
     case 16:
-        tie_128((void *)s->last, r->number, r->ts, r->n, out);
+        tie_128((void *)stream->last, stream_rows->number, stream_rows->ts, stream_rows->n, out);
         break;
     default:
-        tie_256((void *)s->last, r->number, r->ts, r->n, out);
+        tie_256((void *)stream->last, stream_rows->number, stream_rows->ts, stream_rows->n, out);
     }
 }
 
-static alm_status reserve_rows(alm_ctx *cx, alm_window_stream *s, uint32_t n)
+static alm_status reserve_rows(alm_ctx *cx, alm_window_stream *stream, uint32_t n)
 {
-    if (n <= s->cap)
+    if (n <= stream->cap)
         return ALM_OK;
-    ALM_TRY(alm_pool_grow(cx, s->pool, &s->null, 0, n));
-    ALM_TRY(alm_pool_grow(cx, s->pool, &s->values, 0, n * sizeof *s->values));
-    ALM_TRY(alm_pool_grow(cx, s->pool, &s->delayed, 0, n * sizeof *s->delayed));
-    s->cap = n;
+    ALM_TRY(alm_pool_grow(cx, stream->pool, &stream->null, 0, n));
+    ALM_TRY(alm_pool_grow(cx, stream->pool, &stream->values, 0, n * sizeof *stream->values));
+    ALM_TRY(alm_pool_grow(cx, stream->pool, &stream->delayed, 0, n * sizeof *stream->delayed));
+    stream->cap = n;
     return ALM_OK;
 }
 
-bool alm_window_stream_ties(const alm_window_stream *s)
+bool alm_window_stream_ties(const alm_window_stream *stream)
 {
-    return s->way.ties;
+    return stream->way.ties;
 }
 
-alm_status alm_window_stream_run(alm_ctx *cx, alm_window_stream *s, const alm_stream_rows *r,
-                                 void *out)
+alm_status alm_window_stream_run(alm_ctx *cx, alm_window_stream *stream,
+                                 const alm_stream_rows *stream_rows, void *out)
 {
-    ALM_TRY(reserve_rows(cx, s, r->n));
-    switch (s->way.kind) {
+    ALM_TRY(reserve_rows(cx, stream, stream_rows->n));
+    switch (stream->way.kind) {
     case S_NONE:
         ALM_UNREACHABLE("a call that does not stream");
     case S_ROW_NUMBER:
     case S_RANK:
     case S_DENSE_RANK:
-        run_ranks(s, r->n, r->number, r->single, s->call->n_order > 0 ? r->ts : NULL, out);
+        run_ranks(stream, stream_rows->n, stream_rows->number, stream_rows->single,
+                  stream->call->n_order > 0 ? stream_rows->ts : NULL, out);
         return ALM_OK;
     case S_LAG:
     case S_FIRST:
     case S_OLDEST: {
-        const bool skip = s->call->ignore_nulls && !r->arg->no_nulls;
-        value_rows v = {.n = r->n, .number = r->number, .arg = r->arg->data, .out = out};
+        const bool skip = stream->call->ignore_nulls && !stream_rows->arg->no_nulls;
+        value_rows v = {.n = stream_rows->n,
+                        .number = stream_rows->number,
+                        .arg = stream_rows->arg->data,
+                        .out = out};
         if (skip) {
-            (void)alm_vec_null_mask(r->arg, r->n, s->null);
-            v.null = s->null;
+            (void)alm_vec_null_mask(stream_rows->arg, stream_rows->n, stream->null);
+            v.null = stream->null;
         }
-        ALM_TRY(run_values(cx, s, &v, r->other));
+        ALM_TRY(run_values(cx, stream, &v, stream_rows->other));
         break;
     }
     case S_AGG:
-        ALM_TRY(run_agg(cx, s, r, out));
+        ALM_TRY(run_agg(cx, stream, stream_rows, out));
     }
-    if (s->way.ties)
-        share_results(s, r, out);
+    if (stream->way.ties)
+        share_results(stream, stream_rows, out);
     return ALM_OK;
 }

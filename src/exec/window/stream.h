@@ -21,9 +21,10 @@ ALM_NODISCARD alm_status alm_window_stream_new(alm_ctx *cx, alm_pool *pool,
                                                const alm_window_call *call,
                                                alm_window_stream **out);
 /* Makes room for partitions 0..n-1. */
-ALM_NODISCARD alm_status alm_window_stream_reserve(alm_ctx *cx, alm_window_stream *s, uint32_t n);
+ALM_NODISCARD alm_status alm_window_stream_reserve(alm_ctx *cx, alm_window_stream *stream,
+                                                   uint32_t n);
 /* Do rows of one time share a result, so that they must come in one run? */
-bool alm_window_stream_ties(const alm_window_stream *s);
+bool alm_window_stream_ties(const alm_window_stream *stream);
 
 /* The next rows. Vectors are dense; all peers of the last row are among them where ties matter. */
 typedef struct alm_stream_rows {
@@ -36,8 +37,8 @@ typedef struct alm_stream_rows {
     const uint8_t *pass;  /* FILTER: 1 where the row counts; NULL: all do */
 } alm_stream_rows;
 
-ALM_NODISCARD alm_status alm_window_stream_run(alm_ctx *cx, alm_window_stream *s,
-                                               const alm_stream_rows *r, void *out);
+ALM_NODISCARD alm_status alm_window_stream_run(alm_ctx *cx, alm_window_stream *stream,
+                                               const alm_stream_rows *stream_rows, void *out);
 
 /* The operator, for plans all of whose calls stream. */
 bool alm_op_window_streams(const alm_plan *plan);

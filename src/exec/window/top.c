@@ -60,145 +60,153 @@ struct alm_window_top {
 
 /* ------------------------------------------------------------------------------------ slots */
 
-static alm_status slot_ready(alm_ctx *cx, const alm_window_top *t, top_slot *s)
+static alm_status window_top_slot_ready(alm_ctx *cx, const alm_window_top *top, top_slot *slot)
 {
-    if (s->ready)
+    if (slot->ready)
         return ALM_OK;
-    alm_pool_init(&s->store.pool, cx->mem, "window");
-    alm_pool_init(&s->store.other, cx->mem, "window");
-    alm_pool_init(&s->pool, cx->mem, "window");
-    alm_arena_init(&s->scratch, cx->mem);
-    s->ready = true;
-    ALM_TRY(alm_rows_init(cx, &s->store.rows, &s->store.pool, t->col, t->n_cols));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, t->n_keys, &s->order));
-    s->order[0] = s->order[t->n_keys - 1] = (alm_sort_order){.nulls_first = true};
-    for (uint32_t k = 0; k < t->call->n_order; k++)
-        s->order[k + 1] = (alm_sort_order){.desc = t->call->order[k].desc,
-                                           .nulls_first = t->call->order[k].nulls_first};
-    ALM_TRY(ALM_NEWN(cx, cx->arena, t->n_exprs + 1, &s->vec));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, t->n_cols + 1, &s->cols));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &s->number));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &s->pick));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &s->under));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &s->code));
-    return alm_eval_new(cx, t->expr, t->n_exprs, &s->eval);
+    alm_pool_init(&slot->store.pool, cx->mem, "window");
+    alm_pool_init(&slot->store.other, cx->mem, "window");
+    alm_pool_init(&slot->pool, cx->mem, "window");
+    alm_arena_init(&slot->scratch, cx->mem);
+    slot->ready = true;
+    ALM_TRY(alm_rows_init(cx, &slot->store.rows, &slot->store.pool, top->col, top->n_cols));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, top->n_keys, &slot->order));
+    slot->order[0] = slot->order[top->n_keys - 1] = (alm_sort_order){.nulls_first = true};
+    for (uint32_t order = 0; order < top->call->n_order; order++)
+        slot->order[order + 1] =
+            (alm_sort_order){.desc = top->call->order[order].desc,
+                             .nulls_first = top->call->order[order].nulls_first};
+    ALM_TRY(ALM_NEWN(cx, cx->arena, top->n_exprs + 1, &slot->vec));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, top->n_cols + 1, &slot->cols));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &slot->number));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &slot->pick));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &slot->under));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &slot->code));
+    return alm_eval_new(cx, top->expr, top->n_exprs, &slot->eval);
 }
 
-static void slot_close(top_slot *s)
+static void window_top_slot_close(top_slot *slot)
 {
-    if (!s->ready)
+    if (!slot->ready)
         return;
-    alm_eval_free(s->eval);
-    alm_pool_deinit(&s->store.pool);
-    alm_pool_deinit(&s->store.other);
-    alm_pool_deinit(&s->pool);
-    alm_arena_deinit(&s->scratch);
+    alm_eval_free(slot->eval);
+    alm_pool_deinit(&slot->store.pool);
+    alm_pool_deinit(&slot->store.other);
+    alm_pool_deinit(&slot->pool);
+    alm_arena_deinit(&slot->scratch);
 }
 
 /* ---------------------------------------------------------------------------------- pruning */
 
 /* Row numbers of the store in order of partition, keys and sequence. */
-static alm_status order_rows(alm_ctx *cx, const alm_window_top *t, top_slot *s, uint32_t first_key,
-                             alm_vec *key, alm_sort_item **out)
+static alm_status order_rows(alm_ctx *cx, const alm_window_top *top, top_slot *slot,
+                             uint32_t first_key, alm_vec *key, alm_sort_item **out)
 {
-    const uint32_t n = s->store.rows.n;
+    const uint32_t n_rows = slot->store.rows.n;
     alm_sort_item *item = NULL;
-    ALM_TRY(alm_arena_bytes(cx, &s->scratch, ((size_t)n + 1) * 2 * sizeof *item, &item));
-    for (uint32_t k = 0; k < t->n_keys; k++) {
-        alm_rows_slice(&s->store.rows, t->key_col[k], 0, &key[k]);
-        ALM_TRY(alm_sort_rank(cx, &s->pool, &key[k], &s->order[k]));
+    ALM_TRY(alm_arena_bytes(cx, &slot->scratch, ((size_t)n_rows + 1) * 2 * sizeof *item, &item));
+    for (uint32_t k = 0; k < top->n_keys; k++) {
+        alm_rows_slice(&slot->store.rows, top->key_col[k], 0, &key[k]);
+        ALM_TRY(alm_sort_rank(cx, &slot->pool, &key[k], &slot->order[k]));
     }
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n_rows; i++)
         item[i] = (alm_sort_item){.row = i};
-    ALM_TRY(alm_sort_items(cx, key + first_key, s->order + first_key, t->n_keys - first_key, item,
-                           item + n, n));
+    ALM_TRY(alm_sort_items(cx, key + first_key, slot->order + first_key, top->n_keys - first_key,
+                           item, item + n_rows, n_rows));
     *out = item;
     return ALM_OK;
 }
 
-static bool ties(const alm_window_top *t, const top_slot *s, const alm_vec *key, uint32_t a,
+static bool ties(const alm_window_top *top, const top_slot *slot, const alm_vec *key, uint32_t a,
                  uint32_t b)
 {
-    for (uint32_t k = 1; k <= t->call->n_order; k++)
-        if (alm_sort_compare(&key[k], &s->order[k], a, b) != 0)
+    for (uint32_t k = 1; k <= top->call->n_order; k++)
+        if (alm_sort_compare(&key[k], &slot->order[k], a, b) != 0)
             return false;
     return true;
 }
 
 /* Drops what is not among the first of its partition, and sets thresholds where no codes are kept. */
-static alm_status prune(alm_ctx *cx, const alm_window_top *t, top_slot *s)
+static alm_status window_top_prune(alm_ctx *cx, const alm_window_top *top, top_slot *slot)
 {
     alm_sort_item *item = NULL;
     alm_vec *key = NULL;
     uint32_t *pick = NULL, m = 0;
-    const uint32_t n = s->store.rows.n;
-    ALM_TRY(ALM_NEWN(cx, &s->scratch, t->n_keys, &key));
-    ALM_TRY(order_rows(cx, t, s, 0, key, &item));
-    ALM_TRY(alm_arena_bytes(cx, &s->scratch, ((size_t)n + 1) * sizeof *pick, &pick));
+    const uint32_t n_rows = slot->store.rows.n;
+    ALM_TRY(ALM_NEWN(cx, &slot->scratch, top->n_keys, &key));
+    ALM_TRY(order_rows(cx, top, slot, 0, key, &item));
+    ALM_TRY(alm_arena_bytes(cx, &slot->scratch, ((size_t)n_rows + 1) * sizeof *pick, &pick));
     const uint32_t *number = key[0].data;
-    for (uint32_t lo = 0, hi = 0; lo < n; lo = hi) {
+    for (uint32_t lo = 0, hi = 0; lo < n_rows; lo = hi) {
         const uint32_t part = number[item[lo].row];
-        for (hi = lo; hi < n && number[item[hi].row] == part;)
+        for (hi = lo; hi < n_rows && number[item[hi].row] == part;)
             hi++;
-        uint32_t end = ALM_MIN(hi, lo + t->top);
-        while (t->ties && end < hi && ties(t, s, key, item[end - 1].row, item[end].row))
+        uint32_t end = ALM_MIN(hi, lo + top->top);
+        while (top->ties && end < hi && ties(top, slot, key, item[end - 1].row, item[end].row))
             end++;
-        if (t->n_codes == 1 && t->top > 1 && hi - lo >= t->top)
-            alm_sort_encode(&key[1], &s->order[1], &item[lo + t->top - 1].row, 1, &s->best[part]);
+        if (top->n_codes == 1 && top->top > 1 && hi - lo >= top->top)
+            alm_sort_encode(&key[1], &slot->order[1], &item[lo + top->top - 1].row, 1,
+                            &slot->best[part]);
         for (uint32_t i = lo; i < end; i++)
             pick[m++] = item[i].row;
     }
-    ALM_TRY(alm_rows_keep_moved(cx, &s->store.rows, &s->store.other, &s->scratch, pick, m));
-    s->store.kept = m;
+    ALM_TRY(
+        alm_rows_keep_moved(cx, &slot->store.rows, &slot->store.other, &slot->scratch, pick, m));
+    slot->store.kept = m;
     return ALM_OK;
 }
 
 /* -------------------------------------------------------------------------------- partitions */
 
-static alm_status map_codes(alm_ctx *cx, const alm_window_top *t, top_slot *s)
+static alm_status map_codes(alm_ctx *cx, const alm_window_top *top, top_slot *slot)
 {
     alm_type *types = NULL;
-    const uint32_t n_keys = t->call->n_partition;
+    const uint32_t n_keys = top->call->n_partition;
     ALM_TRY(ALM_NEWN(cx, cx->arena, n_keys + 1, &types));
-    for (uint32_t k = 0; k < n_keys; k++)
-        types[k] = t->call->partition[k]->type;
-    ALM_TRY(alm_keymap_new(cx, &s->pool, types, n_keys, &s->map));
-    for (uint32_t at = 0; s->dict != NULL && at < s->dict->count; at += ALM_BATCH_ROWS) {
-        const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, s->dict->count - at);
-        for (uint32_t i = 0; i < n; i++)
-            s->under[i] = at + i;
-        const alm_vec v = {
-            .type = types[0], .width = sizeof *s->under, .dict = s->dict, .data = s->under};
-        ALM_TRY(alm_keymap_add(cx, s->map, &v, n, s->number));
+    for (uint32_t key = 0; key < n_keys; key++)
+        types[key] = top->call->partition[key]->type;
+    ALM_TRY(alm_keymap_new(cx, &slot->pool, types, n_keys, &slot->map));
+    for (uint32_t place = 0; slot->dict != NULL && place < slot->dict->count;
+         place += ALM_BATCH_ROWS) {
+        const uint32_t n_rows = ALM_MIN((uint32_t)ALM_BATCH_ROWS, slot->dict->count - place);
+        for (uint32_t i = 0; i < n_rows; i++)
+            slot->under[i] = place + i;
+        const alm_vec vec = {.type = types[0],
+                             .width = sizeof *slot->under,
+                             .dict = slot->dict,
+                             .data = slot->under};
+        ALM_TRY(alm_keymap_add(cx, slot->map, &vec, n_rows, slot->number));
     }
-    s->dict = NULL;
+    slot->dict = NULL;
     return ALM_OK;
 }
 
-static alm_status number_rows(alm_ctx *cx, const alm_window_top *t, top_slot *s, uint32_t n)
+static alm_status window_top_number_rows(alm_ctx *cx, const alm_window_top *top, top_slot *slot,
+                                         uint32_t n)
 {
-    const uint32_t n_keys = t->call->n_partition;
-    const alm_vec *v = s->vec;
+    const uint32_t n_keys = top->call->n_partition;
+    const alm_vec *vec = slot->vec;
     uint32_t parts = 1;
-    if (n_keys == 1 && v->dict != NULL && s->map == NULL &&
-        (s->dict == NULL || s->dict->id == v->dict->id)) {
-        s->dict = v->dict;
-        parts = v->dict->count;
+    if (n_keys == 1 && vec->dict != NULL && slot->map == NULL &&
+        (slot->dict == NULL || slot->dict->id == vec->dict->id)) {
+        slot->dict = vec->dict;
+        parts = vec->dict->count;
         for (uint32_t i = 0; i < n; i++)
-            s->number[i] = alm_vec_code(v, i);
+            slot->number[i] = alm_vec_code(vec, i);
     } else if (n_keys > 0) {
-        if (s->map == NULL)
-            ALM_TRY(map_codes(cx, t, s));
-        ALM_TRY(alm_keymap_add(cx, s->map, v, n, s->number));
-        parts = alm_keymap_count(s->map);
+        if (slot->map == NULL)
+            ALM_TRY(map_codes(cx, top, slot));
+        ALM_TRY(alm_keymap_add(cx, slot->map, vec, n, slot->number));
+        parts = alm_keymap_count(slot->map);
     }
-    if (parts <= s->n_parts)
+    if (parts <= slot->n_parts)
         return ALM_OK;
-    parts = ALM_MAX(parts, 2 * s->n_parts);
-    const size_t old = (size_t)s->n_parts * t->n_codes, all = (size_t)parts * t->n_codes;
-    ALM_TRY(alm_pool_grow(cx, &s->pool, &s->best, old * sizeof *s->best, all * sizeof *s->best));
-    memset(s->best + old, 0xff, (all - old) * sizeof *s->best);
-    s->n_parts = parts;
+    parts = ALM_MAX(parts, 2 * slot->n_parts);
+    const size_t old = (size_t)slot->n_parts * top->n_codes, all = (size_t)parts * top->n_codes;
+    ALM_TRY(alm_pool_grow(cx, &slot->pool, &slot->best, old * sizeof *slot->best,
+                          all * sizeof *slot->best));
+    memset(slot->best + old, 0xff, (all - old) * sizeof *slot->best);
+    slot->n_parts = parts;
     return ALM_OK;
 }
 
@@ -207,200 +215,210 @@ static alm_status number_rows(alm_ctx *cx, const alm_window_top *t, top_slot *s,
 /* The code takes its place among the best of its partition. */
 static void note_code(uint64_t *best, uint32_t n, uint64_t code)
 {
-    uint32_t at = n - 1;
-    for (; at > 0 && best[at - 1] > code; at--)
-        best[at] = best[at - 1];
-    best[at] = code;
+    uint32_t place = n - 1;
+    for (; place > 0 && best[place - 1] > code; place--)
+        best[place] = best[place - 1];
+    best[place] = code;
 }
 
 /* Rows that may be among the first of their partition. strict: a row that ties comes too late. */
-static uint32_t candidates(const alm_window_top *t, top_slot *s, uint32_t n, bool strict)
+static uint32_t window_top_candidates(const alm_window_top *top, top_slot *slot, uint32_t n,
+                                      bool strict)
 {
-    const uint32_t k = t->n_codes;
+    const uint32_t k = top->n_codes;
     uint32_t m = 0;
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t *best = &s->best[(size_t)s->number[i] * k];
-        const uint64_t code = s->code[i], limit = best[k - 1];
+        uint64_t *best = &slot->best[(size_t)slot->number[i] * k];
+        const uint64_t code = slot->code[i], limit = best[k - 1];
         if (code > limit || (strict && code == limit && code != UINT64_MAX))
             continue;
-        s->pick[m++] = i;
-        if (t->top == k && code < limit)
+        slot->pick[m++] = i;
+        if (top->top == k && code < limit)
             note_code(best, k, code);
     }
     return m;
 }
 
-static alm_status picked_column(alm_ctx *cx, top_slot *s, const alm_batch *in, const alm_vec *col,
-                                uint32_t m, alm_vec *out)
+static alm_status window_top_picked_column(alm_ctx *cx, top_slot *slot, const alm_batch *batch,
+                                           const alm_vec *col, uint32_t m, alm_vec *out)
 {
     if (col->is_const)
-        return alm_vec_expand(cx, &s->scratch, col, m, out);
+        return alm_vec_expand(cx, &slot->scratch, col, m, out);
     alm_vec plain = *col;
     plain.indirect = false;
     if (!col->indirect)
-        return alm_vec_gather(cx, &s->scratch, &plain, s->pick, m, out);
+        return alm_vec_gather(cx, &slot->scratch, &plain, slot->pick, m, out);
     for (uint32_t i = 0; i < m; i++)
-        s->under[i] = in->sel[s->pick[i]];
-    return alm_vec_gather(cx, &s->scratch, &plain, s->under, m, out);
+        slot->under[i] = batch->sel[slot->pick[i]];
+    return alm_vec_gather(cx, &slot->scratch, &plain, slot->under, m, out);
 }
 
-static alm_status store_rows(alm_ctx *cx, const alm_window_top *t, top_slot *s, const alm_batch *in,
-                             uint32_t m, uint64_t sequence)
+static alm_status store_rows(alm_ctx *cx, const alm_window_top *top, top_slot *slot,
+                             const alm_batch *batch, uint32_t m, uint64_t sequence)
 {
     int64_t *row = NULL;
-    uint32_t *number = NULL, c = 0;
-    ALM_TRY(alm_arena_bytes(cx, &s->scratch, m * sizeof *row, &row));
-    ALM_TRY(alm_arena_bytes(cx, &s->scratch, m * sizeof *number, &number));
+    uint32_t *number = NULL, col = 0;
+    ALM_TRY(alm_arena_bytes(cx, &slot->scratch, m * sizeof *row, &row));
+    ALM_TRY(alm_arena_bytes(cx, &slot->scratch, m * sizeof *number, &number));
     for (uint32_t i = 0; i < m; i++) {
-        row[i] = (int64_t)(sequence + s->pick[i]);
-        number[i] = s->number[s->pick[i]];
+        row[i] = (int64_t)(sequence + slot->pick[i]);
+        number[i] = slot->number[slot->pick[i]];
     }
-    for (; c < t->n_child; c++)
-        ALM_TRY(picked_column(cx, s, in, &in->cols[c], m, &s->cols[c]));
-    for (uint32_t k = 0; k < t->call->n_order; k++)
-        if (t->key_col[k + 1] >= t->n_child)
-            ALM_TRY(picked_column(cx, s, in, &s->vec[t->call->n_partition + k], m, &s->cols[c++]));
-    s->cols[c++] = (alm_vec){.type = ALM_TY(INT), .width = 4, .data = number};
-    s->cols[c++] = (alm_vec){.type = ALM_TY(LONG), .width = 8, .data = row};
-    ALM_ASSERT(c == t->n_cols);
-    return alm_rows_append_picked(cx, &s->store.rows, s->cols, NULL, m);
+    for (; col < top->n_child; col++)
+        ALM_TRY(window_top_picked_column(cx, slot, batch, &batch->cols[col], m, &slot->cols[col]));
+    for (uint32_t order = 0; order < top->call->n_order; order++)
+        if (top->key_col[order + 1] >= top->n_child)
+            ALM_TRY(window_top_picked_column(cx, slot, batch,
+                                             &slot->vec[top->call->n_partition + order], m,
+                                             &slot->cols[col++]));
+    slot->cols[col++] = (alm_vec){.type = ALM_TY(INT), .width = 4, .data = number};
+    slot->cols[col++] = (alm_vec){.type = ALM_TY(LONG), .width = 8, .data = row};
+    ALM_ASSERT(col == top->n_cols);
+    return alm_rows_append_picked(cx, &slot->store.rows, slot->cols, NULL, m);
 }
 
-static alm_status take_batch(alm_ctx *cx, const alm_window_top *t, top_slot *s, alm_batch *in,
-                             uint64_t sequence)
+static alm_status window_top_take_batch(alm_ctx *cx, const alm_window_top *top, top_slot *slot,
+                                        alm_batch *batch, uint64_t sequence)
 {
-    alm_arena_reset(&s->scratch);
-    ALM_TRY(alm_eval_run(cx, s->eval, &s->scratch, in, s->vec));
-    ALM_TRY(number_rows(cx, t, s, in->rows));
-    const alm_vec *key = &s->vec[t->call->n_partition];
-    ALM_TRY(alm_sort_rank(cx, &s->pool, key, &s->order[1]));
-    alm_sort_encode(key, &s->order[1], NULL, in->rows, s->code);
-    const bool strict = !t->ties && t->call->n_order == 1 && alm_sort_exact(key, &s->order[1]);
-    const uint32_t m = candidates(t, s, in->rows, strict);
+    alm_arena_reset(&slot->scratch);
+    ALM_TRY(alm_eval_run(cx, slot->eval, &slot->scratch, batch, slot->vec));
+    ALM_TRY(window_top_number_rows(cx, top, slot, batch->rows));
+    const alm_vec *key = &slot->vec[top->call->n_partition];
+    ALM_TRY(alm_sort_rank(cx, &slot->pool, key, &slot->order[1]));
+    alm_sort_encode(key, &slot->order[1], NULL, batch->rows, slot->code);
+    const bool strict =
+        !top->ties && top->call->n_order == 1 && alm_sort_exact(key, &slot->order[1]);
+    const uint32_t m = window_top_candidates(top, slot, batch->rows, strict);
     if (m == 0)
         return ALM_OK;
-    ALM_TRY(store_rows(cx, t, s, in, m, sequence));
-    return s->store.rows.n > 2 * s->store.kept + STORE_MIN ? prune(cx, t, s) : ALM_OK;
+    ALM_TRY(store_rows(cx, top, slot, batch, m, sequence));
+    return slot->store.rows.n > 2 * slot->store.kept + STORE_MIN ? window_top_prune(cx, top, slot)
+                                                                 : ALM_OK;
 }
 
-static alm_status take_morsel(alm_ctx *cx, void *arg, uint32_t slot, uint32_t morsel, alm_op *input)
+static alm_status window_top_take_morsel(alm_ctx *cx, void *arg, uint32_t slot, uint32_t morsel,
+                                         alm_op *input)
 {
-    alm_window_top *t = arg;
+    alm_window_top *top = arg;
     uint64_t sequence = (uint64_t)morsel << 36; /* a morsel has fewer rows; one morsel may be all */
-    ALM_TRY(slot_ready(cx, t, &t->slot[slot]));
+    ALM_TRY(window_top_slot_ready(cx, top, &top->slot[slot]));
     for (;;) {
-        alm_batch *in = NULL;
-        ALM_TRY(alm_op_next(cx, input, &in));
-        if (in == NULL)
+        alm_batch *batch = NULL;
+        ALM_TRY(alm_op_next(cx, input, &batch));
+        if (batch == NULL)
             return ALM_OK;
-        const uint32_t n = in->rows;
-        if (n > 0)
-            ALM_TRY(take_batch(cx, t, &t->slot[slot], in, sequence));
-        sequence += n;
+        const uint32_t n_rows = batch->rows;
+        if (n_rows > 0)
+            ALM_TRY(window_top_take_batch(cx, top, &top->slot[slot], batch, sequence));
+        sequence += n_rows;
     }
 }
 
 /* ----------------------------------------------------------------------------------- results */
 
 /* What the threads kept, in input order. */
-static alm_status read_input(alm_ctx *cx, alm_window_top *t)
+static alm_status window_top_read_input(alm_ctx *cx, alm_window_top *top)
 {
     alm_vec *key = NULL;
     alm_sort_item *item = NULL;
-    ALM_TRY(alm_pipe_new(cx, t->run, t->plan->child[0], t->plan, &t->pipe));
-    t->n_slots = alm_pipe_slots(t->pipe);
-    ALM_TRY(ALM_NEWN(cx, cx->arena, t->n_slots, &t->slot));
-    ALM_TRY(alm_pipe_run(cx, t->pipe, 0, alm_pipe_morsels(t->pipe), take_morsel, t));
-    ALM_TRY(slot_ready(cx, t, &t->own));
-    for (uint32_t i = 0; i < t->n_slots; i++) {
-        top_slot *s = &t->slot[i];
-        if (!s->ready || s->store.rows.n == 0)
+    ALM_TRY(alm_pipe_new(cx, top->run, top->plan->child[0], top->plan, &top->pipe));
+    top->n_slots = alm_pipe_slots(top->pipe);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, top->n_slots, &top->slot));
+    ALM_TRY(
+        alm_pipe_run(cx, top->pipe, 0, alm_pipe_morsels(top->pipe), window_top_take_morsel, top));
+    ALM_TRY(window_top_slot_ready(cx, top, &top->own));
+    for (uint32_t i = 0; i < top->n_slots; i++) {
+        top_slot *slot = &top->slot[i];
+        if (!slot->ready || slot->store.rows.n == 0)
             continue;
-        alm_arena_reset(&s->scratch);
-        ALM_TRY(prune(cx, t, s));
-        for (uint32_t c = 0; c < t->n_cols; c++)
-            alm_rows_slice(&s->store.rows, c, 0, &t->own.cols[c]);
-        ALM_TRY(alm_rows_append_picked(cx, &t->own.store.rows, t->own.cols, NULL, s->store.rows.n));
+        alm_arena_reset(&slot->scratch);
+        ALM_TRY(window_top_prune(cx, top, slot));
+        for (uint32_t col = 0; col < top->n_cols; col++)
+            alm_rows_slice(&slot->store.rows, col, 0, &top->own.cols[col]);
+        ALM_TRY(alm_rows_append_picked(cx, &top->own.store.rows, top->own.cols, NULL,
+                                       slot->store.rows.n));
     }
-    ALM_TRY(ALM_NEWN(cx, cx->arena, t->n_keys, &key));
-    ALM_TRY(order_rows(cx, t, &t->own, t->n_keys - 1, key, &item));
-    const uint32_t n = t->own.store.rows.n;
-    ALM_TRY(alm_pool_alloc(cx, &t->own.pool, ((size_t)n + 1) * sizeof *t->result, &t->result));
-    for (uint32_t i = 0; i < n; i++)
-        t->result[i] = item[i].row;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, top->n_keys, &key));
+    ALM_TRY(order_rows(cx, top, &top->own, top->n_keys - 1, key, &item));
+    const uint32_t n_rows = top->own.store.rows.n;
+    ALM_TRY(alm_pool_alloc(cx, &top->own.pool, ((size_t)n_rows + 1) * sizeof *top->result,
+                           &top->result));
+    for (uint32_t i = 0; i < n_rows; i++)
+        top->result[i] = item[i].row;
     return ALM_OK;
 }
 
-alm_status alm_window_top_next(alm_ctx *cx, alm_window_top *t, alm_batch **out)
+alm_status alm_window_top_next(alm_ctx *cx, alm_window_top *top, alm_batch **out)
 {
     *out = NULL;
-    if (!t->read) {
-        ALM_TRY(read_input(cx, t));
-        t->read = true;
+    if (!top->read) {
+        ALM_TRY(window_top_read_input(cx, top));
+        top->read = true;
     }
-    const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, t->own.store.rows.n - t->at);
-    if (n == 0)
+    const uint32_t n_rows = ALM_MIN((uint32_t)ALM_BATCH_ROWS, top->own.store.rows.n - top->at);
+    if (n_rows == 0)
         return ALM_OK;
-    alm_rows shown = t->own.store.rows;
-    shown.n_cols = t->n_child;
-    alm_arena_reset(&t->own.scratch);
-    ALM_TRY(alm_rows_gather(cx, &shown, &t->own.scratch, t->result + t->at, n, t->out.cols));
-    t->out.rows = n;
-    t->out.n_cols = t->n_child;
-    t->at += n;
-    *out = &t->out;
+    alm_rows shown = top->own.store.rows;
+    shown.n_cols = top->n_child;
+    alm_arena_reset(&top->own.scratch);
+    ALM_TRY(alm_rows_gather(cx, &shown, &top->own.scratch, top->result + top->at, n_rows,
+                            top->out.cols));
+    top->out.rows = n_rows;
+    top->out.n_cols = top->n_child;
+    top->at += n_rows;
+    *out = &top->out;
     return ALM_OK;
 }
 
 /* Columns of the store: the child's, keys that are none of them, number, sequence. */
-static alm_status lay_out(alm_ctx *cx, alm_window_top *t)
+static alm_status window_top_lay_out(alm_ctx *cx, alm_window_top *top)
 {
-    const alm_window_call *c = t->call;
-    t->n_exprs = c->n_partition + c->n_order;
-    t->n_keys = c->n_order + 2;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, t->n_exprs + 1, &t->expr));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, t->n_keys, &t->key_col));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, t->n_child + t->n_keys, &t->col));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, t->n_child + 1, &t->out.cols));
-    memcpy(t->col, t->plan->child[0]->cols, t->n_child * sizeof *t->col);
-    t->n_cols = t->n_child;
-    for (uint32_t k = 0; k < c->n_partition; k++)
-        t->expr[k] = c->partition[k];
-    for (uint32_t k = 0; k < c->n_order; k++) {
-        const alm_expr *e = t->expr[c->n_partition + k] = c->order[k].expr;
-        t->key_col[k + 1] = e->kind == ALM_X_COL ? e->col : t->n_cols;
-        if (e->kind != ALM_X_COL)
-            t->col[t->n_cols++] = (alm_plan_col){"", e->type};
+    const alm_window_call *call = top->call;
+    top->n_exprs = call->n_partition + call->n_order;
+    top->n_keys = call->n_order + 2;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, top->n_exprs + 1, &top->expr));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, top->n_keys, &top->key_col));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, top->n_child + top->n_keys, &top->col));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, top->n_child + 1, &top->out.cols));
+    memcpy(top->col, top->plan->child[0]->cols, top->n_child * sizeof *top->col);
+    top->n_cols = top->n_child;
+    for (uint32_t partition = 0; partition < call->n_partition; partition++)
+        top->expr[partition] = call->partition[partition];
+    for (uint32_t order = 0; order < call->n_order; order++) {
+        const alm_expr *expr = top->expr[call->n_partition + order] = call->order[order].expr;
+        top->key_col[order + 1] = expr->kind == ALM_X_COL ? expr->col : top->n_cols;
+        if (expr->kind != ALM_X_COL)
+            top->col[top->n_cols++] = (alm_plan_col){"", expr->type};
     }
-    t->key_col[0] = t->n_cols;
-    t->col[t->n_cols++] = (alm_plan_col){"", ALM_TY(INT)};
-    t->key_col[t->n_keys - 1] = t->n_cols;
-    t->col[t->n_cols++] = (alm_plan_col){"", ALM_TY(LONG)};
+    top->key_col[0] = top->n_cols;
+    top->col[top->n_cols++] = (alm_plan_col){"", ALM_TY(INT)};
+    top->key_col[top->n_keys - 1] = top->n_cols;
+    top->col[top->n_cols++] = (alm_plan_col){"", ALM_TY(LONG)};
     return ALM_OK;
 }
 
 alm_status alm_window_top_new(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_window_top **out)
 {
-    alm_window_top *t = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &t));
-    t->plan = plan;
-    t->run = run;
-    t->call = &plan->window.calls[0];
-    t->top = (uint32_t)plan->window.top;
-    t->ties = plan->window.top_ties;
-    t->n_codes = t->top <= CODES_MAX ? t->top : 1;
-    t->n_child = plan->child[0]->n_cols;
-    ALM_ASSERT(t->call->n_order > 0);
-    *out = t;
-    return lay_out(cx, t);
+    alm_window_top *top = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &top));
+    top->plan = plan;
+    top->run = run;
+    top->call = &plan->window.calls[0];
+    top->top = (uint32_t)plan->window.top;
+    top->ties = plan->window.top_ties;
+    top->n_codes = top->top <= CODES_MAX ? top->top : 1;
+    top->n_child = plan->child[0]->n_cols;
+    ALM_ASSERT(top->call->n_order > 0);
+    *out = top;
+    return window_top_lay_out(cx, top);
 }
 
-void alm_window_top_free(alm_window_top *t)
+void alm_window_top_free(alm_window_top *top)
 {
-    if (t == NULL)
+    if (top == NULL)
         return;
-    for (uint32_t i = 0; t->slot != NULL && i < t->n_slots; i++)
-        slot_close(&t->slot[i]);
-    slot_close(&t->own);
-    alm_pipe_free(t->pipe); /* last: the slots live in its arenas */
+    for (uint32_t i = 0; top->slot != NULL && i < top->n_slots; i++)
+        window_top_slot_close(&top->slot[i]);
+    window_top_slot_close(&top->own);
+    alm_pipe_free(top->pipe); /* last: the slots live in its arenas */
 }

@@ -17,7 +17,7 @@ typedef struct alm_window_top alm_window_top;
 ALM_NODISCARD alm_status alm_window_top_new(alm_ctx *cx, alm_run *run, const alm_plan *plan,
                                             alm_window_top **out);
 /* The next rows, columns of the child; NULL: the end. Borrowed until the next call. */
-ALM_NODISCARD alm_status alm_window_top_next(alm_ctx *cx, alm_window_top *t, alm_batch **out);
-void alm_window_top_free(alm_window_top *t); /* NULL is fine */
+ALM_NODISCARD alm_status alm_window_top_next(alm_ctx *cx, alm_window_top *top, alm_batch **out);
+void alm_window_top_free(alm_window_top *top); /* NULL is fine */
 
 #endif

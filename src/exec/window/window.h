@@ -52,17 +52,17 @@ ALM_NODISCARD alm_status alm_window_deal(alm_ctx *cx, alm_pool *pool, const alm_
                                          alm_window_order *out);
 /* Puts large partitions in order, on all threads. */
 ALM_NODISCARD alm_status alm_window_sort_large(alm_ctx *cx, alm_pool *pool, alm_workers *workers,
-                                               const alm_window_order *o);
+                                               const alm_window_order *order);
 /* Puts the other partitions of a slice in order and finds the peers of all. */
-ALM_NODISCARD alm_status alm_window_arrange(alm_ctx *cx, const alm_window_slice *s);
-void alm_window_order_free(alm_pool *pool, alm_window_order *o);
+ALM_NODISCARD alm_status alm_window_arrange(alm_ctx *cx, const alm_window_slice *slice);
+void alm_window_order_free(alm_pool *pool, alm_window_order *order);
 
 /* Column `col` at the positions of the slice. */
-ALM_NODISCARD alm_status alm_window_column(alm_ctx *cx, const alm_window_slice *s, uint32_t col,
+ALM_NODISCARD alm_status alm_window_column(alm_ctx *cx, const alm_window_slice *slice, uint32_t col,
                                            alm_vec *out);
 
 /* Frames of the positions of a slice, counted from the partition's start, EXCLUDE not applied. */
-ALM_NODISCARD alm_status alm_window_frames(alm_ctx *cx, const alm_window_slice *s,
+ALM_NODISCARD alm_status alm_window_frames(alm_ctx *cx, const alm_window_slice *slice,
                                            const alm_window_call *call, const alm_window_cols *cols,
                                            uint32_t *lo, uint32_t *hi);
 
@@ -93,8 +93,8 @@ typedef struct alm_window_pass {
 } alm_window_pass;
 
 bool alm_window_passes(const alm_window_call *call);
-ALM_NODISCARD alm_status alm_window_run_pass(alm_ctx *cx, const alm_window_pass *p,
-                                             alm_window_result *r);
+ALM_NODISCARD alm_status alm_window_run_pass(alm_ctx *cx, const alm_window_pass *pass,
+                                             alm_window_result *result);
 
 /* What threads work with; keeps texts of results until it is freed. */
 typedef struct alm_window_slots alm_window_slots;
@@ -111,7 +111,7 @@ typedef struct alm_window_input {
 ALM_NODISCARD alm_status alm_window_compute(alm_ctx *cx, const alm_window_input *in,
                                             alm_window_result *results, uint32_t n_calls,
                                             alm_window_slots **slots);
-void alm_window_slots_free(alm_window_slots *s); /* NULL is fine */
+void alm_window_slots_free(alm_window_slots *slots); /* NULL is fine */
 
 /* Do frames leave rows behind, or out? */
 static inline bool alm_window_moves(const alm_window_call *call)
@@ -125,9 +125,9 @@ typedef struct alm_window_agg alm_window_agg;
 ALM_NODISCARD alm_status alm_window_agg_new(alm_ctx *cx, alm_pool *pool,
                                             const alm_window_call *call, alm_arena *lasting,
                                             uint32_t width, alm_window_agg **out);
-ALM_NODISCARD alm_status alm_window_agg_run(alm_ctx *cx, alm_window_agg *a,
-                                            const alm_window_rows *w, const uint8_t *pass,
+ALM_NODISCARD alm_status alm_window_agg_run(alm_ctx *cx, alm_window_agg *agg,
+                                            const alm_window_rows *rows, const uint8_t *pass,
                                             const alm_vec *args, void *out);
-void alm_window_agg_free(alm_window_agg *a); /* what is not of the pool; NULL is fine */
+void alm_window_agg_free(alm_window_agg *agg); /* what is not of the pool; NULL is fine */
 
 #endif

@@ -23,36 +23,36 @@ typedef struct arg_pick {
 
 static void arg_init(const alm_call *call, void *states, size_t n)
 {
-    arg_pick *s = states, none = {0};
+    arg_pick *picks = states, none = {0};
     alm_value_set_null(call->result, none.value);
     for (size_t i = 0; i < n; i++)
-        s[i] = none;
+        picks[i] = none;
 }
 
-static alm_status keep_view(const alm_call *call, arg_pick *s, const alm_vec *v, size_t i)
+static alm_status keep_view(const alm_call *call, arg_pick *pick, const alm_vec *vec, size_t i)
 {
-    const alm_str text = alm_vec_text(v, i); /* of a code of a SYMBOL too */
+    const alm_str text = alm_vec_text(vec, i); /* of a code of a SYMBOL too */
     alm_view view = alm_view_of(text);
     if (text.len > ALM_VIEW_INLINE) {
-        if (s->cap < text.len) {
+        if (pick->cap < text.len) {
             const size_t cap = ALM_MAX(text.len + text.len / 2, (size_t)64);
-            ALM_TRY(alm_arena_bytes(call->cx, call->arena, cap, &s->own));
-            s->cap = (uint32_t)ALM_MIN(cap, (size_t)UINT32_MAX);
+            ALM_TRY(alm_arena_bytes(call->cx, call->arena, cap, &pick->own));
+            pick->cap = (uint32_t)ALM_MIN(cap, (size_t)UINT32_MAX);
         }
-        memcpy(s->own, text.ptr, text.len);
-        view = alm_view_of((alm_str){s->own, text.len});
+        memcpy(pick->own, text.ptr, text.len);
+        view = alm_view_of((alm_str){pick->own, text.len});
     }
-    memcpy(s->value, &view, sizeof view);
+    memcpy(pick->value, &view, sizeof view);
     return ALM_OK;
 }
 
-static alm_status keep(const alm_call *call, arg_pick *s, const alm_vec *v, size_t i)
+static alm_status arg_keep(const alm_call *call, arg_pick *pick, const alm_vec *vec, size_t i)
 {
-    ALM_ASSERT(v->width <= VALUE_BYTES);
-    s->seen = true;
-    if (alm_type_info_of(v->type)->null == ALM_NULL_VIEW || v->type.id == ALM_T_SYMBOL)
-        return keep_view(call, s, v, i);
-    memcpy(s->value, (const char *)v->data + (v->is_const ? 0 : i) * v->width, v->width);
+    ALM_ASSERT(vec->width <= VALUE_BYTES);
+    pick->seen = true;
+    if (alm_type_info_of(vec->type)->null == ALM_NULL_VIEW || vec->type.id == ALM_T_SYMBOL)
+        return keep_view(call, pick, vec, i);
+    memcpy(pick->value, (const char *)vec->data + (vec->is_const ? 0 : i) * vec->width, vec->width);
     return ALM_OK;
 }
 
@@ -72,7 +72,7 @@ static alm_status keep(const alm_call *call, arg_pick *s, const alm_vec *v, size
                 s->seen = true;                                                                    \
             }                                                                                      \
         }                                                                                          \
-        return best == NO_ROW ? ALM_OK : keep(call, s, &args[0], (size_t)best);                    \
+        return best == NO_ROW ? ALM_OK : arg_keep(call, s, &args[0], (size_t)best);                \
     }                                                                                              \
     static alm_status name##_scatter(alm_call *call, void *states, const uint32_t *group,          \
                                      size_t n, const alm_vec *args)                                \
@@ -84,7 +84,7 @@ static alm_status keep(const alm_call *call, arg_pick *s, const alm_vec *v, size
             const T x = key[i * step], y = s->key.field;                                           \
             if (!(none) && (!s->seen || (better)) && !alm_vec_is_null(&args[0], i)) {              \
                 s->key.field = x;                                                                  \
-                ALM_TRY(keep(call, s, &args[0], i));                                               \
+                ALM_TRY(arg_keep(call, s, &args[0], i));                                           \
             }                                                                                      \
         }                                                                                          \
         return ALM_OK;                                                                             \
@@ -102,12 +102,13 @@ static alm_status keep(const alm_call *call, arg_pick *s, const alm_vec *v, size
                                            .merge = name##_merge,                                  \
                                            .finish = arg_finish};
 
-static alm_status arg_finish(ALM_UNUSED alm_call *call, const void *states, size_t n, alm_vec *out)
+static alm_status arg_finish(ALM_UNUSED alm_call *call, const void *states, size_t n_rows,
+                             alm_vec *out)
 {
     const arg_pick *all = states;
-    char *o = out->data;
-    for (size_t i = 0; i < n; i++)
-        memcpy(o + i * out->width, all[i].value, out->width);
+    char *results = out->data;
+    for (size_t i = 0; i < n_rows; i++)
+        memcpy(results + i * out->width, all[i].value, out->width);
     return ALM_OK;
 }
 
@@ -116,9 +117,9 @@ PICK(arg_min_long, int64_t, whole, x == ALM_LONG_NULL, x < y)
 PICK(arg_max_double, double, real, x != x, x > y)
 PICK(arg_min_double, double, real, x != x, x < y)
 
-static alm_status bind_first(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
-                             ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc, alm_arg *args,
-                             alm_type *result, ALM_UNUSED void **data)
+static alm_status arg_bind_first(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
+                                 ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc, alm_arg *args,
+                                 alm_type *result, ALM_UNUSED void **data)
 {
     if (args[0].type.id == ALM_T_NULL || args[0].type.id == ALM_T_NONE)
         args[0].type = ALM_TY(STRING);
@@ -133,7 +134,7 @@ static alm_status bind_first(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn
      .signature = "(ANY, " T ") ?",                                                                \
      .kind = ALM_FN_AGGREGATE,                                                                     \
      .flags = ALM_FN_ROW_ORDER | ALM_FN_SYMBOLS,                                                   \
-     .bind = bind_first,                                                                           \
+     .bind = arg_bind_first,                                                                       \
      .agg = &(ops),                                                                                \
      .doc = doc_,                                                                                  \
      .example = example_,                                                                          \

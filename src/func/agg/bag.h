@@ -50,6 +50,7 @@ ALM_NODISCARD alm_status alm_bag_join(const alm_call *call, alm_bag *to, const a
  * Nulls are skipped. Codes are hashed once per distinct value where that pays.
  */
 ALM_NODISCARD alm_status alm_bag_add_column(const alm_call *call, void *bags, size_t stride,
-                                            const uint32_t *group, size_t n, const alm_vec *v);
+                                            const uint32_t *group, size_t n_rows,
+                                            const alm_vec *vec);
 
 #endif

@@ -17,23 +17,23 @@ ALM_AGG_FINISH(count, tally, int64_t, *s)
 
 /* -------------------------------------------------------------------- rows */
 
-static alm_status all_update(ALM_UNUSED alm_call *call, void *state, size_t n,
+static alm_status all_update(ALM_UNUSED alm_call *call, void *state, size_t n_rows,
                              ALM_UNUSED const alm_vec *args)
 {
-    *(tally *)state += (tally)n;
+    *(tally *)state += (tally)n_rows;
     return ALM_OK;
 }
 
-static void all_scatter_loop(tally *restrict s, const uint32_t *restrict group, size_t n)
+static void all_scatter_loop(tally *restrict votes, const uint32_t *restrict group, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        s[group[i]]++;
+        votes[group[i]]++;
 }
 
 static alm_status all_scatter(ALM_UNUSED alm_call *call, void *states, const uint32_t *group,
-                              size_t n, ALM_UNUSED const alm_vec *args)
+                              size_t n_rows, ALM_UNUSED const alm_vec *args)
 {
-    all_scatter_loop(states, group, n);
+    all_scatter_loop(states, group, n_rows);
     return ALM_OK;
 }
 
@@ -74,11 +74,11 @@ COUNTER(wide, longs, x.lo != ALM_LONG_NULL || x.hi != ALM_LONG_NULL)
 
 typedef enum counter { ALL, I32, I64, F32, F64, U8, U16, U32, TEXT, WIDE, OTHER } counter;
 
-static counter counter_of(const alm_vec *v)
+static counter counter_of(const alm_vec *vec)
 {
-    if (v->dict != NULL)
-        return v->width == 1 ? U8 : v->width == 2 ? U16 : U32;
-    switch (alm_type_info_of(v->type)->null) {
+    if (vec->dict != NULL)
+        return vec->width == 1 ? U8 : vec->width == 2 ? U16 : U32;
+    switch (alm_type_info_of(vec->type)->null) {
     case ALM_NULL_NONE:
         return ALL;
     case ALM_NULL_INT:
@@ -109,66 +109,67 @@ static counter counter_of(const alm_vec *v)
 }
 
 /* Types without a loop of their own: by the mask of nulls. */
-static int64_t other_count(const alm_vec *v, size_t n)
+static int64_t agg_other_count(const alm_vec *vec, size_t n_rows)
 {
     uint8_t mask[ALM_BATCH_ROWS];
     int64_t count = 0;
-    for (size_t at = 0; at < n; at += ALM_BATCH_ROWS) {
-        alm_vec part = *v;
-        part.data = (char *)v->data + at * v->width;
-        const size_t some = ALM_MIN(n - at, (size_t)ALM_BATCH_ROWS);
+    for (size_t offset = 0; offset < n_rows; offset += ALM_BATCH_ROWS) {
+        alm_vec part = *vec;
+        part.data = (char *)vec->data + offset * vec->width;
+        const size_t some = ALM_MIN(n_rows - offset, (size_t)ALM_BATCH_ROWS);
         count += (int64_t)(some - alm_vec_null_mask(&part, some, mask));
     }
     return count;
 }
 
-static void other_groups(const alm_vec *v, const uint32_t *restrict group, size_t n,
-                         tally *restrict s)
+static void other_groups(const alm_vec *vec, const uint32_t *restrict group, size_t n_rows,
+                         tally *restrict votes)
 {
     uint8_t mask[ALM_BATCH_ROWS];
-    for (size_t at = 0; at < n; at += ALM_BATCH_ROWS) {
-        alm_vec part = *v;
-        part.data = (char *)v->data + at * v->width;
-        const size_t some = ALM_MIN(n - at, (size_t)ALM_BATCH_ROWS);
+    for (size_t offset = 0; offset < n_rows; offset += ALM_BATCH_ROWS) {
+        alm_vec part = *vec;
+        part.data = (char *)vec->data + offset * vec->width;
+        const size_t some = ALM_MIN(n_rows - offset, (size_t)ALM_BATCH_ROWS);
         (void)alm_vec_null_mask(&part, some, mask);
         for (size_t i = 0; i < some; i++)
-            s[group[at + i]] += mask[i] == 0;
+            votes[group[offset + i]] += mask[i] == 0;
     }
 }
 
-static int64_t count_values(const alm_vec *v, size_t n)
+static int64_t count_values(const alm_vec *vec, size_t n_rows)
 {
-    switch (counter_of(v)) {
+    switch (counter_of(vec)) {
     case ALL:
         break;
     case I32:
-        return i32_count(v->data, n);
+        return i32_count(vec->data, n_rows);
     case I64:
-        return i64_count(v->data, n);
+        return i64_count(vec->data, n_rows);
     case F32:
-        return f32_count(v->data, n);
+        return f32_count(vec->data, n_rows);
     case F64:
-        return f64_count(v->data, n);
+        return f64_count(vec->data, n_rows);
     case U8:
-        return u8_count(v->data, n);
+        return u8_count(vec->data, n_rows);
     case U16:
-        return u16_count(v->data, n);
+        return u16_count(vec->data, n_rows);
     case U32:
-        return u32_count(v->data, n);
+        return u32_count(vec->data, n_rows);
     case TEXT:
-        return text_count(v->data, n);
+        return text_count(vec->data, n_rows);
     case WIDE:
-        return wide_count(v->data, n);
+        return wide_count(vec->data, n_rows);
     case OTHER:
-        return other_count(v, n);
+        return agg_other_count(vec, n_rows);
     }
-    return (int64_t)n;
+    return (int64_t)n_rows;
 }
 
 /* A constant counts for all rows or for none. */
-static bool counts_all(const alm_vec *v)
+static bool counts_all(const alm_vec *vec)
 {
-    return v->type.id != ALM_T_NULL && (v->no_nulls || (v->is_const && !alm_vec_is_null(v, 0)));
+    return vec->type.id != ALM_T_NULL &&
+           (vec->no_nulls || (vec->is_const && !alm_vec_is_null(vec, 0)));
 }
 
 static alm_status value_update(ALM_UNUSED alm_call *call, void *state, size_t n,
@@ -184,46 +185,46 @@ static alm_status value_update(ALM_UNUSED alm_call *call, void *state, size_t n,
 static alm_status value_scatter(ALM_UNUSED alm_call *call, void *states, const uint32_t *group,
                                 size_t n, const alm_vec *args)
 {
-    const alm_vec *v = &args[0];
-    if (counts_all(v)) {
+    const alm_vec *vec = &args[0];
+    if (counts_all(vec)) {
         all_scatter_loop(states, group, n);
         return ALM_OK;
     }
-    if (v->type.id == ALM_T_NULL || v->is_const)
+    if (vec->type.id == ALM_T_NULL || vec->is_const)
         return ALM_OK;
-    switch (counter_of(v)) {
+    switch (counter_of(vec)) {
     case ALL:
         all_scatter_loop(states, group, n);
         break;
     case I32:
-        i32_groups(v->data, group, n, states);
+        i32_groups(vec->data, group, n, states);
         break;
     case I64:
-        i64_groups(v->data, group, n, states);
+        i64_groups(vec->data, group, n, states);
         break;
     case F32:
-        f32_groups(v->data, group, n, states);
+        f32_groups(vec->data, group, n, states);
         break;
     case F64:
-        f64_groups(v->data, group, n, states);
+        f64_groups(vec->data, group, n, states);
         break;
     case U8:
-        u8_groups(v->data, group, n, states);
+        u8_groups(vec->data, group, n, states);
         break;
     case U16:
-        u16_groups(v->data, group, n, states);
+        u16_groups(vec->data, group, n, states);
         break;
     case U32:
-        u32_groups(v->data, group, n, states);
+        u32_groups(vec->data, group, n, states);
         break;
     case TEXT:
-        text_groups(v->data, group, n, states);
+        text_groups(vec->data, group, n, states);
         break;
     case WIDE:
-        wide_groups(v->data, group, n, states);
+        wide_groups(vec->data, group, n, states);
         break;
     case OTHER:
-        other_groups(v, group, n, states);
+        other_groups(vec, group, n, states);
         break;
     }
     return ALM_OK;

@@ -30,7 +30,7 @@ ALM_AGG_INIT(dsum, dsum, {{{0}}, 0})
         }                                                                                          \
     } while (0)
 
-static void add_narrow(dsum *s, const alm_vec *v, size_t n)
+static void add_narrow(dsum *self, const alm_vec *v, size_t n)
 {
     alm_i128 total = 0;
     int64_t count = 0;
@@ -42,49 +42,50 @@ static void add_narrow(dsum *s, const alm_vec *v, size_t n)
         TOTAL(int32_t, INT32_MIN);
     else
         TOTAL(int64_t, INT64_MIN);
-    s->sum = alm_i256_add(s->sum, alm_i256_of128(total));
-    s->count += count;
+    self->sum = alm_i256_add(self->sum, alm_i256_of128(total));
+    self->count += count;
 }
 
-static alm_status overflow(const alm_call *call)
+static alm_status agg_decimal_overflow(const alm_call *call)
 {
     return alm_fail(call->cx, ALM_E_RANGE, call->pos,
                     "%s aggregation failed: result exceeds maximum precision of %d digits",
                     call->fn->name, ALM_DECIMAL_DIGITS_MAX);
 }
 
-static inline alm_status add_one(const alm_call *call, dsum *s, alm_i256 x)
+static inline alm_status agg_decimal_add_one(const alm_call *call, dsum *self, alm_i256 value)
 {
-    if (alm_i256_is_min(x))
+    if (alm_i256_is_min(value))
         return ALM_OK;
-    s->sum = alm_i256_add(s->sum, x);
-    s->count++;
-    return alm_decimal_fits(s->sum, ALM_DECIMAL_DIGITS_MAX) ? ALM_OK : overflow(call);
+    self->sum = alm_i256_add(self->sum, value);
+    self->count++;
+    return alm_decimal_fits(self->sum, ALM_DECIMAL_DIGITS_MAX) ? ALM_OK
+                                                               : agg_decimal_overflow(call);
 }
 
 static alm_status dsum_update(alm_call *call, void *state, size_t n, const alm_vec *args)
 {
-    const alm_vec *v = &args[0];
-    if (v->width <= 8 && !v->is_const) {
-        add_narrow(state, v, n);
+    const alm_vec *vec = &args[0];
+    if (vec->width <= 8 && !vec->is_const) {
+        add_narrow(state, vec, n);
         return ALM_OK;
     }
-    const char *from = v->data;
-    const size_t step = v->is_const ? 0 : v->width;
+    const char *from = vec->data;
+    const size_t step = vec->is_const ? 0 : vec->width;
     for (size_t i = 0; i < n; i++, from += step)
-        ALM_TRY(add_one(call, state, alm_decimal_load(v->type, from)));
+        ALM_TRY(agg_decimal_add_one(call, state, alm_decimal_load(vec->type, from)));
     return ALM_OK;
 }
 
 static alm_status dsum_scatter(alm_call *call, void *states, const uint32_t *group, size_t n,
                                const alm_vec *args)
 {
-    const alm_vec *v = &args[0];
+    const alm_vec *vec = &args[0];
     dsum *all = states;
-    const char *from = v->data;
-    const size_t step = v->is_const ? 0 : v->width;
+    const char *from = vec->data;
+    const size_t step = vec->is_const ? 0 : vec->width;
     for (size_t i = 0; i < n; i++, from += step)
-        ALM_TRY(add_one(call, &all[group[i]], alm_decimal_load(v->type, from)));
+        ALM_TRY(agg_decimal_add_one(call, &all[group[i]], alm_decimal_load(vec->type, from)));
     return ALM_OK;
 }
 
@@ -98,19 +99,19 @@ static alm_status dsum_merge(alm_call *call, void *dst, const uint32_t *index, c
         d->sum = alm_i256_add(d->sum, from[i].sum);
         d->count += from[i].count;
         if (!alm_decimal_fits(d->sum, ALM_DECIMAL_DIGITS_MAX))
-            return overflow(call);
+            return agg_decimal_overflow(call);
     }
     return ALM_OK;
 }
 
-static alm_status dsum_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
+static alm_status dsum_finish(alm_call *call, const void *states, size_t n_rows, alm_vec *out)
 {
-    const dsum *s = states;
-    char *to = out->data;
-    for (size_t i = 0; i < n; i++, to += out->width) {
-        if (!alm_decimal_fits(s[i].sum, call->result.p))
-            return overflow(call);
-        alm_decimal_store(call->result, s[i].count == 0 ? alm_i256_min() : s[i].sum, to);
+    const dsum *self = states;
+    char *dest = out->data;
+    for (size_t i = 0; i < n_rows; i++, dest += out->width) {
+        if (!alm_decimal_fits(self[i].sum, call->result.p))
+            return agg_decimal_overflow(call);
+        alm_decimal_store(call->result, self[i].count == 0 ? alm_i256_min() : self[i].sum, dest);
     }
     return ALM_OK;
 }
@@ -123,35 +124,35 @@ typedef struct average_plan {
 } average_plan;
 
 /* The sum in the scale of the result, divided, rounded half to even. */
-static bool average_of(const dsum *s, uint32_t from, alm_type type, alm_i256 *out)
+static bool agg_decimal_average_of(const dsum *self, uint32_t from, alm_type type, alm_i256 *out)
 {
-    const alm_i256 count = alm_i256_of(s->count);
-    alm_i256 x = s->sum, by = count, q, r;
+    const alm_i256 count = alm_i256_of(self->count);
+    alm_i256 value = self->sum, by = count, quotient, result;
     if (type.s >= from) {
-        if (!alm_i256_mul(x, alm_pow10_256(type.s - from), &x))
+        if (!alm_i256_mul(value, alm_pow10_256(type.s - from), &value))
             return false;
     } else if (!alm_i256_mul(by, alm_pow10_256(from - type.s), &by)) {
         return false;
     }
-    alm_i256_divmod(x, by, &q, &r);
-    const alm_i256 rest = alm_i256_abs(r);
+    alm_i256_divmod(value, by, &quotient, &result);
+    const alm_i256 rest = alm_i256_abs(result);
     const int side = alm_u256_cmp(rest, alm_i256_sub(by, rest));
-    if (side > 0 || (side == 0 && (q.w[0] & 1) != 0))
-        q = alm_i256_add(q, alm_i256_of(alm_i256_is_neg(x) ? -1 : 1));
-    *out = q;
-    return alm_decimal_fits(q, type.p);
+    if (side > 0 || (side == 0 && (quotient.w[0] & 1) != 0))
+        quotient = alm_i256_add(quotient, alm_i256_of(alm_i256_is_neg(value) ? -1 : 1));
+    *out = quotient;
+    return alm_decimal_fits(quotient, type.p);
 }
 
-static alm_status davg_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
+static alm_status davg_finish(alm_call *call, const void *states, size_t n_rows, alm_vec *out)
 {
     const average_plan *plan = call->data;
-    const dsum *s = states;
-    char *to = out->data;
-    for (size_t i = 0; i < n; i++, to += out->width) {
+    const dsum *self = states;
+    char *dest = out->data;
+    for (size_t i = 0; i < n_rows; i++, dest += out->width) {
         alm_i256 mean = alm_i256_min();
-        if (s[i].count > 0 && !average_of(&s[i], plan->from, call->result, &mean))
-            return overflow(call);
-        alm_decimal_store(call->result, mean, to);
+        if (self[i].count > 0 && !agg_decimal_average_of(&self[i], plan->from, call->result, &mean))
+            return agg_decimal_overflow(call);
+        alm_decimal_store(call->result, mean, dest);
     }
     return ALM_OK;
 }
@@ -159,9 +160,9 @@ ALM_AGG_OPS(davg, dsum, dsum, davg)
 
 /* -------------------------------------------------------------------- bind */
 
-static alm_status bind_sum(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
-                           ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc, alm_arg *args,
-                           alm_type *result, ALM_UNUSED void **data)
+static alm_status agg_decimal_bind_sum(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
+                                       ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc,
+                                       alm_arg *args, alm_type *result, ALM_UNUSED void **data)
 {
     const bool narrow = alm_type_width(args[0].type) <= 8;
     *result =
@@ -200,7 +201,7 @@ static alm_status bind_avg(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED 
      .since = "0.1"}
 
 static const alm_fn ROWS[] = {
-    ROW("sum", "(DECIMAL) ?", bind_sum, dsum_ops, "Sum."),
+    ROW("sum", "(DECIMAL) ?", agg_decimal_bind_sum, dsum_ops, "Sum."),
     ROW("avg", "(DECIMAL) ?", bind_avg, davg_ops, "Arithmetic mean, in the scale of the values."),
     ROW("avg", "(DECIMAL, INT const) ?", bind_avg, davg_ops, "Arithmetic mean, in a scale."),
 };

@@ -25,50 +25,50 @@ typedef struct key_set {
 
 ALM_AGG_INIT(keys, key_set, {0})
 
-static inline void key_put(key_set *s, uint64_t key)
+static inline void key_put(key_set *set, uint64_t key)
 {
-    uint32_t at = (uint32_t)alm_hash_u64(key) & s->mask;
-    while (s->slots[at] != 0 && s->slots[at] != key)
-        at = (at + 1) & s->mask;
-    s->count += s->slots[at] == 0;
-    s->slots[at] = key;
+    uint32_t place = (uint32_t)alm_hash_u64(key) & set->mask;
+    while (set->slots[place] != 0 && set->slots[place] != key)
+        place = (place + 1) & set->mask;
+    set->count += set->slots[place] == 0;
+    set->slots[place] = key;
 }
 
-static alm_status key_grow(const alm_call *call, key_set *s)
+static alm_status key_grow(const alm_call *call, key_set *set)
 {
-    const uint32_t slots = s->mask == 0 ? 8 : (s->mask + 1) * (s->count > 4096 ? 4 : 2);
+    const uint32_t slots = set->mask == 0 ? 8 : (set->mask + 1) * (set->count > 4096 ? 4 : 2);
     if (slots == 0 || slots > (UINT32_C(1) << 31))
         return alm_fail(call->cx, ALM_E_LIMIT, call->pos, "too many distinct values in %s",
                         call->fn->name);
-    const uint64_t *old = s->slots;
-    const uint32_t old_slots = old == NULL ? 0 : s->mask + 1;
-    ALM_TRY(ALM_NEWN(call->cx, call->arena, slots, &s->slots));
-    s->mask = slots - 1;
-    s->count = 0;
+    const uint64_t *old = set->slots;
+    const uint32_t old_slots = old == NULL ? 0 : set->mask + 1;
+    ALM_TRY(ALM_NEWN(call->cx, call->arena, slots, &set->slots));
+    set->mask = slots - 1;
+    set->count = 0;
     for (uint32_t i = 0; i < old_slots; i++)
         if (old[i] != 0)
-            key_put(s, old[i]);
+            key_put(set, old[i]);
     return ALM_OK;
 }
 
-static inline alm_status key_add(const alm_call *call, key_set *s, uint64_t key)
+static inline alm_status key_add(const alm_call *call, key_set *set, uint64_t key)
 {
     if (key == 0) {
-        s->has_zero = 1;
+        set->has_zero = 1;
         return ALM_OK;
     }
-    if (s->count * 2 >= s->mask)
-        ALM_TRY(key_grow(call, s));
-    key_put(s, key);
+    if (set->count * 2 >= set->mask)
+        ALM_TRY(key_grow(call, set));
+    key_put(set, key);
     return ALM_OK;
 }
 
 /* Bits of a value; equal values have equal bits. */
-static inline uint64_t bits_of_double(double x)
+static inline uint64_t bits_of_double(double value)
 {
     uint64_t bits;
-    x += 0.0; /* -0 */
-    memcpy(&bits, &x, sizeof bits);
+    value += 0.0; /* -0 */
+    memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 
@@ -110,18 +110,18 @@ static alm_status keys_merge(alm_call *call, void *dst, const uint32_t *index, c
     key_set *to = dst;
     const key_set *from = src;
     for (size_t i = 0; i < n; i++) {
-        key_set *d = &to[index != NULL ? index[i] : i];
+        key_set *set = &to[index != NULL ? index[i] : i];
         const uint32_t slots = from[i].slots == NULL ? 0 : from[i].mask + 1;
-        if (d->count == 0 && slots > 0) { /* take the whole set over */
-            const uint32_t zero = d->has_zero | from[i].has_zero;
-            *d = from[i];
-            d->has_zero = zero;
+        if (set->count == 0 && slots > 0) { /* take the whole set over */
+            const uint32_t zero = set->has_zero | from[i].has_zero;
+            *set = from[i];
+            set->has_zero = zero;
             continue;
         }
-        d->has_zero |= from[i].has_zero;
+        set->has_zero |= from[i].has_zero;
         for (uint32_t k = 0; k < slots; k++)
             if (from[i].slots[k] != 0)
-                ALM_TRY(key_add(call, d, from[i].slots[k]));
+                ALM_TRY(key_add(call, set, from[i].slots[k]));
     }
     return ALM_OK;
 }
@@ -180,16 +180,16 @@ static const alm_agg_ops distinct_text_ops = {.state_bytes = sizeof(alm_bag),
                                               .finish = bag_finish};
 
 /* A fixed-width value as a key; false: null. */
-static bool key_at(const alm_vec *v, size_t i, alm_bag_key *out)
+static bool key_at(const alm_vec *vec, size_t i, alm_bag_key *out)
 {
     *out = (alm_bag_key){{0, 0}};
-    if (alm_vec_is_null(v, i))
+    if (alm_vec_is_null(vec, i))
         return false;
-    memcpy(out, (const char *)v->data + (v->is_const ? 0 : i) * v->width, v->width);
-    if (v->type.id == ALM_T_DOUBLE) {
-        double x;
-        memcpy(&x, out, sizeof x);
-        out->half[0] = bits_of_double(x);
+    memcpy(out, (const char *)vec->data + (vec->is_const ? 0 : i) * vec->width, vec->width);
+    if (vec->type.id == ALM_T_DOUBLE) {
+        double value;
+        memcpy(&value, out, sizeof value);
+        out->half[0] = bits_of_double(value);
     }
     return true;
 }
@@ -224,11 +224,12 @@ static const alm_agg_ops distinct_key_ops = {.state_bytes = sizeof(alm_bag),
                                              .finish = bag_finish};
 
 /* Values of other widths, by their bytes; BINARY is like text. */
-static alm_status bytes_add(const alm_call *call, alm_bag *bag, const alm_vec *v, size_t i)
+static alm_status bytes_add(const alm_call *call, alm_bag *bag, const alm_vec *vec, size_t i)
 {
-    if (alm_vec_is_null(v, i))
+    if (alm_vec_is_null(vec, i))
         return ALM_OK;
-    const alm_str bytes = {(const char *)v->data + (v->is_const ? 0 : i) * v->width, v->width};
+    const alm_str bytes = {(const char *)vec->data + (vec->is_const ? 0 : i) * vec->width,
+                           vec->width};
     const alm_view view = alm_view_of(bytes);
     return alm_bag_add_text(call, bag, &view, alm_bag_text_hash(&view), false, 1);
 }
@@ -268,24 +269,24 @@ static const alm_bag_entry *most_frequent(const alm_bag *bag)
     return best;
 }
 
-static alm_status mode_text_finish(ALM_UNUSED alm_call *call, const void *states, size_t n,
+static alm_status mode_text_finish(ALM_UNUSED alm_call *call, const void *states, size_t n_rows,
                                    alm_vec *out)
 {
     const alm_bag *all = states;
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const alm_bag_entry *best = most_frequent(&all[i]);
-        o[i] = best == NULL ? alm_view_null() : alm_bag_text(best->key);
+        views[i] = best == NULL ? alm_view_null() : alm_bag_text(best->key);
     }
     return ALM_OK;
 }
 
-static alm_status mode_key_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
+static alm_status mode_key_finish(alm_call *call, const void *states, size_t n_rows, alm_vec *out)
 {
     const alm_bag *all = states;
     alm_vec null = {0};
     ALM_TRY(alm_vec_null(call->cx, call->arena, out->type, &null));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_rows; i++) {
         const alm_bag_entry *best = most_frequent(&all[i]);
         memcpy((char *)out->data + i * out->width, best == NULL ? null.data : &best->key,
                out->width);
@@ -326,10 +327,10 @@ static alm_status bind_separator(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_U
     return ALM_OK;
 }
 
-static alm_status join_more(const alm_call *call, joined *s, alm_str text, uint32_t pieces)
+static alm_status join_more(const alm_call *call, joined *self, alm_str text, uint32_t pieces)
 {
     const alm_str *by = call->data;
-    return alm_joined_add(call, s, *by, text, pieces);
+    return alm_joined_add(call, self, *by, text, pieces);
 }
 
 static alm_status joined_update(alm_call *call, void *state, size_t n, const alm_vec *args)
@@ -367,25 +368,26 @@ static alm_status joined_merge(alm_call *call, void *dst, const uint32_t *index,
     return ALM_OK;
 }
 
-static alm_view joined_view(const joined *s)
+static alm_view joined_view(const joined *self)
 {
-    return s->count == 0 ? alm_view_null()
-                         : alm_view_of((alm_str){s->len == 0 ? "" : s->ptr, s->len});
+    return self->count == 0 ? alm_view_null()
+                            : alm_view_of((alm_str){self->len == 0 ? "" : self->ptr, self->len});
 }
 ALM_AGG_FINISH(joined, joined, alm_view, joined_view(s))
 ALM_AGG_OWNING_OPS(joined, joined, joined, joined)
 
-static alm_status distinct_joined_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
+static alm_status distinct_joined_finish(alm_call *call, const void *states, size_t n_rows,
+                                         alm_vec *out)
 {
     const alm_bag *all = states;
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        joined s = {0};
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        joined self = {0};
         for (uint32_t k = 0; k < all[i].count; k++) {
             const alm_view text = alm_bag_text(all[i].entries[k].key);
-            ALM_TRY(join_more(call, &s, alm_view_str(&text, NULL), 1));
+            ALM_TRY(join_more(call, &self, alm_view_str(&text, NULL), 1));
         }
-        o[i] = joined_view(&s);
+        views[i] = joined_view(&self);
     }
     return ALM_OK;
 }

@@ -131,56 +131,57 @@ typedef struct best_text {
 ALM_AGG_INIT(text, best_text, {.view = {.len = ALM_VIEW_NULL}})
 
 /* Text of row i in address form. */
-static inline alm_view text_at(const alm_vec *v, size_t i)
+static inline alm_view extreme_text_at(const alm_vec *vec, size_t i)
 {
-    if (v->dict != NULL)
-        return v->dict->views[alm_vec_code(v, i)];
-    const alm_view view = ((const alm_view *)v->data)[v->is_const ? 0 : i];
-    if (view.len <= ALM_VIEW_INLINE || view.len == ALM_VIEW_NULL || v->heap == NULL)
+    if (vec->dict != NULL)
+        return vec->dict->views[alm_vec_code(vec, i)];
+    const alm_view view = ((const alm_view *)vec->data)[vec->is_const ? 0 : i];
+    if (view.len <= ALM_VIEW_INLINE || view.len == ALM_VIEW_NULL || vec->heap == NULL)
         return view;
-    return alm_view_of(alm_view_str(&view, v->heap));
+    return alm_view_of(alm_view_str(&view, vec->heap));
 }
 
-static inline bool wins(const alm_view *x, const alm_view *best, int sign)
+static inline bool wins(const alm_view *view, const alm_view *best, int sign)
 {
-    if (alm_view_is_null(x))
+    if (alm_view_is_null(view))
         return false;
     if (alm_view_is_null(best))
         return true;
-    const int c = alm_view_cmp(x, NULL, best, NULL);
+    const int c = alm_view_cmp(view, NULL, best, NULL);
     return sign > 0 ? c > 0 : c < 0;
 }
 
-static alm_status keep(const alm_call *call, best_text *s, const alm_view *x, bool lasting)
+static alm_status extreme_keep(const alm_call *call, best_text *text, const alm_view *view,
+                               bool lasting)
 {
-    if (lasting || x->len <= ALM_VIEW_INLINE) {
-        s->view = *x;
+    if (lasting || view->len <= ALM_VIEW_INLINE) {
+        text->view = *view;
         return ALM_OK;
     }
-    if (s->cap < x->len) {
-        const size_t cap = ALM_MAX((size_t)x->len * 2, (size_t)64);
-        ALM_TRY(alm_arena_bytes(call->cx, call->arena, cap, &s->own));
-        s->cap = (uint32_t)ALM_MIN(cap, (size_t)UINT32_MAX);
+    if (text->cap < view->len) {
+        const size_t cap = ALM_MAX((size_t)view->len * 2, (size_t)64);
+        ALM_TRY(alm_arena_bytes(call->cx, call->arena, cap, &text->own));
+        text->cap = (uint32_t)ALM_MIN(cap, (size_t)UINT32_MAX);
     }
-    memcpy(s->own, alm_view_ptr(x, NULL), x->len);
-    s->view = alm_view_of((alm_str){s->own, x->len});
+    memcpy(text->own, alm_view_ptr(view, NULL), view->len);
+    text->view = alm_view_of((alm_str){text->own, view->len});
     return ALM_OK;
 }
 
 static alm_status text_update(const alm_call *call, void *state, size_t n, const alm_vec *args,
                               int sign)
 {
-    best_text *s = state;
-    alm_view best = s->view;
+    best_text *text = state;
+    alm_view best = text->view;
     bool changed = false;
     for (size_t i = 0; i < (args[0].is_const ? 1 : n); i++) {
-        const alm_view x = text_at(&args[0], i);
-        if (wins(&x, &best, sign)) {
-            best = x;
+        const alm_view view = extreme_text_at(&args[0], i);
+        if (wins(&view, &best, sign)) {
+            best = view;
             changed = true;
         }
     }
-    return changed ? keep(call, s, &best, args[0].dict != NULL) : ALM_OK;
+    return changed ? extreme_keep(call, text, &best, args[0].dict != NULL) : ALM_OK;
 }
 
 static alm_status text_scatter(const alm_call *call, void *states, const uint32_t *group, size_t n,
@@ -188,10 +189,10 @@ static alm_status text_scatter(const alm_call *call, void *states, const uint32_
 {
     best_text *all = states;
     for (size_t i = 0; i < n; i++) {
-        const alm_view x = text_at(&args[0], i);
-        best_text *s = &all[group[i]];
-        if (wins(&x, &s->view, sign))
-            ALM_TRY(keep(call, s, &x, args[0].dict != NULL));
+        const alm_view view = extreme_text_at(&args[0], i);
+        best_text *text = &all[group[i]];
+        if (wins(&view, &text->view, sign))
+            ALM_TRY(extreme_keep(call, text, &view, args[0].dict != NULL));
     }
     return ALM_OK;
 }
@@ -202,9 +203,9 @@ static alm_status text_merge(void *dst, const uint32_t *index, const void *src, 
     best_text *to = dst;
     const best_text *from = src;
     for (size_t i = 0; i < n; i++) {
-        best_text *d = &to[index != NULL ? index[i] : i];
-        if (wins(&from[i].view, &d->view, sign))
-            *d = from[i];
+        best_text *text = &to[index != NULL ? index[i] : i];
+        if (wins(&from[i].view, &text->view, sign))
+            *text = from[i];
     }
     return ALM_OK;
 }

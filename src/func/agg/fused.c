@@ -26,9 +26,9 @@
                 max[g] = v > max[g] ? v : max[g];                                                  \
         }                                                                                          \
     }
-STAMP(rows_sum, 1, 1, 0, 0)
-STAMP(rows_min, 1, 0, 1, 0)
-STAMP(rows_max, 1, 0, 0, 1)
+STAMP(fused_rows_sum, 1, 1, 0, 0)
+STAMP(fused_rows_min, 1, 0, 1, 0)
+STAMP(fused_rows_max, 1, 0, 0, 1)
 STAMP(sum_min, 0, 1, 1, 0)
 STAMP(sum_max, 0, 1, 0, 1)
 STAMP(min_max, 0, 0, 1, 1)
@@ -47,8 +47,8 @@ void alm_fused_scatter(void *const state[ALM_FUSE_KINDS], const uint32_t *group,
 {
     /* by bits: rows 1, sum 2, min 4, max 8 */
     static void (*const loop[16])(void *const *, const uint32_t *, size_t, const double *) = {
-        NULL,    rows_only,    sum_only,    rows_sum,        min_only, rows_min,
-        sum_min, rows_sum_min, max_only,    rows_max,        sum_max,  rows_sum_max,
+        NULL,    rows_only,    sum_only,    fused_rows_sum,  min_only, fused_rows_min,
+        sum_min, rows_sum_min, max_only,    fused_rows_max,  sum_max,  rows_sum_max,
         min_max, rows_min_max, sum_min_max, rows_sum_min_max};
     uint32_t which = 0;
     for (uint32_t k = ALM_FUSE_ROWS; k < ALM_FUSE_KINDS; k++)
@@ -66,13 +66,13 @@ typedef struct pairs {
 } pairs;
 _Static_assert(sizeof(pairs) == sizeof(alm_fused_row), "the same memory");
 
-void alm_fused_rows_init(alm_fused_row *rows, size_t n)
+void alm_fused_rows_init(alm_fused_row *rows, size_t n_rows)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n_rows; i++)
         rows[i] = (alm_fused_row){.min = __builtin_inf(), .neg_max = __builtin_inf()};
 }
 
-static inline pair least(pair a, pair b)
+static inline pair fused_least(pair a, pair b)
 {
     const mask less = a < b; /* false for NaN */
     return (pair)(((mask)a & less) | ((mask)b & ~less));
@@ -89,10 +89,10 @@ static inline pair least(pair a, pair b)
             if (SUMS)                                                                              \
                 r->sum_count += (pair)((mask)one & (mask)(both == both));                          \
             if (EXTREMES)                                                                          \
-                r->min_neg_max = least(ends, r->min_neg_max);                                      \
+                r->min_neg_max = fused_least(ends, r->min_neg_max);                                \
         }                                                                                          \
     }
-STAMP_ROWS(add_all, 1, 1)
+STAMP_ROWS(fused_add_all, 1, 1)
 STAMP_ROWS(add_sums, 1, 0)
 STAMP_ROWS(add_extremes, 0, 1)
 
@@ -101,26 +101,26 @@ void alm_fused_rows_add(alm_fused_row *rows, const uint32_t *group, size_t n, co
 {
     pairs *to = (pairs *)(void *)rows;
     if (sums && extremes)
-        add_all(to, group, n, x);
+        fused_add_all(to, group, n, x);
     else if (sums)
         add_sums(to, group, n, x);
     else
         add_extremes(to, group, n, x);
 }
 
-void alm_fused_rows_take(const alm_fused_row *row, void *const state[ALM_FUSE_KINDS], size_t at)
+void alm_fused_rows_take(const alm_fused_row *row, void *const state[ALM_FUSE_KINDS], size_t offset)
 {
     if (state[ALM_FUSE_SUM] != NULL) {
-        alm_fsum *s = (alm_fsum *)state[ALM_FUSE_SUM] + at;
-        s->sum += row->sum;
-        s->count += (int64_t)row->count;
+        alm_fsum *fsum = (alm_fsum *)state[ALM_FUSE_SUM] + offset;
+        fsum->sum += row->sum;
+        fsum->count += (int64_t)row->count;
     }
     if (state[ALM_FUSE_MIN] != NULL) {
-        double *s = (double *)state[ALM_FUSE_MIN] + at;
-        *s = row->min < *s ? row->min : *s;
+        double *sum = (double *)state[ALM_FUSE_MIN] + offset;
+        *sum = row->min < *sum ? row->min : *sum;
     }
     if (state[ALM_FUSE_MAX] != NULL) {
-        double *s = (double *)state[ALM_FUSE_MAX] + at;
-        *s = -row->neg_max > *s ? -row->neg_max : *s;
+        double *sum = (double *)state[ALM_FUSE_MAX] + offset;
+        *sum = -row->neg_max > *sum ? -row->neg_max : *sum;
     }
 }

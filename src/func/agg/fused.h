@@ -38,11 +38,12 @@ typedef struct alm_fused_row {
     double min, neg_max; /* infinite: none */
 } alm_fused_row;
 
-void alm_fused_rows_init(alm_fused_row *rows, size_t n);
+void alm_fused_rows_init(alm_fused_row *rows, size_t n_rows);
 /* Value i into rows[group[i]]; sums and counts, or extremes, are left out where not asked for. */
 void alm_fused_rows_add(alm_fused_row *rows, const uint32_t *group, size_t n, const double *x,
                         bool sums, bool extremes);
-/* Adds a row to entry `at` of the states that there are (but ALM_FUSE_ROWS). */
-void alm_fused_rows_take(const alm_fused_row *row, void *const state[ALM_FUSE_KINDS], size_t at);
+/* Adds a row to entry `offset` of the states that there are (but ALM_FUSE_ROWS). */
+void alm_fused_rows_take(const alm_fused_row *row, void *const state[ALM_FUSE_KINDS],
+                         size_t offset);
 
 #endif

@@ -30,41 +30,41 @@ static double distance_km(double lat_a, double lon_a, double lat_b, double lon_b
     return 2 * RADIUS_KM * asin(sqrt(h < 1 ? h : 1));
 }
 
-static void add_point(track *s, double lat, double lon, int64_t ts)
+static void haversine_add_point(track *self, double lat, double lon, int64_t ts)
 {
     if (lat != lat || lon != lon || ts == ALM_TS_NULL)
         return;
-    if (s->points == 0) {
-        s->first_lat = lat;
-        s->first_lon = lon;
-        s->first_ts = ts;
+    if (self->points == 0) {
+        self->first_lat = lat;
+        self->first_lon = lon;
+        self->first_ts = ts;
     } else {
-        s->length_km += distance_km(s->last_lat, s->last_lon, lat, lon);
+        self->length_km += distance_km(self->last_lat, self->last_lon, lat, lon);
     }
-    s->last_lat = lat;
-    s->last_lon = lon;
-    s->last_ts = ts;
-    s->points++;
+    self->last_lat = lat;
+    self->last_lon = lon;
+    self->last_ts = ts;
+    self->points++;
 }
 
-static void append_track(track *d, const track *p)
+static void append_track(track *self, const track *p)
 {
     if (p->points == 0)
         return;
-    if (d->points == 0) {
-        *d = *p;
+    if (self->points == 0) {
+        *self = *p;
         return;
     }
-    d->length_km +=
-        p->length_km + distance_km(d->last_lat, d->last_lon, p->first_lat, p->first_lon);
-    d->last_lat = p->last_lat;
-    d->last_lon = p->last_lon;
-    d->last_ts = p->last_ts;
-    d->points += p->points;
+    self->length_km +=
+        p->length_km + distance_km(self->last_lat, self->last_lon, p->first_lat, p->first_lon);
+    self->last_lat = p->last_lat;
+    self->last_lon = p->last_lon;
+    self->last_ts = p->last_ts;
+    self->points += p->points;
 }
 
 /* How much of the time between two points is over. */
-static double share(int64_t at, int64_t from, int64_t to)
+static double haversine_share(int64_t at, int64_t from, int64_t to)
 {
     return at <= from ? 0
            : at >= to ? 1
@@ -73,17 +73,18 @@ static double share(int64_t at, int64_t from, int64_t to)
 
 static double track_between(const void *a, const void *b, int64_t from, int64_t to)
 {
-    const track *p = a, *q = b;
-    const double whole = distance_km(p->last_lat, p->last_lon, q->first_lat, q->first_lon);
-    return whole * (share(to, p->last_ts, q->first_ts) - share(from, p->last_ts, q->first_ts));
+    const track *self = a, *q = b;
+    const double whole = distance_km(self->last_lat, self->last_lon, q->first_lat, q->first_lon);
+    return whole * (haversine_share(to, self->last_ts, q->first_ts) -
+                    haversine_share(from, self->last_ts, q->first_ts));
 }
 
 static alm_status track_update(ALM_UNUSED alm_call *call, void *state, size_t n,
                                const alm_vec *args)
 {
     for (size_t i = 0; i < n; i++)
-        add_point(state, ALM_AT(double, args[0], i), ALM_AT(double, args[1], i),
-                  ALM_AT(int64_t, args[2], i));
+        haversine_add_point(state, ALM_AT(double, args[0], i), ALM_AT(double, args[1], i),
+                            ALM_AT(int64_t, args[2], i));
     return ALM_OK;
 }
 
@@ -92,8 +93,8 @@ static alm_status track_scatter(ALM_UNUSED alm_call *call, void *states, const u
 {
     track *all = states;
     for (size_t i = 0; i < n; i++)
-        add_point(&all[group[i]], ALM_AT(double, args[0], i), ALM_AT(double, args[1], i),
-                  ALM_AT(int64_t, args[2], i));
+        haversine_add_point(&all[group[i]], ALM_AT(double, args[0], i), ALM_AT(double, args[1], i),
+                            ALM_AT(int64_t, args[2], i));
     return ALM_OK;
 }
 

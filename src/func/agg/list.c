@@ -19,54 +19,55 @@ typedef struct list {
 
 ALM_AGG_INIT(list, list, {0})
 
-static alm_status reserve(const alm_call *call, list *s, size_t more)
+static alm_status agg_list_reserve(const alm_call *call, list *self, size_t more)
 {
     enum { LEAST = 8 };
-    if (s->n + more <= s->cap)
+    if (self->n + more <= self->cap)
         return ALM_OK;
-    const size_t cap = ALM_MAX(s->n + more, ALM_MAX(2 * s->cap, (size_t)LEAST));
+    const size_t cap = ALM_MAX(self->n + more, ALM_MAX(2 * self->cap, (size_t)LEAST));
     double *fresh = NULL;
     ALM_TRY(ALM_NEWN(call->cx, call->arena, cap, &fresh));
-    if (s->n > 0)
-        memcpy(fresh, s->at, s->n * sizeof *fresh);
-    s->at = fresh;
-    s->cap = cap;
+    if (self->n > 0)
+        memcpy(fresh, self->at, self->n * sizeof *fresh);
+    self->at = fresh;
+    self->cap = cap;
     return ALM_OK;
 }
 
 /* skip: nulls are left out. */
-static alm_status take(const alm_call *call, list *s, size_t n, const alm_vec *v, bool skip)
+static alm_status agg_list_take(const alm_call *call, list *self, size_t n_rows, const alm_vec *vec,
+                                bool skip)
 {
-    const double *a = v->data;
-    const size_t step = v->is_const ? 0 : 1;
-    ALM_TRY(reserve(call, s, n));
-    for (size_t i = 0; i < n; i++) {
-        const double x = a[i * step];
-        s->at[s->n] = x;
-        s->n += !skip || x == x;
+    const double *a = vec->data;
+    const size_t step = vec->is_const ? 0 : 1;
+    ALM_TRY(agg_list_reserve(call, self, n_rows));
+    for (size_t i = 0; i < n_rows; i++) {
+        const double value = a[i * step];
+        self->at[self->n] = value;
+        self->n += !skip || value == value;
     }
     return ALM_OK;
 }
 
-static alm_status take_groups(const alm_call *call, list *all, const uint32_t *group, size_t n,
-                              const alm_vec *v, bool skip)
+static alm_status agg_list_take_groups(const alm_call *call, list *all, const uint32_t *group,
+                                       size_t n_rows, const alm_vec *vec, bool skip)
 {
-    const double *a = v->data;
-    const size_t step = v->is_const ? 0 : 1;
-    for (size_t i = 0; i < n; i++) {
+    const double *a = vec->data;
+    const size_t step = vec->is_const ? 0 : 1;
+    for (size_t i = 0; i < n_rows; i++) {
         list *s = &all[group[i]];
-        const double x = a[i * step];
-        if (skip && x != x)
+        const double value = a[i * step];
+        if (skip && value != value)
             continue;
         if (s->n == s->cap)
-            ALM_TRY(reserve(call, s, 1));
-        s->at[s->n++] = x;
+            ALM_TRY(agg_list_reserve(call, s, 1));
+        s->at[s->n++] = value;
     }
     return ALM_OK;
 }
 
-static alm_status list_merge(alm_call *call, void *dst, const uint32_t *index, const void *src,
-                             size_t n)
+static alm_status agg_list_merge(alm_call *call, void *dst, const uint32_t *index, const void *src,
+                                 size_t n)
 {
     const list *from = src;
     for (size_t i = 0; i < n; i++) {
@@ -75,7 +76,7 @@ static alm_status list_merge(alm_call *call, void *dst, const uint32_t *index, c
             *d = from[i];
             continue;
         }
-        ALM_TRY(reserve(call, d, from[i].n));
+        ALM_TRY(agg_list_reserve(call, d, from[i].n));
         memcpy(d->at + d->n, from[i].at, from[i].n * sizeof *d->at);
         d->n += from[i].n;
     }
@@ -85,44 +86,45 @@ static alm_status list_merge(alm_call *call, void *dst, const uint32_t *index, c
 #define CALLS(name, skip)                                                                          \
     static alm_status name##_update(alm_call *call, void *state, size_t n, const alm_vec *args)    \
     {                                                                                              \
-        return take(call, state, n, &args[0], skip);                                               \
+        return agg_list_take(call, state, n, &args[0], skip);                                      \
     }                                                                                              \
     static alm_status name##_scatter(alm_call *call, void *states, const uint32_t *group,          \
                                      size_t n, const alm_vec *args)                                \
     {                                                                                              \
-        return take_groups(call, states, group, n, &args[0], skip);                                \
+        return agg_list_take_groups(call, states, group, n, &args[0], skip);                       \
     }                                                                                              \
     static const alm_agg_ops name##_ops = {.state_bytes = sizeof(list),                            \
                                            .init = list_init,                                      \
                                            .update = name##_update,                                \
                                            .scatter = name##_scatter,                              \
-                                           .merge = list_merge,                                    \
+                                           .merge = agg_list_merge,                                \
                                            .finish = name##_finish};
 
 /* --------------------------------------------------------------- array_agg */
 
-static alm_status array_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
+static alm_status array_finish(alm_call *call, const void *states, size_t n_rows, alm_vec *out)
 {
     const list *all = states;
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const list *s = &all[i];
-        o[i] = alm_view_null();
+        views[i] = alm_view_null();
         if (s->n == 0)
             continue;
         const uint32_t len = (uint32_t)ALM_MIN(s->n, (size_t)UINT32_MAX);
-        alm_array_out w;
-        ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, 1, &len, &w));
-        memcpy(w.at, s->at, len * sizeof *s->at);
-        o[i] = alm_array_finish(&w);
+        alm_array_out writer;
+        ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, 1, &len, &writer));
+        memcpy(writer.at, s->at, len * sizeof *s->at);
+        views[i] = alm_array_finish(&writer);
     }
     return ALM_OK;
 }
 CALLS(array, false)
 
-static alm_status bind_array(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
-                             ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc,
-                             ALM_UNUSED alm_arg *args, alm_type *result, ALM_UNUSED void **data)
+static alm_status agg_list_bind_array(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
+                                      ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc,
+                                      ALM_UNUSED alm_arg *args, alm_type *result,
+                                      ALM_UNUSED void **data)
 {
     *result = alm_type_array(1);
     return ALM_OK;
@@ -144,9 +146,9 @@ static double nth(double *a, size_t n, size_t k)
                 j--;
             if (i >= j)
                 break;
-            const double x = a[i];
+            const double value = a[i];
             a[i++] = a[j];
-            a[j--] = x;
+            a[j--] = value;
         }
         /* lo..j is not greater than what follows; j is below hi, as the pivot is not the last */
         if (k <= j)
@@ -165,22 +167,22 @@ static double least_of(const double *a, size_t n)
     return least;
 }
 
-static alm_status percentile_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
+static alm_status percentile_finish(alm_call *call, const void *states, size_t n_rows, alm_vec *out)
 {
     const list *all = states;
     const double fraction = call->data != NULL ? *(const double *)call->data : 0.5;
-    double *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    double *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const list *s = &all[i];
-        o[i] = __builtin_nan("");
+        results[i] = __builtin_nan("");
         if (s->n == 0)
             continue;
         const double place = fraction * (double)(s->n - 1);
         const size_t k = (size_t)place;
         const double low = nth(s->at, s->n, k), part = place - (double)k;
-        o[i] = low;
+        results[i] = low;
         if (part > 0 && k + 1 < s->n)
-            o[i] = low * (1 - part) + least_of(s->at + k + 1, s->n - k - 1) * part;
+            results[i] = low * (1 - part) + least_of(s->at + k + 1, s->n - k - 1) * part;
     }
     return ALM_OK;
 }
@@ -207,16 +209,16 @@ typedef struct share {
 } share;
 
 /* The first value that has at least that share of the values up to it. */
-static alm_status disc_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
+static alm_status disc_finish(alm_call *call, const void *states, size_t n_rows, alm_vec *out)
 {
     const list *all = states;
     const share *part = call->data;
-    double *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    double *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const list *s = &all[i];
         const double place = ceil(part->fraction * (double)s->n);
         const size_t k = place < 1 ? 0 : ALM_MIN((size_t)place, s->n) - 1;
-        o[i] =
+        results[i] =
             s->n == 0 ? __builtin_nan("") : nth(s->at, s->n, part->descending ? s->n - 1 - k : k);
     }
     return ALM_OK;
@@ -226,17 +228,17 @@ CALLS(disc, true)
 static alm_status bind_share(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t argc,
                              alm_arg *args, alm_type *result, void **data)
 {
-    share *s = NULL;
+    share *self = NULL;
     void *fraction = NULL;
     uint8_t descending = 0;
     bool fits = true;
     ALM_TRY(bind_fraction(cx, fn, pos, argc, args, result, &fraction));
-    ALM_TRY(ALM_NEW(cx, cx->arena, &s));
-    memcpy(&s->fraction, fraction, sizeof s->fraction);
+    ALM_TRY(ALM_NEW(cx, cx->arena, &self));
+    memcpy(&self->fraction, fraction, sizeof self->fraction);
     if (argc > 2 && args[2].value != NULL)
         ALM_TRY(alm_arg_value(cx, &args[2], ALM_TY(BOOLEAN), &descending, &fits));
-    s->descending = descending != 0;
-    *data = s;
+    self->descending = descending != 0;
+    *data = self;
     return ALM_OK;
 }
 
@@ -254,7 +256,7 @@ static alm_status bind_share(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_
      .since = "0.1"}
 
 static const alm_fn ROWS[] = {
-    ROW("array_agg", "(DOUBLE) ?", ALM_FN_ROW_ORDER, bind_array, array_ops,
+    ROW("array_agg", "(DOUBLE) ?", ALM_FN_ROW_ORDER, agg_list_bind_array, array_ops,
         "Array of all values in the order of rows; nulls are elements too.",
         "array_agg(x) from long_sequence(4)"),
     ROW("median", "(DOUBLE) DOUBLE", 0, NULL, percentile_ops,

@@ -12,28 +12,29 @@
 
 ALM_AGG_INIT(list, alm_joined, {0})
 
-static alm_status add(const alm_call *call, alm_joined *s, alm_str text)
+static alm_status list_text_add(const alm_call *call, alm_joined *joined, alm_str text)
 {
-    char *to = NULL;
-    ALM_TRY(alm_joined_room(call, s, 2 * text.len + 5, &to));
-    if (s->count > 0)
-        *to++ = ',';
-    s->len += alm_list_element_write(text, to) + (s->count > 0);
-    s->count++;
+    char *dest = NULL;
+    ALM_TRY(alm_joined_room(call, joined, 2 * text.len + 5, &dest));
+    if (joined->count > 0)
+        *dest++ = ',';
+    joined->len += alm_list_element_write(text, dest) + (joined->count > 0);
+    joined->count++;
     return ALM_OK;
 }
 
-static inline alm_str text_of(const alm_vec *v, size_t i)
+static inline alm_str list_text_of(const alm_vec *vec, size_t i)
 {
-    if (v->type.id == ALM_T_BOOLEAN)
-        return ((const uint8_t *)v->data)[v->is_const ? 0 : i] != 0 ? ALM_STR("t") : ALM_STR("f");
-    return alm_vec_text(v, i);
+    if (vec->type.id == ALM_T_BOOLEAN)
+        return ((const uint8_t *)vec->data)[vec->is_const ? 0 : i] != 0 ? ALM_STR("t")
+                                                                        : ALM_STR("f");
+    return alm_vec_text(vec, i);
 }
 
 static alm_status list_update(alm_call *call, void *state, size_t n, const alm_vec *args)
 {
     for (size_t i = 0; i < n; i++)
-        ALM_TRY(add(call, state, text_of(&args[0], i)));
+        ALM_TRY(list_text_add(call, state, list_text_of(&args[0], i)));
     return ALM_OK;
 }
 
@@ -42,7 +43,7 @@ static alm_status list_scatter(alm_call *call, void *states, const uint32_t *gro
 {
     alm_joined *all = states;
     for (size_t i = 0; i < n; i++)
-        ALM_TRY(add(call, &all[group[i]], text_of(&args[0], i)));
+        ALM_TRY(list_text_add(call, &all[group[i]], list_text_of(&args[0], i)));
     return ALM_OK;
 }
 
@@ -58,21 +59,21 @@ static alm_status list_merge(alm_call *call, void *dst, const uint32_t *index, c
     return ALM_OK;
 }
 
-static alm_status list_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
+static alm_status list_finish(alm_call *call, const void *states, size_t n_rows, alm_vec *out)
 {
     const alm_joined *all = states;
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        char *to = NULL;
-        o[i] = alm_view_null();
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        char *dest = NULL;
+        views[i] = alm_view_null();
         if (all[i].count == 0)
             continue;
-        ALM_TRY(alm_text_room(&w, all[i].len + 2, &to));
-        to[0] = '{';
-        memcpy(to + 1, all[i].ptr, all[i].len);
-        to[1 + all[i].len] = '}';
-        o[i] = alm_text_take(&w, all[i].len + 2);
+        ALM_TRY(alm_text_room(&writer, all[i].len + 2, &dest));
+        dest[0] = '{';
+        memcpy(dest + 1, all[i].ptr, all[i].len);
+        dest[1 + all[i].len] = '}';
+        views[i] = alm_text_take(&writer, all[i].len + 2);
     }
     return ALM_OK;
 }

@@ -20,56 +20,58 @@ typedef struct shape {
 } shape;
 
 /* Parts that have n values each. */
-static void join(shape *d, const shape *p)
+static void agg_moments_join(shape *self, const shape *p)
 {
     if (p->n == 0)
         return;
-    if (d->n == 0) {
-        *d = *p;
+    if (self->n == 0) {
+        *self = *p;
         return;
     }
-    const double a = d->n, b = p->n, n = a + b, delta = p->mean - d->mean, step = delta / n;
+    const double a = self->n, b = p->n, n = a + b, delta = p->mean - self->mean, step = delta / n;
     const double square = delta * step * a * b;
-    d->m4 += p->m4 + square * step * step * (a * a - a * b + b * b) +
-             6 * step * step * (a * a * p->m2 + b * b * d->m2) + 4 * step * (a * p->m3 - b * d->m3);
-    d->m3 += p->m3 + square * step * (a - b) + 3 * step * (a * p->m2 - b * d->m2);
-    d->m2 += p->m2 + square;
-    d->mean += step * b;
-    d->n = n;
+    self->m4 += p->m4 + square * step * step * (a * a - a * b + b * b) +
+                6 * step * step * (a * a * p->m2 + b * b * self->m2) +
+                4 * step * (a * p->m3 - b * self->m3);
+    self->m3 += p->m3 + square * step * (a - b) + 3 * step * (a * p->m2 - b * self->m2);
+    self->m2 += p->m2 + square;
+    self->mean += step * b;
+    self->n = n;
 }
 
-static void add(shape *s, double x)
+static void agg_moments_add(shape *self, double value)
 {
-    const shape one = {.n = 1, .mean = x};
-    if (x == x)
-        join(s, &one);
+    const shape one = {.n = 1, .mean = value};
+    if (value == value)
+        agg_moments_join(self, &one);
 }
 
-static double skewness(const shape *s)
+static double skewness(const shape *self)
 {
-    return s->m2 > 0 ? sqrt(s->n) * s->m3 / pow(s->m2, 1.5) : NONE;
+    return self->m2 > 0 ? sqrt(self->n) * self->m3 / pow(self->m2, 1.5) : NONE;
 }
 
-static double kurtosis(const shape *s)
+static double kurtosis(const shape *self)
 {
-    return s->m2 > 0 ? s->n * s->m4 / (s->m2 * s->m2) - 3 : NONE;
+    return self->m2 > 0 ? self->n * self->m4 / (self->m2 * self->m2) - 3 : NONE;
 }
 
-static double skewness_of_sample(const shape *s)
+static double skewness_of_sample(const shape *self)
 {
-    return s->n < 3 ? NONE : skewness(s) * sqrt(s->n * (s->n - 1)) / (s->n - 2);
+    return self->n < 3 ? NONE : skewness(self) * sqrt(self->n * (self->n - 1)) / (self->n - 2);
 }
 
-static double kurtosis_of_sample(const shape *s)
+static double kurtosis_of_sample(const shape *self)
 {
-    return s->n < 4 ? NONE
-                    : ((s->n + 1) * kurtosis(s) + 6) * (s->n - 1) / ((s->n - 2) * (s->n - 3));
+    return self->n < 4 ? NONE
+                       : ((self->n + 1) * kurtosis(self) + 6) * (self->n - 1) /
+                             ((self->n - 2) * (self->n - 3));
 }
 
 ALM_AGG_INIT(shape, shape, {0})
-ALM_AGG_SCATTER(shape, shape, double, { add(s, x); })
-ALM_AGG_UPDATE(shape, shape, double, { add(s, x); })
-ALM_AGG_MERGE(shape, shape, { join(d, p); })
+ALM_AGG_SCATTER(shape, shape, double, { agg_moments_add(s, x); })
+ALM_AGG_UPDATE(shape, shape, double, { agg_moments_add(s, x); })
+ALM_AGG_MERGE(shape, shape, { agg_moments_join(d, p); })
 ALM_AGG_FINISH(skew_pop, shape, double, ALM_FINITE(skewness(s)))
 ALM_AGG_FINISH(skew_samp, shape, double, ALM_FINITE(skewness_of_sample(s)))
 ALM_AGG_FINISH(kurt_pop, shape, double, ALM_FINITE(kurtosis(s)))

@@ -32,11 +32,11 @@ static alm_status bind_percentile(alm_ctx *cx, const alm_fn *fn, int32_t pos, ui
                                   alm_arg *args, ALM_UNUSED alm_type *result, void **data)
 {
     const bool median = strcmp(fn->name, "approx_median") == 0;
-    const uint32_t at = median ? 1 : 2;
-    percentile *p = NULL;
+    const uint32_t place = median ? 1 : 2;
+    percentile *self = NULL;
     double fraction = 0.5;
     int64_t precision = 1;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &p));
+    ALM_TRY(ALM_NEW(cx, cx->arena, &self));
     if (!median && args[1].value == NULL && !args[1].is_param)
         return alm_fail(cx, ALM_E_ARG, args[1].pos,
                         "percentile must be a constant or runtime constant");
@@ -44,15 +44,15 @@ static alm_status bind_percentile(alm_ctx *cx, const alm_fn *fn, int32_t pos, ui
         ALM_TRY(alm_arg_double(cx, &args[1], &fraction));
     if (!(fraction >= 0 && fraction <= 1))
         return alm_fail(cx, ALM_E_ARG, pos, "percentile must be between 0.0 and 1.0");
-    if (argc > at && args[at].value != NULL)
-        ALM_TRY(alm_arg_long(cx, &args[at], &precision));
+    if (argc > place && args[place].value != NULL)
+        ALM_TRY(alm_arg_long(cx, &args[place], &precision));
     if (precision < 0 || precision > 5)
-        return alm_fail(cx, ALM_E_ARG, argc > at ? args[at].pos : pos,
+        return alm_fail(cx, ALM_E_ARG, argc > place ? args[place].pos : pos,
                         "precision must be between 0 and 5");
     /* at least three digits: the cost is in the number of buckets, not in their width */
     const double error = pow(10, -(double)ALM_MAX(precision, 3));
-    *p = (percentile){.fraction = fraction, .log_growth = log((1 + error) / (1 - error))};
-    *data = p;
+    *self = (percentile){.fraction = fraction, .log_growth = log((1 + error) / (1 - error))};
+    *data = self;
     return ALM_OK;
 }
 
@@ -60,33 +60,33 @@ static alm_status bind_percentile(alm_ctx *cx, const alm_fn *fn, int32_t pos, ui
 enum { BUCKET_OF_ONE = 1 << 30 };
 
 /* Bucket numbers rise with the value: negative ones mirrored, zero in the middle. */
-static int64_t bucket_of(const percentile *p, double x)
+static int64_t percentile_bucket_of(const percentile *self, double value)
 {
-    const double size = __builtin_fabs(x);
+    const double size = __builtin_fabs(value);
     if (size < 1e-300)
         return 0;
-    const int64_t k = (int64_t)ceil(log(size) / p->log_growth) + BUCKET_OF_ONE;
-    return x > 0 ? k : -k;
+    const int64_t k = (int64_t)ceil(log(size) / self->log_growth) + BUCKET_OF_ONE;
+    return value > 0 ? k : -k;
 }
 
-static double value_of(const percentile *p, int64_t bucket)
+static double percentile_value_of(const percentile *self, int64_t bucket)
 {
     if (bucket == 0)
         return 0;
     const int64_t k = (bucket > 0 ? bucket : -bucket) - BUCKET_OF_ONE;
-    const double size = exp(((double)k - 0.5) * p->log_growth);
+    const double size = exp(((double)k - 0.5) * self->log_growth);
     return bucket > 0 ? size : -size;
 }
 
-static alm_status histogram_add(const alm_call *call, histogram *s, double x)
+static alm_status histogram_add(const alm_call *call, histogram *self, double value)
 {
-    if (!(x - x == 0))
+    if (!(value - value == 0))
         return ALM_OK;
-    s->least = ALM_MIN(s->least, x);
-    s->greatest = ALM_MAX(s->greatest, x);
-    s->count++;
-    return alm_bag_add(call, &s->buckets, (alm_bag_key){{(uint64_t)bucket_of(call->data, x), 0}},
-                       1);
+    self->least = ALM_MIN(self->least, value);
+    self->greatest = ALM_MAX(self->greatest, value);
+    self->count++;
+    return alm_bag_add(call, &self->buckets,
+                       (alm_bag_key){{(uint64_t)percentile_bucket_of(call->data, value), 0}}, 1);
 }
 
 static alm_status histogram_update(alm_call *call, void *state, size_t n, const alm_vec *args)
@@ -129,14 +129,14 @@ static int by_bucket(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static alm_status histogram_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
+static alm_status histogram_finish(alm_call *call, const void *states, size_t n_rows, alm_vec *out)
 {
     const histogram *all = states;
     const percentile *p = call->data;
-    double *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    double *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const histogram *s = &all[i];
-        o[i] = __builtin_nan("");
+        results[i] = __builtin_nan("");
         if (s->count == 0)
             continue;
         alm_bag_entry *sorted = NULL;
@@ -149,8 +149,8 @@ static alm_status histogram_finish(alm_call *call, const void *states, size_t n,
         uint32_t k = 0;
         while (k + 1 < s->buckets.count && seen + sorted[k].count < rank)
             seen += sorted[k++].count;
-        const double x = value_of(p, (int64_t)sorted[k].key.half[0]);
-        o[i] = ALM_MIN(ALM_MAX(x, s->least), s->greatest);
+        const double value = percentile_value_of(p, (int64_t)sorted[k].key.half[0]);
+        results[i] = ALM_MIN(ALM_MAX(value, s->least), s->greatest);
     }
     return ALM_OK;
 }

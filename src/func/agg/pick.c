@@ -17,34 +17,34 @@ typedef struct bits128 {
 } bits128;
 
 /* Is x null? NaNs differ in their bits, so they are told by value. */
-static inline bool is_null_8(uint8_t x, alm_null_kind kind)
+static inline bool is_null_8(uint8_t value, alm_null_kind kind)
 {
-    return kind == ALM_NULL_MIN8 && x == 0x80;
+    return kind == ALM_NULL_MIN8 && value == 0x80;
 }
-static inline bool is_null_16(uint16_t x, alm_null_kind kind)
+static inline bool is_null_16(uint16_t value, alm_null_kind kind)
 {
-    return kind == ALM_NULL_MIN16 ? x == 0x8000 : kind == ALM_NULL_ZERO16 && x == 0;
+    return kind == ALM_NULL_MIN16 ? value == 0x8000 : kind == ALM_NULL_ZERO16 && value == 0;
 }
-static inline bool is_null_32(uint32_t x, alm_null_kind kind)
+static inline bool is_null_32(uint32_t value, alm_null_kind kind)
 {
     if (kind == ALM_NULL_NAN32)
-        return (x & 0x7fffffff) > 0x7f800000;
-    return kind == ALM_NULL_INT ? x == 0x80000000 : x == 0;
+        return (value & 0x7fffffff) > 0x7f800000;
+    return kind == ALM_NULL_INT ? value == 0x80000000 : value == 0;
 }
-static inline bool is_null_64(uint64_t x, alm_null_kind kind)
+static inline bool is_null_64(uint64_t value, alm_null_kind kind)
 {
     if (kind == ALM_NULL_NAN64)
-        return (x & INT64_MAX) > UINT64_C(0x7ff0000000000000);
-    return x == (uint64_t)ALM_LONG_NULL;
+        return (value & INT64_MAX) > UINT64_C(0x7ff0000000000000);
+    return value == (uint64_t)ALM_LONG_NULL;
 }
-static inline bool is_null_128(bits128 x, alm_null_kind kind)
+static inline bool is_null_128(bits128 self, alm_null_kind kind)
 {
     const uint64_t low = kind == ALM_NULL_MIN128 ? 0 : (uint64_t)ALM_LONG_NULL;
-    return x.half[0] == low && x.half[1] == (uint64_t)ALM_LONG_NULL;
+    return self.half[0] == low && self.half[1] == (uint64_t)ALM_LONG_NULL;
 }
-static inline bool is_null_256(alm_i256 x, alm_null_kind kind)
+static inline bool is_null_256(alm_i256 value, alm_null_kind kind)
 {
-    return kind == ALM_NULL_MIN256 ? alm_i256_is_min(x) : alm_long256_is_null(x);
+    return kind == ALM_NULL_MIN256 ? alm_i256_is_min(value) : alm_long256_is_null(value);
 }
 
 /*
@@ -153,49 +153,50 @@ typedef struct pick_sized {
 
 static void pick_sized_init(const alm_call *call, void *states, size_t n)
 {
-    pick_sized *s = states, none = {0};
+    pick_sized *sizeds = states, none = {0};
     alm_value_set_null(call->result, none.value);
     for (size_t i = 0; i < n; i++)
-        s[i] = none;
+        sizeds[i] = none;
 }
 
-static void take_sized(pick_sized *s, const alm_vec *v, size_t i)
+static void take_sized(pick_sized *sized, const alm_vec *vec, size_t i)
 {
-    memcpy(s->value, (const char *)v->data + (v->is_const ? 0 : i) * v->width, v->width);
-    s->seen = 1;
+    memcpy(sized->value, (const char *)vec->data + (vec->is_const ? 0 : i) * vec->width,
+           vec->width);
+    sized->seen = 1;
 }
 
-static void first_sized(pick_sized *s, size_t n, const alm_vec *v, bool skip)
+static void first_sized(pick_sized *sized, size_t n_rows, const alm_vec *vec, bool skip)
 {
-    for (size_t i = 0; i < n && !s->seen; i++)
-        if (!skip || !alm_vec_is_null(v, i))
-            take_sized(s, v, i);
+    for (size_t i = 0; i < n_rows && !sized->seen; i++)
+        if (!skip || !alm_vec_is_null(vec, i))
+            take_sized(sized, vec, i);
 }
 
-static void last_sized(pick_sized *s, size_t n, const alm_vec *v, bool skip)
+static void last_sized(pick_sized *sized, size_t n_rows, const alm_vec *vec, bool skip)
 {
-    for (size_t i = n; i-- > 0;) {
-        if (!skip || !alm_vec_is_null(v, i)) {
-            take_sized(s, v, i);
+    for (size_t i = n_rows; i-- > 0;) {
+        if (!skip || !alm_vec_is_null(vec, i)) {
+            take_sized(sized, vec, i);
             return;
         }
     }
 }
 
-static void first_sized_groups(pick_sized *all, const uint32_t *group, size_t n, const alm_vec *v,
-                               bool skip)
+static void first_sized_groups(pick_sized *all, const uint32_t *group, size_t n_rows,
+                               const alm_vec *vec, bool skip)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!all[group[i]].seen && !(skip && alm_vec_is_null(v, i)))
-            take_sized(&all[group[i]], v, i);
+    for (size_t i = 0; i < n_rows; i++)
+        if (!all[group[i]].seen && !(skip && alm_vec_is_null(vec, i)))
+            take_sized(&all[group[i]], vec, i);
 }
 
-static void last_sized_groups(pick_sized *all, const uint32_t *group, size_t n, const alm_vec *v,
-                              bool skip)
+static void last_sized_groups(pick_sized *all, const uint32_t *group, size_t n_rows,
+                              const alm_vec *vec, bool skip)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!(skip && alm_vec_is_null(v, i)))
-            take_sized(&all[group[i]], v, i);
+    for (size_t i = 0; i < n_rows; i++)
+        if (!(skip && alm_vec_is_null(vec, i)))
+            take_sized(&all[group[i]], vec, i);
 }
 
 ALM_AGG_MERGE(first_sized, pick_sized, {
@@ -207,12 +208,12 @@ ALM_AGG_MERGE(last_sized, pick_sized, {
         *d = *p;
 })
 
-static alm_status pick_sized_finish(ALM_UNUSED alm_call *call, const void *states, size_t n,
+static alm_status pick_sized_finish(ALM_UNUSED alm_call *call, const void *states, size_t n_rows,
                                     alm_vec *out)
 {
-    const pick_sized *s = states;
-    for (size_t i = 0; i < n; i++)
-        memcpy((char *)out->data + i * out->width, s[i].value, out->width);
+    const pick_sized *sizeds = states;
+    for (size_t i = 0; i < n_rows; i++)
+        memcpy((char *)out->data + i * out->width, sizeds[i].value, out->width);
     return ALM_OK;
 }
 
@@ -253,84 +254,84 @@ typedef struct pick_text {
 
 ALM_AGG_INIT(pick_text, pick_text, {.view = {.len = ALM_VIEW_NULL}})
 
-static inline alm_view text_at(const alm_vec *v, size_t i)
+static inline alm_view pick_text_at(const alm_vec *vec, size_t i)
 {
-    if (v->dict != NULL)
-        return v->dict->views[alm_vec_code(v, i)];
-    const alm_view view = ((const alm_view *)v->data)[v->is_const ? 0 : i];
-    if (view.len <= ALM_VIEW_INLINE || view.len == ALM_VIEW_NULL || v->heap == NULL)
+    if (vec->dict != NULL)
+        return vec->dict->views[alm_vec_code(vec, i)];
+    const alm_view view = ((const alm_view *)vec->data)[vec->is_const ? 0 : i];
+    if (view.len <= ALM_VIEW_INLINE || view.len == ALM_VIEW_NULL || vec->heap == NULL)
         return view;
-    return alm_view_of(alm_view_str(&view, v->heap));
+    return alm_view_of(alm_view_str(&view, vec->heap));
 }
 
-static inline bool text_null_at(const alm_vec *v, size_t i)
+static inline bool text_null_at(const alm_vec *vec, size_t i)
 {
-    if (v->dict != NULL)
-        return alm_vec_code(v, i) == 0;
-    return alm_view_is_null(&((const alm_view *)v->data)[v->is_const ? 0 : i]);
+    if (vec->dict != NULL)
+        return alm_vec_code(vec, i) == 0;
+    return alm_view_is_null(&((const alm_view *)vec->data)[vec->is_const ? 0 : i]);
 }
 
-static alm_status keep(const alm_call *call, pick_text *s, const alm_vec *v, size_t i)
+static alm_status pick_keep(const alm_call *call, pick_text *text, const alm_vec *vec, size_t i)
 {
-    const alm_view x = text_at(v, i);
-    s->seen = 1;
-    s->view = x;
-    if (v->dict != NULL || x.len <= ALM_VIEW_INLINE || alm_view_is_null(&x))
+    const alm_view view = pick_text_at(vec, i);
+    text->seen = 1;
+    text->view = view;
+    if (vec->dict != NULL || view.len <= ALM_VIEW_INLINE || alm_view_is_null(&view))
         return ALM_OK;
-    if (s->cap < x.len) {
-        const size_t cap = ALM_MAX((size_t)x.len + x.len / 2, (size_t)64);
-        ALM_TRY(alm_arena_bytes(call->cx, call->arena, cap, &s->own));
-        s->cap = (uint32_t)ALM_MIN(cap, (size_t)UINT32_MAX);
+    if (text->cap < view.len) {
+        const size_t cap = ALM_MAX((size_t)view.len + view.len / 2, (size_t)64);
+        ALM_TRY(alm_arena_bytes(call->cx, call->arena, cap, &text->own));
+        text->cap = (uint32_t)ALM_MIN(cap, (size_t)UINT32_MAX);
     }
-    memcpy(s->own, alm_view_ptr(&x, NULL), x.len);
-    s->view = alm_view_of((alm_str){s->own, x.len});
+    memcpy(text->own, alm_view_ptr(&view, NULL), view.len);
+    text->view = alm_view_of((alm_str){text->own, view.len});
     return ALM_OK;
 }
 
-static alm_status first_text(const alm_call *call, pick_text *s, size_t n, const alm_vec *v,
-                             bool skip)
+static alm_status first_text(const alm_call *call, pick_text *text, size_t n_rows,
+                             const alm_vec *vec, bool skip)
 {
-    for (size_t i = 0; i < n && !s->seen; i++)
-        if (!skip || !text_null_at(v, i))
-            return keep(call, s, v, i);
+    for (size_t i = 0; i < n_rows && !text->seen; i++)
+        if (!skip || !text_null_at(vec, i))
+            return pick_keep(call, text, vec, i);
     return ALM_OK;
 }
 
-static alm_status last_text(const alm_call *call, pick_text *s, size_t n, const alm_vec *v,
-                            bool skip)
+static alm_status last_text(const alm_call *call, pick_text *text, size_t n_rows,
+                            const alm_vec *vec, bool skip)
 {
-    for (size_t i = n; i-- > 0;)
-        if (!skip || !text_null_at(v, i))
-            return keep(call, s, v, i);
+    for (size_t i = n_rows; i-- > 0;)
+        if (!skip || !text_null_at(vec, i))
+            return pick_keep(call, text, vec, i);
     return ALM_OK;
 }
 
 static alm_status first_text_groups(const alm_call *call, pick_text *all, const uint32_t *group,
-                                    size_t n, const alm_vec *v, bool skip)
+                                    size_t n_rows, const alm_vec *vec, bool skip)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!all[group[i]].seen && !(skip && text_null_at(v, i)))
-            ALM_TRY(keep(call, &all[group[i]], v, i));
+    for (size_t i = 0; i < n_rows; i++)
+        if (!all[group[i]].seen && !(skip && text_null_at(vec, i)))
+            ALM_TRY(pick_keep(call, &all[group[i]], vec, i));
     return ALM_OK;
 }
 
 /* Rows are walked from the end, so that each group copies one text a batch: `pending` marks the
  * groups that have theirs, and a second walk takes the marks off. */
 static alm_status last_text_groups(const alm_call *call, pick_text *all, const uint32_t *group,
-                                   size_t n, const alm_vec *v, bool skip)
+                                   size_t n_rows, const alm_vec *vec, bool skip)
 {
     static const alm_view mark;
-    alm_status st = ALM_OK;
-    for (size_t i = n; i-- > 0 && st == ALM_OK;) {
-        pick_text *s = &all[group[i]];
-        if (s->pending == NULL && !(skip && text_null_at(v, i))) {
-            s->pending = &mark;
-            st = keep(call, s, v, i);
+    alm_status status = ALM_OK;
+    for (size_t i = n_rows; i-- > 0 && status == ALM_OK;) {
+        pick_text *text = &all[group[i]];
+        if (text->pending == NULL && !(skip && text_null_at(vec, i))) {
+            text->pending = &mark;
+            status = pick_keep(call, text, vec, i);
         }
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n_rows; i++)
         all[group[i]].pending = NULL;
-    return st;
+    return status;
 }
 
 ALM_AGG_MERGE(first_text, pick_text, {

@@ -58,81 +58,81 @@ static alm_status bind_precision(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32
 
 static inline void register_put(uint8_t *registers, uint32_t precision, uint64_t hash)
 {
-    const uint64_t at = hash >> (64 - precision);
+    const uint64_t place = hash >> (64 - precision);
     /* zeros before the first one of the other bits, counted from 1; a guard ends all zeros */
     const uint64_t rest = hash << precision | UINT64_C(1) << (precision - 1);
     const uint8_t run = (uint8_t)(__builtin_clzll(rest) + 1);
-    registers[at] = run > registers[at] ? run : registers[at];
+    registers[place] = run > registers[place] ? run : registers[place];
 }
 
-static void set_put(sketch *s, uint64_t hash)
+static void set_put(sketch *self, uint64_t hash)
 {
-    uint32_t at = (uint32_t)hash & s->mask;
-    while (s->set[at] != 0 && s->set[at] != hash)
-        at = (at + 1) & s->mask;
-    s->count += s->set[at] == 0;
-    s->set[at] = hash;
+    uint32_t place = (uint32_t)hash & self->mask;
+    while (self->set[place] != 0 && self->set[place] != hash)
+        place = (place + 1) & self->mask;
+    self->count += self->set[place] == 0;
+    self->set[place] = hash;
 }
 
-static alm_status grow_set(const alm_call *call, sketch *s)
+static alm_status grow_set(const alm_call *call, sketch *self)
 {
-    const uint64_t *old = s->set;
-    const uint32_t old_slots = old == NULL ? 0 : s->mask + 1;
+    const uint64_t *old = self->set;
+    const uint32_t old_slots = old == NULL ? 0 : self->mask + 1;
     const uint32_t slots = old == NULL ? 8 : 2 * old_slots;
-    ALM_TRY(ALM_NEWN(call->cx, call->arena, slots, &s->set));
-    s->mask = slots - 1;
-    s->count = 0;
+    ALM_TRY(ALM_NEWN(call->cx, call->arena, slots, &self->set));
+    self->mask = slots - 1;
+    self->count = 0;
     for (uint32_t i = 0; i < old_slots; i++)
         if (old[i] != 0)
-            set_put(s, old[i]);
+            set_put(self, old[i]);
     return ALM_OK;
 }
 
 /* Registers instead of the set. */
-static alm_status make_registers(const alm_call *call, sketch *s)
+static alm_status make_registers(const alm_call *call, sketch *self)
 {
     const uint32_t precision = precision_of(call);
-    ALM_TRY(ALM_NEWN(call->cx, call->arena, (size_t)1 << precision, &s->registers));
-    for (uint32_t i = 0; s->set != NULL && i <= s->mask; i++)
-        if (s->set[i] != 0)
-            register_put(s->registers, precision, s->set[i]);
-    if (s->zero)
-        register_put(s->registers, precision, 0);
-    s->set = NULL;
+    ALM_TRY(ALM_NEWN(call->cx, call->arena, (size_t)1 << precision, &self->registers));
+    for (uint32_t i = 0; self->set != NULL && i <= self->mask; i++)
+        if (self->set[i] != 0)
+            register_put(self->registers, precision, self->set[i]);
+    if (self->zero)
+        register_put(self->registers, precision, 0);
+    self->set = NULL;
     return ALM_OK;
 }
 
 /* Registers from the first value on that is one too many: that depends on the values alone. */
-static inline alm_status add_hash(const alm_call *call, sketch *s, uint64_t hash)
+static inline alm_status add_hash(const alm_call *call, sketch *self, uint64_t hash)
 {
-    if (s->registers != NULL) {
-        register_put(s->registers, precision_of(call), hash);
+    if (self->registers != NULL) {
+        register_put(self->registers, precision_of(call), hash);
         return ALM_OK;
     }
-    if (s->set == NULL || 2 * s->count >= s->mask)
-        ALM_TRY(grow_set(call, s));
+    if (self->set == NULL || 2 * self->count >= self->mask)
+        ALM_TRY(grow_set(call, self));
     if (hash == 0)
-        s->zero = true;
+        self->zero = true;
     else
-        set_put(s, hash);
+        set_put(self, hash);
     const uint32_t few = ALM_MAX((uint32_t)FEW_MIN, (UINT32_C(1) << precision_of(call)) / 16);
-    return s->count + s->zero > few ? make_registers(call, s) : ALM_OK;
+    return self->count + self->zero > few ? make_registers(call, self) : ALM_OK;
 }
 
 /* The hash of tables is even for numbers in a row, too even for counting zeros: mixed once more. */
-static inline uint64_t hash_of(uint64_t key)
+static inline uint64_t sketch_hash_of(uint64_t key)
 {
-    uint64_t h = alm_hash_u64(key);
-    h = (h ^ (h >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    h = (h ^ (h >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return h ^ (h >> 31);
+    uint64_t hash = alm_hash_u64(key);
+    hash = (hash ^ (hash >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    hash = (hash ^ (hash >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return hash ^ (hash >> 31);
 }
 
-static inline uint64_t bits_of(double x)
+static inline uint64_t sketch_bits_of(double value)
 {
     uint64_t bits;
-    x += 0.0; /* -0.0 + 0.0 is 0.0 */
-    memcpy(&bits, &x, sizeof bits);
+    value += 0.0; /* -0.0 + 0.0 is 0.0 */
+    memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 
@@ -161,28 +161,29 @@ static inline uint64_t bits_of(double x)
         }                                                                                          \
         return ALM_OK;                                                                             \
     }
-SKETCH(sketch_int, int32_t, x == ALM_INT_NULL, hash_of((uint64_t)x))
-SKETCH(sketch_long, int64_t, x == ALM_LONG_NULL, hash_of((uint64_t)x))
-SKETCH(sketch_ipv4, uint32_t, x == 0, hash_of(x))
-SKETCH(sketch_double, double, x != x, hash_of(bits_of(x)))
-SKETCH(sketch_float, float, x != x, hash_of(bits_of((double)x)))
+SKETCH(sketch_int, int32_t, x == ALM_INT_NULL, sketch_hash_of((uint64_t)x))
+SKETCH(sketch_long, int64_t, x == ALM_LONG_NULL, sketch_hash_of((uint64_t)x))
+SKETCH(sketch_ipv4, uint32_t, x == 0, sketch_hash_of(x))
+SKETCH(sketch_double, double, x != x, sketch_hash_of(sketch_bits_of(x)))
+SKETCH(sketch_float, float, x != x, sketch_hash_of(sketch_bits_of((double)x)))
 
 /* Text of any kind, and UUID by its bytes. */
-static alm_status add_value(const alm_call *call, sketch *s, const alm_vec *v, size_t i)
+static alm_status sketch_add_value(const alm_call *call, sketch *self, const alm_vec *vec, size_t i)
 {
-    if (alm_vec_is_null(v, i))
+    if (alm_vec_is_null(vec, i))
         return ALM_OK;
-    if (!alm_type_is_text(v->type))
+    if (!alm_type_is_text(vec->type))
         return add_hash(
-            call, s,
-            alm_hash_bytes((const char *)v->data + (v->is_const ? 0 : i) * v->width, v->width));
-    return add_hash(call, s, alm_hash_str(alm_vec_text(v, i)));
+            call, self,
+            alm_hash_bytes((const char *)vec->data + (vec->is_const ? 0 : i) * vec->width,
+                           vec->width));
+    return add_hash(call, self, alm_hash_str(alm_vec_text(vec, i)));
 }
 
 static alm_status sketch_any_update(alm_call *call, void *state, size_t n, const alm_vec *args)
 {
     for (size_t i = 0; i < (args[0].is_const && n > 0 ? 1 : n); i++)
-        ALM_TRY(add_value(call, state, &args[0], i));
+        ALM_TRY(sketch_add_value(call, state, &args[0], i));
     return ALM_OK;
 }
 
@@ -191,13 +192,13 @@ static alm_status sketch_any_scatter(alm_call *call, void *states, const uint32_
 {
     sketch *all = states;
     for (size_t i = 0; i < n; i++)
-        ALM_TRY(add_value(call, &all[group[i]], &args[0], i));
+        ALM_TRY(sketch_add_value(call, &all[group[i]], &args[0], i));
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------------------ merging */
 
-static alm_status join(const alm_call *call, sketch *to, const sketch *from)
+static alm_status sketch_join(const alm_call *call, sketch *to, const sketch *from)
 {
     const size_t n = (size_t)1 << precision_of(call);
     for (uint32_t i = 0; from->set != NULL && i <= from->mask; i++)
@@ -220,7 +221,7 @@ static alm_status sketch_merge(alm_call *call, void *dst, const uint32_t *index,
     sketch *to = dst;
     const sketch *from = src;
     for (size_t i = 0; i < n; i++)
-        ALM_TRY(join(call, &to[index != NULL ? index[i] : i], &from[i]));
+        ALM_TRY(sketch_join(call, &to[index != NULL ? index[i] : i], &from[i]));
     return ALM_OK;
 }
 
@@ -268,13 +269,13 @@ static int64_t estimate(const uint8_t *registers, uint32_t precision)
     return llround(m * m / (2 * log(2) * z));
 }
 
-static alm_status sketch_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
+static alm_status sketch_finish(alm_call *call, const void *states, size_t n_rows, alm_vec *out)
 {
     const sketch *all = states;
-    int64_t *o = out->data;
-    for (size_t i = 0; i < n; i++)
-        o[i] = all[i].registers != NULL ? estimate(all[i].registers, precision_of(call))
-                                        : (int64_t)all[i].count + all[i].zero;
+    int64_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++)
+        results[i] = all[i].registers != NULL ? estimate(all[i].registers, precision_of(call))
+                                              : (int64_t)all[i].count + all[i].zero;
     return ALM_OK;
 }
 

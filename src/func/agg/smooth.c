@@ -55,7 +55,7 @@ static alm_status find_way(alm_ctx *cx, const alm_arg *arg, size_t *out)
         (int)ALM_MIN(given.len, (size_t)100), given.ptr == NULL ? "" : given.ptr);
 }
 
-static alm_status set_weight(alm_ctx *cx, alm_arg *args, smoothing *s)
+static alm_status set_weight(alm_ctx *cx, alm_arg *args, smoothing *self)
 {
     size_t way = 0;
     double n = 0;
@@ -66,17 +66,17 @@ static alm_status set_weight(alm_ctx *cx, alm_arg *args, smoothing *s)
                         ways[way].seconds > 0 ? "length of time" : ways[way].name);
     if (way == 0 && n > 1)
         return alm_fail(cx, ALM_E_ARG, args[2].pos, "alpha must not be above 1");
-    s->alpha = way == 0 ? n : fmin(2 / (n + 1), 1);
+    self->alpha = way == 0 ? n : fmin(2 / (n + 1), 1);
     if (ways[way].seconds == 0)
         return ALM_OK;
-    s->alpha = 0;
-    if (s->time == 0)
+    self->alpha = 0;
+    if (self->time == 0)
         return alm_fail(
             cx, ALM_E_ARG, args[1].pos,
             "an average by time needs OVER (ORDER BY timestamp), or the time as its last "
             "argument");
-    const double ticks = args[s->time].type.id == ALM_T_TIMESTAMP_NS ? 1e9 : 1e6;
-    s->length = n * ways[way].seconds * ticks;
+    const double ticks = args[self->time].type.id == ALM_T_TIMESTAMP_NS ? 1e9 : 1e6;
+    self->length = n * ways[way].seconds * ticks;
     return ALM_OK;
 }
 
@@ -84,20 +84,20 @@ static alm_status smooth_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUS
                               uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
                               void **data)
 {
-    smoothing *s = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &s));
+    smoothing *self = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &self));
     for (uint32_t i = 3; i < argc; i++)
         if (args[i].type.id == ALM_T_DOUBLE)
-            s->volume = (int8_t)i;
+            self->volume = (int8_t)i;
         else
-            s->time = (int8_t)i;
-    *data = s;
+            self->time = (int8_t)i;
+    *data = self;
     if (args[1].value != NULL && args[2].value != NULL)
-        return set_weight(cx, args, s);
+        return set_weight(cx, args, self);
     for (uint32_t i = 1; i < 3; i++)
         if (args[i].value == NULL && !args[i].is_param)
             return alm_fail(cx, ALM_E_ARG, args[i].pos, "constant expected");
-    s->alpha = 1; /* only described */
+    self->alpha = 1; /* only described */
     return ALM_OK;
 }
 
@@ -109,72 +109,73 @@ static double weight_of(const smoothing *way, int64_t last_ts, int64_t ts)
     return way->alpha > 0 ? way->alpha : -expm1(-fabs((double)ts - (double)last_ts) / way->length);
 }
 
-static void add_row(const smoothing *way, smooth *s, double x, double volume, int64_t ts)
+static void smooth_add_row(const smoothing *way, smooth *self, double value, double volume,
+                           int64_t ts)
 {
-    if (x != x || volume != volume || volume == 0 || (way->time != 0 && ts == ALM_TS_NULL))
+    if (value != value || volume != volume || volume == 0 || (way->time != 0 && ts == ALM_TS_NULL))
         return;
-    if (s->rows++ == 0) {
-        *s = (smooth){x * volume, volume, x * volume, volume, 1, ts, ts, 1};
+    if (self->rows++ == 0) {
+        *self = (smooth){value * volume, volume, value * volume, volume, 1, ts, ts, 1};
         return;
     }
-    const double a = weight_of(way, s->last_ts, ts);
-    s->value = a * x * volume + (1 - a) * s->value;
-    s->weight = a * volume + (1 - a) * s->weight;
-    s->left *= 1 - a;
-    s->last_ts = ts;
+    const double a = weight_of(way, self->last_ts, ts);
+    self->value = a * value * volume + (1 - a) * self->value;
+    self->weight = a * volume + (1 - a) * self->weight;
+    self->left *= 1 - a;
+    self->last_ts = ts;
 }
 
-static void append(const smoothing *way, smooth *d, const smooth *p)
+static void smooth_append(const smoothing *way, smooth *self, const smooth *p)
 {
     if (p->rows == 0)
         return;
-    if (d->rows == 0) {
-        *d = *p;
+    if (self->rows == 0) {
+        *self = *p;
         return;
     }
-    const double kept = p->left * (1 - weight_of(way, d->last_ts, p->first_ts));
-    d->value = p->value + kept * (d->value - p->first_value);
-    d->weight = p->weight + kept * (d->weight - p->first_weight);
-    d->left *= kept;
-    d->last_ts = p->last_ts;
-    d->rows += p->rows;
+    const double kept = p->left * (1 - weight_of(way, self->last_ts, p->first_ts));
+    self->value = p->value + kept * (self->value - p->first_value);
+    self->weight = p->weight + kept * (self->weight - p->first_weight);
+    self->left *= kept;
+    self->last_ts = p->last_ts;
+    self->rows += p->rows;
 }
 
-static inline void add_at(const alm_call *call, smooth *s, const alm_vec *args, size_t i)
+static inline void add_at(const alm_call *call, smooth *self, const alm_vec *args, size_t i)
 {
     const smoothing *way = call->data;
     const double volume = way->volume != 0 ? ALM_AT(double, args[way->volume], i) : 1;
     const int64_t ts = way->time != 0 ? ALM_AT(int64_t, args[way->time], i) : 0;
-    add_row(way, s, ALM_AT(double, args[0], i), volume, ts);
+    smooth_add_row(way, self, ALM_AT(double, args[0], i), volume, ts);
 }
 
-static alm_status smooth_update(alm_call *call, void *state, size_t n, const alm_vec *args)
+static alm_status smooth_update(alm_call *call, void *state, size_t n_rows, const alm_vec *args)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n_rows; i++)
         add_at(call, state, args, i);
     return ALM_OK;
 }
 
-static alm_status smooth_scatter(alm_call *call, void *states, const uint32_t *group, size_t n,
+static alm_status smooth_scatter(alm_call *call, void *states, const uint32_t *group, size_t n_rows,
                                  const alm_vec *args)
 {
     smooth *all = states;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n_rows; i++)
         add_at(call, &all[group[i]], args, i);
     return ALM_OK;
 }
 
-static double average_of(const smoothing *way, const smooth *s)
+static double smooth_average_of(const smoothing *way, const smooth *self)
 {
-    if (s->rows == 0)
+    if (self->rows == 0)
         return __builtin_nan("");
-    const double average = way->volume != 0 ? s->value / s->weight : s->value;
+    const double average = way->volume != 0 ? self->value / self->weight : self->value;
     return isfinite(average) ? average : __builtin_nan("");
 }
 
 ALM_AGG_INIT(smooth, smooth, {0})
-ALM_AGG_MERGE(smooth, smooth, { append(call->data, d, p); })
-ALM_AGG_FINISH(smooth, smooth, double, average_of(call->data, s))
+ALM_AGG_MERGE(smooth, smooth, { smooth_append(call->data, d, p); })
+ALM_AGG_FINISH(smooth, smooth, double, smooth_average_of(call->data, s))
 ALM_AGG_OPS(smooth, smooth, smooth, smooth)
 
 /* ------------------------------------------------------------------------------------- rows */

@@ -24,26 +24,26 @@ typedef struct moments {
     double n, mean, m2;
 } moments;
 
-static inline void moments_add(moments *s, double x)
+static inline void moments_add(moments *self, double value)
 {
-    s->n += 1;
-    const double d = x - s->mean;
-    s->mean += d / s->n;
-    s->m2 += d * (x - s->mean);
+    self->n += 1;
+    const double d = value - self->mean;
+    self->mean += d / self->n;
+    self->m2 += d * (value - self->mean);
 }
 
-static inline void moments_join(moments *d, const moments *p)
+static inline void moments_join(moments *self, const moments *p)
 {
     if (p->n == 0)
         return;
-    if (d->n == 0) { /* not through the formula: 0 times a square beyond doubles is no number */
-        *d = *p;
+    if (self->n == 0) { /* not through the formula: 0 times a square beyond doubles is no number */
+        *self = *p;
         return;
     }
-    const double n = d->n + p->n, delta = p->mean - d->mean;
-    d->mean += delta * (p->n / n);
-    d->m2 += p->m2 + delta * delta * (d->n * (p->n / n));
-    d->n = n;
+    const double n = self->n + p->n, delta = p->mean - self->mean;
+    self->mean += delta * (p->n / n);
+    self->m2 += p->m2 + delta * delta * (self->n * (p->n / n));
+    self->n = n;
 }
 
 /* Two passes over a batch that is in the cache; sixteen lanes each. */
@@ -53,9 +53,9 @@ static ALM_SIMD void moments_of(const double *restrict a, size_t n, moments *res
     const size_t whole = n - n % ALM_LANES;
     for (size_t i = 0; i < whole; i += ALM_LANES) {
         for (size_t k = 0; k < ALM_LANES; k++) {
-            const double x = a[i + k];
-            sum[k] += x == x ? x : 0.0;
-            count[k] += x == x ? 1.0 : 0.0;
+            const double value = a[i + k];
+            sum[k] += value == value ? value : 0.0;
+            count[k] += value == value ? 1.0 : 0.0;
         }
     }
     for (size_t i = whole; i < n; i++) {
@@ -70,13 +70,13 @@ static ALM_SIMD void moments_of(const double *restrict a, size_t n, moments *res
     const double mean = rows > 0 ? total / rows : 0.0;
     for (size_t i = 0; i < whole; i += ALM_LANES) {
         for (size_t k = 0; k < ALM_LANES; k++) {
-            const double d = a[i + k] - mean;
-            square[k] += d == d ? d * d : 0.0;
+            const double value = a[i + k] - mean;
+            square[k] += value == value ? value * value : 0.0;
         }
     }
     for (size_t i = whole; i < n; i++) {
-        const double d = a[i] - mean;
-        square[i - whole] += d == d ? d * d : 0.0;
+        const double value = a[i] - mean;
+        square[i - whole] += value == value ? value * value : 0.0;
     }
     for (size_t k = 0; k < ALM_LANES; k++)
         m2 += square[k];
@@ -153,33 +153,33 @@ typedef struct joint {
     double n, mean_x, mean_y, xx, yy, xy;
 } joint;
 
-static inline void joint_add(joint *s, double x, double y)
+static inline void joint_add(joint *self, double x, double y)
 {
-    s->n += 1;
-    const double dx = x - s->mean_x, dy = y - s->mean_y;
-    s->mean_x += dx / s->n;
-    s->mean_y += dy / s->n;
-    s->xx += dx * (x - s->mean_x);
-    s->yy += dy * (y - s->mean_y);
-    s->xy += dx * (y - s->mean_y);
+    self->n += 1;
+    const double dx = x - self->mean_x, dy = y - self->mean_y;
+    self->mean_x += dx / self->n;
+    self->mean_y += dy / self->n;
+    self->xx += dx * (x - self->mean_x);
+    self->yy += dy * (y - self->mean_y);
+    self->xy += dx * (y - self->mean_y);
 }
 
-static inline void joint_join(joint *d, const joint *p)
+static inline void joint_join(joint *self, const joint *p)
 {
     if (p->n == 0)
         return;
-    if (d->n == 0) {
-        *d = *p;
+    if (self->n == 0) {
+        *self = *p;
         return;
     }
-    const double n = d->n + p->n, dx = p->mean_x - d->mean_x, dy = p->mean_y - d->mean_y;
-    const double weight = d->n * (p->n / n);
-    d->mean_x += dx * (p->n / n);
-    d->mean_y += dy * (p->n / n);
-    d->xx += p->xx + dx * dx * weight;
-    d->yy += p->yy + dy * dy * weight;
-    d->xy += p->xy + dx * dy * weight;
-    d->n = n;
+    const double n = self->n + p->n, dx = p->mean_x - self->mean_x, dy = p->mean_y - self->mean_y;
+    const double weight = self->n * (p->n / n);
+    self->mean_x += dx * (p->n / n);
+    self->mean_y += dy * (p->n / n);
+    self->xx += p->xx + dx * dx * weight;
+    self->yy += p->yy + dy * dy * weight;
+    self->xy += p->xy + dx * dy * weight;
+    self->n = n;
 }
 
 /* Sums of a batch in lanes; rows with a null in either weigh nothing. */
@@ -286,9 +286,9 @@ ALM_AGG_INIT(joint, joint, {0})
 ALM_AGG_MERGE(joint, joint, { joint_join(d, p); })
 
 /* Rounding may carry a perfect correlation beyond 1. */
-static double within_one(double x)
+static double within_one(double value)
 {
-    return x > 1 ? 1 : x < -1 ? -1 : x;
+    return value > 1 ? 1 : value < -1 ? -1 : value;
 }
 ALM_AGG_FINISH(covar_samp, joint, double, SAMPLE(s, s->xy / (s->n - 1)))
 ALM_AGG_FINISH(covar_pop, joint, double, POPULATION(s, s->xy / s->n))
@@ -397,40 +397,40 @@ PAIR_LOOPS(spread, spread, {
     }
 })
 
-static alm_status spread_update(ALM_UNUSED alm_call *call, void *state, size_t n,
+static alm_status spread_update(ALM_UNUSED alm_call *call, void *state, size_t n_rows,
                                 const alm_vec *args)
 {
-    return spread_rows(state, n, args);
+    return spread_rows(state, n_rows, args);
 }
 
 ALM_AGG_INIT(spread, spread, {0})
-static inline void spread_join(spread *d, const spread *p)
+static inline void spread_join(spread *self, const spread *p)
 {
-    const double total = d->weight + p->weight;
+    const double total = self->weight + p->weight;
     if (p->weight == 0 || total == 0)
         return;
-    if (d->weight == 0) {
-        *d = *p;
+    if (self->weight == 0) {
+        *self = *p;
         return;
     }
-    const double delta = p->mean - d->mean;
-    d->mean += delta * (p->weight / total);
-    d->m2 += p->m2 + delta * delta * (d->weight * (p->weight / total));
-    d->weight = total;
-    d->weight2 += p->weight2;
+    const double delta = p->mean - self->mean;
+    self->mean += delta * (p->weight / total);
+    self->m2 += p->m2 + delta * delta * (self->weight * (p->weight / total));
+    self->weight = total;
+    self->weight2 += p->weight2;
 }
 ALM_AGG_MERGE(spread, spread, { spread_join(d, p); })
 
 /* Null where there are too few rows for the divisor. */
-static double root_of(double m2, double divisor)
+static double agg_stats_root_of(double m2, double divisor)
 {
     return divisor > 0 && m2 >= 0 ? ALM_FINITE(sqrt(m2 / divisor)) : NONE;
 }
 /* Weights as reliabilities, and as repetitions of a row. Of a single row both squares are the same to the last bit, so that
  * it has none. */
 ALM_AGG_FINISH(spread_rel, spread, double,
-               root_of(s->m2, (s->weight * s->weight - s->weight2) / s->weight))
-ALM_AGG_FINISH(spread_freq, spread, double, root_of(s->m2, s->weight - 1))
+               agg_stats_root_of(s->m2, (s->weight * s->weight - s->weight2) / s->weight))
+ALM_AGG_FINISH(spread_freq, spread, double, agg_stats_root_of(s->m2, s->weight - 1))
 ALM_AGG_OPS(spread_rel, spread, spread, spread_rel)
 ALM_AGG_OPS(spread_freq, spread, spread, spread_freq)
 

@@ -29,7 +29,7 @@ static double lanes_total(const alm_f64x8 *acc)
 /* A cast between vector types keeps the bits. */
 #define MASKED(x, keep) ((alm_f64x8)((alm_i64x8)(x) & (keep)))
 
-static ALM_SIMD void fsum_nullable(const double *restrict a, size_t n, fsum *restrict s)
+static ALM_SIMD void fsum_nullable(const double *restrict a, size_t n, fsum *restrict self)
 {
     alm_f64x8 acc[2] = {{0}, {0}};
     alm_i64x8 seen[2] = {{0}, {0}};
@@ -52,11 +52,11 @@ static ALM_SIMD void fsum_nullable(const double *restrict a, size_t n, fsum *res
         total += in ? a[i] : 0;
         count += in;
     }
-    s->sum += total;
-    s->count += count;
+    self->sum += total;
+    self->count += count;
 }
 
-static ALM_SIMD void fsum_plain(const double *restrict a, size_t n, fsum *restrict s)
+static ALM_SIMD void fsum_plain(const double *restrict a, size_t n, fsum *restrict self)
 {
     alm_f64x8 acc[2] = {{0}, {0}};
     size_t i = 0;
@@ -67,23 +67,23 @@ static ALM_SIMD void fsum_plain(const double *restrict a, size_t n, fsum *restri
     double total = lanes_total(acc);
     for (; i < n; i++)
         total += a[i];
-    s->sum += total;
-    s->count += (int64_t)n;
+    self->sum += total;
+    self->count += (int64_t)n;
 }
 
 static alm_status fsum_update(ALM_UNUSED alm_call *call, void *state, size_t n, const alm_vec *args)
 {
-    fsum *s = state;
+    fsum *self = state;
     const double *a = args[0].data;
     if (args[0].is_const) {
         if (a[0] == a[0]) {
-            s->sum += a[0] * (double)n;
-            s->count += (int64_t)n;
+            self->sum += a[0] * (double)n;
+            self->count += (int64_t)n;
         }
     } else if (args[0].no_nulls) {
-        fsum_plain(a, n, s);
+        fsum_plain(a, n, self);
     } else {
-        fsum_nullable(a, n, s);
+        fsum_nullable(a, n, self);
     }
     return ALM_OK;
 }
@@ -104,15 +104,15 @@ ALM_AGG_FINISH(favg, fsum, double, ALM_FINITE(s->sum / (double)s->count)) /* 0 /
 ALM_AGG_FINISH(fsum32, fsum, float, s->count == 0 ? __builtin_nanf("") : ALM_FINITE((float)s->sum))
 
 /* FLOAT: sixteen lanes of doubles, by a loop the compiler turns into conversions of whole vectors. */
-static ALM_SIMD void fsum32_lanes(const float *restrict a, size_t n, fsum *restrict s)
+static ALM_SIMD void fsum32_lanes(const float *restrict a, size_t n, fsum *restrict self)
 {
     double acc[ALM_LANES] = {0};
     int64_t count = 0;
     size_t i = 0;
     for (; i + ALM_LANES <= n; i += ALM_LANES) {
         for (size_t k = 0; k < ALM_LANES; k++) {
-            const float x = a[i + k];
-            acc[k] += x == x ? (double)x : 0.0;
+            const float value = a[i + k];
+            acc[k] += value == value ? (double)value : 0.0;
         }
     }
     double total = 0;
@@ -122,20 +122,20 @@ static ALM_SIMD void fsum32_lanes(const float *restrict a, size_t n, fsum *restr
         total += a[i] == a[i] ? (double)a[i] : 0.0;
     for (i = 0; i < n; i++)
         count += a[i] == a[i];
-    s->sum += total;
-    s->count += count;
+    self->sum += total;
+    self->count += count;
 }
 
 static alm_status fsum32_update(ALM_UNUSED alm_call *call, void *state, size_t n,
                                 const alm_vec *args)
 {
     const float *a = args[0].data;
-    fsum *s = state;
+    fsum *self = state;
     if (!args[0].is_const) {
-        fsum32_lanes(a, n, s);
+        fsum32_lanes(a, n, self);
     } else if (a[0] == a[0]) {
-        s->sum += (double)a[0] * (double)n;
-        s->count += (int64_t)n;
+        self->sum += (double)a[0] * (double)n;
+        self->count += (int64_t)n;
     }
     return ALM_OK;
 }
@@ -211,9 +211,9 @@ static ALM_SIMD void wsum_lanes(const int64_t *restrict a, size_t n, uint64_t *r
     int64_t count = 0;
     for (size_t i = 0; i < n; i++) {
         const bool in = a[i] != ALM_LONG_NULL;
-        const uint64_t x = in ? (uint64_t)a[i] ^ (UINT64_C(1) << 63) : 0;
-        hi += x >> 32;
-        lo += x & UINT32_MAX;
+        const uint64_t value = in ? (uint64_t)a[i] ^ (UINT64_C(1) << 63) : 0;
+        hi += value >> 32;
+        lo += value & UINT32_MAX;
         count += in;
     }
     *out_hi = hi;
@@ -223,20 +223,20 @@ static ALM_SIMD void wsum_lanes(const int64_t *restrict a, size_t n, uint64_t *r
 
 static alm_status wsum_update(ALM_UNUSED alm_call *call, void *state, size_t n, const alm_vec *args)
 {
-    wsum *s = state;
+    wsum *self = state;
     const int64_t *a = args[0].data;
     if (args[0].is_const) {
         if (a[0] != ALM_LONG_NULL) {
-            s->sum += (__int128)a[0] * (__int128)n;
-            s->count += (int64_t)n;
+            self->sum += (__int128)a[0] * (__int128)n;
+            self->count += (int64_t)n;
         }
         return ALM_OK;
     }
     uint64_t hi, lo;
     int64_t count;
     wsum_lanes(a, n, &hi, &lo, &count);
-    s->sum += ((__int128)hi << 32) + lo - ((__int128)count << 63);
-    s->count += count;
+    self->sum += ((__int128)hi << 32) + lo - ((__int128)count << 63);
+    self->count += count;
     return ALM_OK;
 }
 ALM_AGG_INIT(wsum, wsum, {0})
@@ -251,15 +251,15 @@ ALM_AGG_MERGE(wsum, wsum, {
 })
 ALM_AGG_FINISH(wsum, wsum, double, (double)s->sum / (double)s->count)
 
-static alm_status wsum_long_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
+static alm_status wsum_long_finish(alm_call *call, const void *states, size_t n_rows, alm_vec *out)
 {
-    const wsum *s = states;
-    int64_t *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        if (s[i].sum > INT64_MAX || s[i].sum < -INT64_MAX)
+    const wsum *self = states;
+    int64_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        if (self[i].sum > INT64_MAX || self[i].sum < -INT64_MAX)
             return alm_fail(call->cx, ALM_E_RANGE, call->pos,
                             "sum aggregation failed: result exceeds the range of LONG");
-        o[i] = s[i].count == 0 ? ALM_LONG_NULL : (int64_t)s[i].sum;
+        results[i] = self[i].count == 0 ? ALM_LONG_NULL : (int64_t)self[i].sum;
     }
     return ALM_OK;
 }
@@ -272,19 +272,20 @@ typedef struct ksum {
 } ksum;
 
 /* Kahan: what the last addition lost is taken off the next number. */
-static inline void kahan_add(ksum *s, double x)
+static inline void kahan_add(ksum *self, double x)
 {
-    const double y = x - s->lost, t = s->sum + y;
-    s->lost = (t - s->sum) - y;
-    s->sum = t;
+    const double y = x - self->lost, t = self->sum + y;
+    self->lost = (t - self->sum) - y;
+    self->sum = t;
 }
 
 /* Neumaier: losses are kept aside, whichever of the two was the greater. */
-static inline void neumaier_add(ksum *s, double x)
+static inline void neumaier_add(ksum *self, double value)
 {
-    const double t = s->sum + x;
-    s->lost += __builtin_fabs(s->sum) >= __builtin_fabs(x) ? (s->sum - t) + x : (x - t) + s->sum;
-    s->sum = t;
+    const double t = self->sum + value;
+    self->lost += __builtin_fabs(self->sum) >= __builtin_fabs(value) ? (self->sum - t) + value
+                                                                     : (value - t) + self->sum;
+    self->sum = t;
 }
 
 #define KSUM_ROW(add)                                                                              \

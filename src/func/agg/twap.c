@@ -17,44 +17,44 @@ typedef struct twap {
     int64_t first_ts, last_ts, points;
 } twap;
 
-static void add_point(twap *s, double price, int64_t ts)
+static void twap_add_point(twap *self, double price, int64_t ts)
 {
     if (price != price || ts == ALM_TS_NULL)
         return;
-    if (s->points == 0) {
-        s->first_ts = ts;
+    if (self->points == 0) {
+        self->first_ts = ts;
     } else {
-        const double step = (double)ts - (double)s->last_ts;
-        s->area += s->last_price * step;
-        s->length += step;
+        const double step = (double)ts - (double)self->last_ts;
+        self->area += self->last_price * step;
+        self->length += step;
     }
-    s->sum += price;
-    s->last_price = price;
-    s->last_ts = ts;
-    s->points++;
+    self->sum += price;
+    self->last_price = price;
+    self->last_ts = ts;
+    self->points++;
 }
 
-static void append(twap *d, const twap *p)
+static void twap_append(twap *self, const twap *p)
 {
     if (p->points == 0)
         return;
-    if (d->points == 0) {
-        *d = *p;
+    if (self->points == 0) {
+        *self = *p;
         return;
     }
-    const double step = (double)p->first_ts - (double)d->last_ts;
-    d->area += d->last_price * step + p->area;
-    d->length += step + p->length;
-    d->sum += p->sum;
-    d->last_price = p->last_price;
-    d->last_ts = p->last_ts;
-    d->points += p->points;
+    const double step = (double)p->first_ts - (double)self->last_ts;
+    self->area += self->last_price * step + p->area;
+    self->length += step + p->length;
+    self->sum += p->sum;
+    self->last_price = p->last_price;
+    self->last_ts = p->last_ts;
+    self->points += p->points;
 }
 
 static alm_status twap_update(ALM_UNUSED alm_call *call, void *state, size_t n, const alm_vec *args)
 {
     for (size_t i = 0; i < n; i++)
-        add_point(state, ALM_AT(double, args[0], i), ALM_AT(int64_t, args[1], i));
+        twap_add_point(state, ALM_AT(double, args[0], i), ALM_AT(int64_t, args[1], i));
     return ALM_OK;
 }
 
@@ -63,19 +63,20 @@ static alm_status twap_scatter(ALM_UNUSED alm_call *call, void *states, const ui
 {
     twap *all = states;
     for (size_t i = 0; i < n; i++)
-        add_point(&all[group[i]], ALM_AT(double, args[0], i), ALM_AT(int64_t, args[1], i));
+        twap_add_point(&all[group[i]], ALM_AT(double, args[0], i), ALM_AT(int64_t, args[1], i));
     return ALM_OK;
 }
 
-static double twap_of(const twap *s)
+static double twap_of(const twap *self)
 {
-    if (s->points == 0)
+    if (self->points == 0)
         return __builtin_nan("");
-    return ALM_FINITE(s->length != 0 ? s->area / s->length : s->sum / (double)s->points);
+    return ALM_FINITE(self->length != 0 ? self->area / self->length
+                                        : self->sum / (double)self->points);
 }
 
 ALM_AGG_INIT(twap, twap, {0})
-ALM_AGG_MERGE(twap, twap, { append(d, p); })
+ALM_AGG_MERGE(twap, twap, { twap_append(d, p); })
 ALM_AGG_FINISH(twap, twap, double, twap_of(s))
 ALM_AGG_OPS(twap, twap, twap, twap)
 

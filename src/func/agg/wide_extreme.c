@@ -14,34 +14,36 @@ typedef struct best {
 
 static void best_init(const alm_call *call, void *states, size_t n)
 {
-    best *s = states, none = {{0}};
+    best *self = states, none = {{0}};
     alm_value_set_null(call->result, none.value);
     for (size_t i = 0; i < n; i++)
-        s[i] = none;
+        self[i] = none;
 }
 
-static alm_vec vec_of(alm_type type, const best *s)
+static alm_vec vec_of(alm_type type, const best *self)
 {
     return (alm_vec){.type = type,
                      .width = (uint8_t)alm_type_width(type),
-                     .data = (uint64_t *)(uintptr_t)s->value};
+                     .data = (uint64_t *)(uintptr_t)self->value};
 }
 
-/* Element i of v into the state, if it is better. */
-static void offer(best *s, const alm_vec *v, size_t i, int sign)
+/* Element i of vec into the state, if it is better. */
+static void offer(best *self, const alm_vec *vec, size_t i, int sign)
 {
-    const alm_vec so_far = vec_of(v->type, s);
-    if (alm_vec_is_null(v, i))
+    const alm_vec so_far = vec_of(vec->type, self);
+    if (alm_vec_is_null(vec, i))
         return;
-    if (alm_vec_is_null(&so_far, 0) || alm_vec_compare(v, i, &so_far, 0) * sign > 0)
-        memcpy(s->value, (const char *)v->data + (v->is_const ? 0 : i) * v->width, v->width);
+    if (alm_vec_is_null(&so_far, 0) || alm_vec_compare(vec, i, &so_far, 0) * sign > 0)
+        memcpy(self->value, (const char *)vec->data + (vec->is_const ? 0 : i) * vec->width,
+               vec->width);
 }
 
-static alm_status best_finish(ALM_UNUSED alm_call *call, const void *states, size_t n, alm_vec *out)
+static alm_status best_finish(ALM_UNUSED alm_call *call, const void *states, size_t n_rows,
+                              alm_vec *out)
 {
-    const best *s = states;
-    for (size_t i = 0; i < n; i++)
-        memcpy((char *)out->data + i * out->width, s[i].value, out->width);
+    const best *self = states;
+    for (size_t i = 0; i < n_rows; i++)
+        memcpy((char *)out->data + i * out->width, self[i].value, out->width);
     return ALM_OK;
 }
 

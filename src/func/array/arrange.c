@@ -15,7 +15,7 @@
 
 /* ------------------------------------------------------------------------------------ order */
 
-static int ascending(const void *a, const void *b)
+static int arrange_ascending(const void *a, const void *b)
 {
     double x, y;
     memcpy(&x, a, sizeof x);
@@ -25,14 +25,14 @@ static int ascending(const void *a, const void *b)
 
 enum { PIECE = 1 << 15 }; /* numbers between two looks at the time limit */
 
-/* The sorted numbers [0, mid) and [mid, n) of x into `to`. */
-static alm_status merge(alm_ctx *cx, const double *x, size_t mid, size_t n, double *to)
+/* The sorted numbers [0, mid) and [mid, n) of x into `dest`. */
+static alm_status arrange_merge(alm_ctx *cx, const double *x, size_t mid, size_t n, double *dest)
 {
     for (size_t i = 0, j = mid, k = 0; k < n;) {
         const size_t stop = ALM_MIN(n, k + PIECE);
         ALM_TRY(alm_steps_add(cx, PIECE));
         for (; k < stop; k++)
-            to[k] = j == n || (i < mid && x[i] <= x[j]) ? x[i++] : x[j++];
+            dest[k] = j == n || (i < mid && x[i] <= x[j]) ? x[i++] : x[j++];
     }
     return ALM_OK;
 }
@@ -40,21 +40,21 @@ static alm_status merge(alm_ctx *cx, const double *x, size_t mid, size_t n, doub
 /* Piece by piece, then two and two of twice the length, so that the time limit ends it at any length. `spare` has room for n. */
 static alm_status sort_numbers(alm_ctx *cx, double *x, size_t n, double *spare)
 {
-    for (size_t at = 0; at < n; at += PIECE) {
+    for (size_t offset = 0; offset < n; offset += PIECE) {
         ALM_TRY(alm_check(cx));
-        qsort(x + at, ALM_MIN(n - at, (size_t)PIECE), sizeof *x, ascending);
+        qsort(x + offset, ALM_MIN(n - offset, (size_t)PIECE), sizeof *x, arrange_ascending);
     }
     for (size_t len = PIECE; len < n; len *= 2) {
-        for (size_t at = 0; at < n; at += 2 * len) {
-            const size_t both = ALM_MIN(n - at, 2 * len);
-            ALM_TRY(merge(cx, x + at, ALM_MIN(both, len), both, spare + at));
+        for (size_t offset = 0; offset < n; offset += 2 * len) {
+            const size_t both = ALM_MIN(n - offset, 2 * len);
+            ALM_TRY(arrange_merge(cx, x + offset, ALM_MIN(both, len), both, spare + offset));
         }
         memcpy(x, spare, n * sizeof *x);
     }
     return ALM_OK;
 }
 
-static void reverse(double *x, size_t n)
+static void arrange_reverse(double *x, size_t n)
 {
     for (size_t i = 0; i < n / 2; i++) {
         const double first = x[i];
@@ -73,7 +73,7 @@ static alm_status sort_row(alm_ctx *cx, double *x, size_t n, bool descending, bo
             x[numbers++] = x[i];
     ALM_TRY(sort_numbers(cx, x, numbers, spare));
     if (descending)
-        reverse(x, numbers);
+        arrange_reverse(x, numbers);
     if (nulls_first)
         memmove(x + (n - numbers), x, numbers * sizeof *x);
     for (size_t i = numbers; i < n; i++)
@@ -85,53 +85,54 @@ typedef struct order {
     bool sort, descending, nulls_first;
 } order;
 
-static alm_status arrange_row(alm_call *call, const alm_array *a, order how, double **row,
+static alm_status arrange_row(alm_call *call, const alm_array *array, order how, double **row,
                               alm_view *out)
 {
-    alm_array_out w;
+    alm_array_out writer;
     double *spare = NULL;
-    const size_t len = a->count == 0 ? 0 : a->len[a->dims - 1];
-    ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, a->dims, a->len, &w));
+    const size_t len = array->count == 0 ? 0 : array->len[array->dims - 1];
+    ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, array->dims, array->len, &writer));
     ALM_TRY(ALM_NEWN(call->cx, call->arena, len + 1, row));
     if (how.sort && len > PIECE)
         ALM_TRY(alm_arena_bytes(call->cx, call->arena, len * sizeof *spare, &spare));
-    for (size_t at = 0; at < a->count; at += len) {
+    for (size_t offset = 0; offset < array->count; offset += len) {
         ALM_TRY(alm_check(call->cx));
-        memcpy(*row, a->data + at * sizeof **row, len * sizeof **row);
+        memcpy(*row, array->data + offset * sizeof **row, len * sizeof **row);
         if (how.sort)
             ALM_TRY(sort_row(call->cx, *row, len, how.descending, how.nulls_first, spare));
         else
-            reverse(*row, len);
-        memcpy(w.at + at * sizeof **row, *row, len * sizeof **row);
+            arrange_reverse(*row, len);
+        memcpy(writer.at + offset * sizeof **row, *row, len * sizeof **row);
     }
-    *out = alm_array_finish(&w);
+    *out = alm_array_finish(&writer);
     return ALM_OK;
 }
 
-static alm_status arrange(alm_call *call, size_t n, const alm_vec *args, bool sort, alm_vec *out)
+static alm_status arrange(alm_call *call, size_t n_rows, const alm_vec *args, bool sort,
+                          alm_vec *out)
 {
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     double *row = NULL;
-    for (size_t i = 0; i < n; i++) {
-        const alm_array a = alm_array_of(&args[0], i);
+    for (size_t i = 0; i < n_rows; i++) {
+        const alm_array array = alm_array_of(&args[0], i);
         const order how = {.sort = sort,
                            .descending = call->argc > 1 && ALM_AT(uint8_t, args[1], i),
                            .nulls_first = call->argc > 2 && ALM_AT(uint8_t, args[2], i)};
-        o[i] = alm_view_null();
-        if (a.dims > 0)
-            ALM_TRY(arrange_row(call, &a, how, &row, &o[i]));
+        views[i] = alm_view_null();
+        if (array.dims > 0)
+            ALM_TRY(arrange_row(call, &array, how, &row, &views[i]));
     }
     return ALM_OK;
 }
 
-static alm_status array_sort(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status array_sort(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return arrange(call, n, args, true, out);
+    return arrange(call, n_rows, args, true, out);
 }
 
-static alm_status array_reverse(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status array_reverse(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return arrange(call, n, args, false, out);
+    return arrange(call, n_rows, args, false, out);
 }
 
 /* ------------------------------------------------------------------------------------ build */
@@ -161,9 +162,9 @@ static alm_status length_of(alm_call *call, const alm_vec *arg, size_t i, uint32
 {
     int64_t n = ALM_LONG_NULL;
     if (arg->type.id == ALM_T_ARRAY) {
-        const alm_array a = alm_array_of(arg, i);
-        *none = a.dims == 0;
-        n = (int64_t)a.count;
+        const alm_array array = alm_array_of(arg, i);
+        *none = array.dims == 0;
+        n = (int64_t)array.count;
     } else {
         n = ALM_AT(int64_t, *arg, i);
         *none = n == ALM_LONG_NULL;
@@ -177,39 +178,39 @@ static alm_status length_of(alm_call *call, const alm_vec *arg, size_t i, uint32
     return ALM_OK;
 }
 
-static alm_status fill(alm_ctx *cx, const alm_vec *arg, size_t i, uint32_t len, char *to)
+static alm_status arrange_fill(alm_ctx *cx, const alm_vec *arg, size_t i, uint32_t len, char *dest)
 {
     const bool from_array = arg->type.id == ALM_T_ARRAY;
-    const alm_array a = from_array ? alm_array_of(arg, i) : (alm_array){0};
+    const alm_array array = from_array ? alm_array_of(arg, i) : (alm_array){0};
     for (uint32_t k = 0; k < len; k++) {
-        const double x = !from_array   ? ALM_AT(double, *arg, i)
-                         : k < a.count ? alm_array_at(a.data, k)
-                                       : __builtin_nan("");
-        memcpy(to + k * sizeof x, &x, sizeof x);
+        const double value = !from_array       ? ALM_AT(double, *arg, i)
+                             : k < array.count ? alm_array_at(array.data, k)
+                                               : __builtin_nan("");
+        memcpy(dest + k * sizeof value, &value, sizeof value);
         if (k % PIECE == 0)
             ALM_TRY(alm_steps_add(cx, PIECE));
     }
     return ALM_OK;
 }
 
-static alm_status array_build(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status array_build(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     const uint32_t arrays = call->argc - 2;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_rows; i++) {
         uint32_t len[2] = {arrays, 0};
         bool none = false;
-        alm_array_out w;
-        o[i] = alm_view_null();
+        alm_array_out writer;
+        views[i] = alm_view_null();
         ALM_TRY(length_of(call, &args[1], i, &len[1], &none));
         if (none)
             continue;
         ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, call->result.dims,
-                                arrays == 1 ? &len[1] : len, &w));
-        for (uint32_t k = 0; k < arrays && w.count > 0; k++)
-            ALM_TRY(fill(call->cx, &args[k + 2], i, len[1],
-                         w.at + (size_t)k * len[1] * sizeof(double)));
-        o[i] = alm_array_finish(&w);
+                                arrays == 1 ? &len[1] : len, &writer));
+        for (uint32_t k = 0; k < arrays && writer.count > 0; k++)
+            ALM_TRY(arrange_fill(call->cx, &args[k + 2], i, len[1],
+                                 writer.at + (size_t)k * len[1] * sizeof(double)));
+        views[i] = alm_array_finish(&writer);
     }
     return ALM_OK;
 }
@@ -234,21 +235,21 @@ static alm_status cat_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos
 }
 
 /* One element of an array of `dims` dimensions, as an array with the length 1 before its own lengths. */
-static alm_array as_element(alm_array x, uint32_t dims)
+static alm_array as_element(alm_array array, uint32_t dims)
 {
-    if (x.dims != 0 && x.dims < dims) {
-        memmove(&x.len[1], &x.len[0], x.dims * sizeof x.len[0]);
-        x.len[0] = x.count > 0;
-        x.dims = dims;
+    if (array.dims != 0 && array.dims < dims) {
+        memmove(&array.len[1], &array.len[0], array.dims * sizeof array.len[0]);
+        array.len[0] = array.count > 0;
+        array.dims = dims;
     }
-    return x;
+    return array;
 }
 
 /* b behind a, along the first dimension. */
 static alm_status cat_row(alm_call *call, const alm_vec *args, const alm_array *a,
                           const alm_array *b, alm_view *out)
 {
-    alm_array_out w;
+    alm_array_out writer;
     uint32_t len[ALM_ARRAY_DIMS_MAX];
     const alm_array *shape = a->count > 0 ? a : b;
     if (a->count > 0 && b->count > 0 &&
@@ -264,55 +265,56 @@ static alm_status cat_row(alm_call *call, const alm_vec *args, const alm_array *
     memcpy(len, shape->len, sizeof len);
     if (a->count > 0 && b->count > 0)
         len[0] = a->len[0] + b->len[0]; /* each below ALM_ARRAY_MAX */
-    ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, shape->dims, len, &w));
-    ALM_ASSERT(w.count == a->count + b->count);
-    memcpy(w.at, a->data, a->count * sizeof(double));
-    memcpy(w.at + a->count * sizeof(double), b->data, b->count * sizeof(double));
-    *out = alm_array_finish(&w);
+    ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, shape->dims, len, &writer));
+    ALM_ASSERT(writer.count == a->count + b->count);
+    memcpy(writer.at, a->data, a->count * sizeof(double));
+    memcpy(writer.at + a->count * sizeof(double), b->data, b->count * sizeof(double));
+    *out = alm_array_finish(&writer);
     return ALM_OK;
 }
 
-static alm_status array_cat(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status array_cat(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const uint32_t dims = call->result.dims;
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const alm_array a = as_element(alm_array_of(&args[0], i), dims);
         const alm_array b = as_element(alm_array_of(&args[1], i), dims);
         const alm_array none = {.dims = dims, .data = ""};
-        o[i] = alm_view_null();
+        views[i] = alm_view_null();
         if (a.dims != 0 || b.dims != 0)
-            ALM_TRY(cat_row(call, args, a.dims != 0 ? &a : &none, b.dims != 0 ? &b : &none, &o[i]));
+            ALM_TRY(
+                cat_row(call, args, a.dims != 0 ? &a : &none, b.dims != 0 ? &b : &none, &views[i]));
     }
     return ALM_OK;
 }
 
 /* The numbers of an array with one more, before or behind them; a null array has none. */
-static alm_status add_number(alm_call *call, size_t n, const alm_vec *array, const alm_vec *number,
-                             bool before, alm_vec *out)
+static alm_status arrange_add_number(alm_call *call, size_t n_rows, const alm_vec *array,
+                                     const alm_vec *number, bool before, alm_vec *out)
 {
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const alm_array a = alm_array_of(array, i);
         const uint32_t len = (uint32_t)a.count + 1;
-        alm_array_out w;
-        ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, 1, &len, &w));
+        alm_array_out writer;
+        ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, 1, &len, &writer));
         if (a.count > 0)
-            memcpy(w.at + (before ? sizeof(double) : 0), a.data, a.count * sizeof(double));
-        alm_array_put(&w, before ? 0 : a.count, ALM_AT(double, *number, i));
-        o[i] = alm_array_finish(&w);
+            memcpy(writer.at + (before ? sizeof(double) : 0), a.data, a.count * sizeof(double));
+        alm_array_put(&writer, before ? 0 : a.count, ALM_AT(double, *number, i));
+        views[i] = alm_array_finish(&writer);
     }
     return ALM_OK;
 }
 
-static alm_status array_append(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status array_append(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return add_number(call, n, &args[0], &args[1], false, out);
+    return arrange_add_number(call, n_rows, &args[0], &args[1], false, out);
 }
 
-static alm_status array_prepend(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status array_prepend(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return add_number(call, n, &args[1], &args[0], true, out);
+    return arrange_add_number(call, n_rows, &args[1], &args[0], true, out);
 }
 
 static alm_status flat_bind(alm_ctx *cx, const alm_fn *fn, ALM_UNUSED int32_t pos,

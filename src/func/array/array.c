@@ -23,20 +23,20 @@ typedef struct summary {
 } summary;
 
 /* Four sums, so that additions do not wait for one another; the order is fixed. */
-static summary summarize(const alm_array *a)
+static summary summarize(const alm_array *array)
 {
-    summary s = {.min = INFINITY, .max = -INFINITY};
+    summary result = {.min = INFINITY, .max = -INFINITY};
     double sum[4] = {0};
-    for (size_t i = 0; i < a->count; i++) {
-        const double x = alm_array_at(a->data, i);
-        const bool there = x == x;
-        s.n += there;
-        sum[i % 4] += there ? x : 0;
-        s.min = x < s.min ? x : s.min;
-        s.max = x > s.max ? x : s.max;
+    for (size_t i = 0; i < array->count; i++) {
+        const double value = alm_array_at(array->data, i);
+        const bool there = value == value;
+        result.n += there;
+        sum[i % 4] += there ? value : 0;
+        result.min = value < result.min ? value : result.min;
+        result.max = value > result.max ? value : result.max;
     }
-    s.sum = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    return s;
+    result.sum = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    return result;
 }
 
 #define REDUCE(name, T, EXPR)                                                                      \
@@ -54,19 +54,19 @@ static summary summarize(const alm_array *a)
 
 /* Sum of squared distances from the mean, which is summed as distances from the first element: equal
  * elements have none to the last bit. */
-static double squares(const alm_array *a, size_t n)
+static double squares(const alm_array *array, size_t n)
 {
     double base = __builtin_nan(""), apart = 0, sum = 0;
-    for (size_t i = 0; i < a->count && base != base; i++)
-        base = alm_array_at(a->data, i);
-    for (size_t i = 0; i < a->count; i++) {
-        const double d = alm_array_at(a->data, i) - base;
-        apart += d == d ? d : 0;
+    for (size_t i = 0; i < array->count && base != base; i++)
+        base = alm_array_at(array->data, i);
+    for (size_t i = 0; i < array->count; i++) {
+        const double value = alm_array_at(array->data, i) - base;
+        apart += value == value ? value : 0;
     }
     const double mean = base + apart / (double)n;
-    for (size_t i = 0; i < a->count; i++) {
-        const double d = alm_array_at(a->data, i) - mean;
-        sum += d == d ? d * d : 0;
+    for (size_t i = 0; i < array->count; i++) {
+        const double value = alm_array_at(array->data, i) - mean;
+        sum += value == value ? value * value : 0;
     }
     return sum;
 }
@@ -75,21 +75,21 @@ REDUCE(sum, double, OR_NULL(1, s.sum))
 REDUCE(avg, double, OR_NULL(1, s.sum / (double)s.n))
 REDUCE(min, double, OR_NULL(1, s.min))
 REDUCE(max, double, OR_NULL(1, s.max))
-REDUCE(count, int32_t, s.n)
+REDUCE(func_array_count, int32_t, s.n)
 REDUCE(stddev_pop, double, OR_NULL(1, sqrt(squares(&a, s.n) / (double)s.n)))
 REDUCE(stddev_samp, double, OR_NULL(2, sqrt(squares(&a, s.n) / (double)(s.n - 1))))
 
 /* ------------------------------------------------------------------ lengths and places */
 
-static alm_status dim_length(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status dim_length(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    int32_t *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        const alm_array a = alm_array_of(&args[0], i);
+    int32_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        const alm_array array = alm_array_of(&args[0], i);
         const int32_t dim = ALM_AT(int32_t, args[1], i);
         const bool out_of_bounds = dim < 1 || dim > args[0].type.dims;
         if (out_of_bounds && !args[1].is_const) {
-            o[i] = ALM_INT_NULL;
+            results[i] = ALM_INT_NULL;
             continue;
         }
         if (out_of_bounds) {
@@ -99,7 +99,7 @@ static alm_status dim_length(alm_call *call, size_t n, const alm_vec *args, alm_
             return alm_fail(call->cx, ALM_E_RANGE, call->pos,
                             "array dimension out of bounds [dim=%s]", shown);
         }
-        o[i] = a.dims == 0 ? 0 : (int32_t)a.len[dim - 1];
+        results[i] = array.dims == 0 ? 0 : (int32_t)array.len[dim - 1];
     }
     return ALM_OK;
 }
@@ -113,17 +113,18 @@ static alm_status bind_one_dim(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNU
                : alm_fail(cx, ALM_E_TYPE, args[0].pos, "array is not one-dimensional");
 }
 
-static alm_status position(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status func_array_position(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                                      alm_vec *out)
 {
-    int32_t *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        const alm_array a = alm_array_of(&args[0], i);
+    int32_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        const alm_array array = alm_array_of(&args[0], i);
         const double want = ALM_AT(double, args[1], i);
-        o[i] = ALM_INT_NULL;
-        for (size_t k = 0; k < a.count; k++) {
-            const double x = alm_array_at(a.data, k);
-            if (x == want || (x != x && want != want)) {
-                o[i] = (int32_t)(k + 1);
+        results[i] = ALM_INT_NULL;
+        for (size_t k = 0; k < array.count; k++) {
+            const double value = alm_array_at(array.data, k);
+            if (value == want || (value != value && want != want)) {
+                results[i] = (int32_t)(k + 1);
                 break;
             }
         }
@@ -132,16 +133,16 @@ static alm_status position(ALM_UNUSED alm_call *call, size_t n, const alm_vec *a
 }
 
 /* Where x would go into sorted numbers, rising or falling, counted from 1. */
-static int32_t insertion(const alm_array *a, double x, bool before_equal)
+static int32_t func_array_insertion(const alm_array *array, double value, bool before_equal)
 {
-    const bool falling =
-        a->count > 1 && alm_array_at(a->data, 0) > alm_array_at(a->data, a->count - 1);
-    size_t lo = 0, hi = a->count;
+    const bool falling = array->count > 1 &&
+                         alm_array_at(array->data, 0) > alm_array_at(array->data, array->count - 1);
+    size_t lo = 0, hi = array->count;
     while (lo < hi) {
         const size_t mid = (lo + hi) / 2;
-        const double at = alm_array_at(a->data, mid);
-        const bool ahead = falling ? at > x : at < x;
-        if (ahead || (!before_equal && at == x))
+        const double at = alm_array_at(array->data, mid);
+        const bool ahead = falling ? at > value : at < value;
+        if (ahead || (!before_equal && at == value))
             lo = mid + 1;
         else
             hi = mid;
@@ -149,14 +150,16 @@ static int32_t insertion(const alm_array *a, double x, bool before_equal)
     return (int32_t)(lo + 1);
 }
 
-static alm_status insertion_point(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status insertion_point(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    int32_t *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        const alm_array a = alm_array_of(&args[0], i);
-        const double x = ALM_AT(double, args[1], i);
+    int32_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        const alm_array array = alm_array_of(&args[0], i);
+        const double value = ALM_AT(double, args[1], i);
         const bool before = call->argc > 2 && ALM_AT(uint8_t, args[2], i);
-        o[i] = a.dims == 0 || x != x ? ALM_INT_NULL : insertion(&a, x, before);
+        results[i] = array.dims == 0 || value != value
+                         ? ALM_INT_NULL
+                         : func_array_insertion(&array, value, before);
     }
     return ALM_OK;
 }
@@ -174,18 +177,18 @@ static alm_status bind_same_dims(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32
                     args[0].type.dims, args[1].type.dims);
 }
 
-static alm_status dot(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status dot(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    double *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    double *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const alm_array a = alm_array_of(&args[0], i), b = alm_array_of(&args[1], i);
         double sum = 0;
-        o[i] = 0;
+        results[i] = 0;
         if (a.dims == 0 || b.dims == 0)
             continue;
         const bool alike = alm_array_same_shape(&a, &b);
         if (!alike && alm_by_row(args, 0, 2)) {
-            o[i] = __builtin_nan("");
+            results[i] = __builtin_nan("");
             continue;
         }
         if (!alike) {
@@ -196,40 +199,44 @@ static alm_status dot(alm_call *call, size_t n, const alm_vec *args, alm_vec *ou
                             alm_array_shape(&b, right, sizeof right));
         }
         for (size_t k = 0; k < a.count; k++) {
-            const double x = alm_array_at(a.data, k) * alm_array_at(b.data, k);
-            sum += x == x ? x : 0;
+            const double value = alm_array_at(a.data, k) * alm_array_at(b.data, k);
+            sum += value == value ? value : 0;
         }
-        o[i] = ALM_FINITE(sum);
+        results[i] = ALM_FINITE(sum);
     }
     return ALM_OK;
 }
 
-static void dot_number(size_t n, const alm_vec *arrays, const alm_vec *numbers, double *o)
+static void dot_number(size_t n_rows, const alm_vec *arrays, const alm_vec *numbers, double *out)
 {
-    for (size_t i = 0; i < n; i++) {
-        const alm_array a = alm_array_of(arrays, i);
-        const summary s = summarize(&a);
-        o[i] = a.dims == 0 ? __builtin_nan("") : ALM_FINITE(s.sum * ALM_AT(double, *numbers, i));
+    for (size_t i = 0; i < n_rows; i++) {
+        const alm_array array = alm_array_of(arrays, i);
+        const summary self = summarize(&array);
+        out[i] = array.dims == 0 ? __builtin_nan("")
+                                 : ALM_FINITE(self.sum * ALM_AT(double, *numbers, i));
     }
 }
 
-static alm_status dot_right(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status dot_right(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                            alm_vec *out)
 {
-    dot_number(n, &args[0], &args[1], out->data);
+    dot_number(n_rows, &args[0], &args[1], out->data);
     return ALM_OK;
 }
 
-static alm_status dot_left(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status dot_left(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                           alm_vec *out)
 {
-    dot_number(n, &args[1], &args[0], out->data);
+    dot_number(n_rows, &args[1], &args[0], out->data);
     return ALM_OK;
 }
 
 /* l2price over two arrays: sizes and prices of the levels, best first; the last level takes the rest. */
-static alm_status l2price(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status func_array_l2price(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                                     alm_vec *out)
 {
-    double *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    double *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const double want = ALM_AT(double, args[0], i);
         const alm_array sizes = alm_array_of(&args[1], i), prices = alm_array_of(&args[2], i);
         const size_t levels = ALM_MIN(sizes.count, prices.count);
@@ -245,33 +252,35 @@ static alm_status l2price(ALM_UNUSED alm_call *call, size_t n, const alm_vec *ar
             left -= size;
         }
         const double last = k < levels ? alm_array_at(prices.data, k) : __builtin_nan("");
-        o[i] = want == 0 ? last : ALM_FINITE((cost + left * last) / want);
+        results[i] = want == 0 ? last : ALM_FINITE((cost + left * last) / want);
     }
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------ comparison */
 
-static void compare(size_t n, const alm_vec *args, uint8_t *o, bool equal)
+static void func_array_compare(size_t n, const alm_vec *args, uint8_t *out, bool equal)
 {
     const bool same_dims = args[0].type.dims == args[1].type.dims;
     const alm_view *x = args[0].data, *y = args[1].data;
     const size_t step_x = args[0].is_const ? 0 : 1, step_y = args[1].is_const ? 0 : 1;
     for (size_t i = 0; i < n; i++, x += step_x, y += step_y) {
         const bool nulls = alm_view_is_null(x) && alm_view_is_null(y);
-        o[i] = (nulls || (same_dims && alm_view_eq(x, args[0].heap, y, args[1].heap))) == equal;
+        out[i] = (nulls || (same_dims && alm_view_eq(x, args[0].heap, y, args[1].heap))) == equal;
     }
 }
 
-static alm_status equal(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status func_array_equal(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                                   alm_vec *out)
 {
-    compare(n, args, out->data, true);
+    func_array_compare(n_rows, args, out->data, true);
     return ALM_OK;
 }
 
-static alm_status unequal(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status func_array_unequal(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                                     alm_vec *out)
 {
-    compare(n, args, out->data, false);
+    func_array_compare(n_rows, args, out->data, false);
     return ALM_OK;
 }
 
@@ -296,7 +305,7 @@ static const alm_fn ROWS[] = {
               "Average of the elements, nulls left out; null if there is none."),
     REDUCTION("array_min", "DOUBLE", min, "Least element; null if there is none."),
     REDUCTION("array_max", "DOUBLE", max, "Greatest element; null if there is none."),
-    REDUCTION("array_count", "INT", count,
+    REDUCTION("array_count", "INT", func_array_count,
               "Number of elements that are not null; 0 for a null array."),
     REDUCTION("array_stddev", "DOUBLE", stddev_samp,
               "Standard deviation of a sample, nulls left out; null for fewer than two."),
@@ -306,7 +315,7 @@ static const alm_fn ROWS[] = {
               "Standard deviation of a population, nulls left out; null if there is none."),
     ROW("dim_length", "(ARRAY, INT) INT", 0, NULL, dim_length,
         "Length in a dimension, the outermost is 1; 0 for null.", "dim_length(ARRAY[[1, 2]], 2)"),
-    ROW("array_position", "(ARRAY, DOUBLE) INT", 0, bind_one_dim, position,
+    ROW("array_position", "(ARRAY, DOUBLE) INT", 0, bind_one_dim, func_array_position,
         "Place of the first such element, from 1; null if there is none.",
         "array_position(ARRAY[5, 7], 7)"),
     ROW("insertion_point", "(ARRAY, DOUBLE) INT", 0, bind_one_dim, insertion_point,
@@ -322,14 +331,14 @@ static const alm_fn ROWS[] = {
         "Sum of the elements, times a number; null if either is.", "dot_product(ARRAY[1, 2], 3)"),
     ROW("dot_product", "(DOUBLE, ARRAY) DOUBLE", 0, NULL, dot_left,
         "Sum of the elements, times a number; null if either is.", "dot_product(3, ARRAY[1, 2])"),
-    ROW("l2price", "(DOUBLE, ARRAY, ARRAY) DOUBLE", ALM_FN_NULL_OUT, NULL, l2price,
+    ROW("l2price", "(DOUBLE, ARRAY, ARRAY) DOUBLE", ALM_FN_NULL_OUT, NULL, func_array_l2price,
         "Average price of an amount taken from levels: their sizes, their prices.",
         "l2price(100, ARRAY[50, 100], ARRAY[10.0, 11.0])"),
-    ROW("=", "(ARRAY, ARRAY) BOOLEAN", ALM_FN_INTERNAL, NULL, equal,
+    ROW("=", "(ARRAY, ARRAY) BOOLEAN", ALM_FN_INTERNAL, NULL, func_array_equal,
         "The same shape and elements; null equals null.", "ARRAY[1, 2] = ARRAY[1, 2]"),
-    ROW("!=", "(ARRAY, ARRAY) BOOLEAN", ALM_FN_INTERNAL, NULL, unequal,
+    ROW("!=", "(ARRAY, ARRAY) BOOLEAN", ALM_FN_INTERNAL, NULL, func_array_unequal,
         "Another shape or other elements.", "ARRAY[1, 3] != ARRAY[1, 2]"),
-    ROW("<>", "(ARRAY, ARRAY) BOOLEAN", ALM_FN_INTERNAL, NULL, unequal,
+    ROW("<>", "(ARRAY, ARRAY) BOOLEAN", ALM_FN_INTERNAL, NULL, func_array_unequal,
         "Another shape or other elements.", "ARRAY[1, 3] <> ARRAY[1, 2]"),
 };
 ALM_FN_TABLE(array, ROWS);

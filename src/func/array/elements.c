@@ -29,41 +29,42 @@ typedef struct grid {
     cell *cells;
 } grid;
 
-static void add_number(take how, cell *c, double x)
+static void elements_add_number(take how, cell *box, double value)
 {
-    if (c->count++ == 0) {
-        c->value = x;
+    if (box->count++ == 0) {
+        box->value = value;
         return;
     }
     if (how == TAKE_MIN || how == TAKE_MAX) {
-        c->value = (how == TAKE_MIN) == (x < c->value) ? x : c->value;
+        box->value = (how == TAKE_MIN) == (value < box->value) ? value : box->value;
         return;
     }
-    const double sum = c->value + x;
-    c->rest += fabs(c->value) >= fabs(x) ? c->value - sum + x : x - sum + c->value;
-    c->value = sum;
+    const double sum = box->value + value;
+    box->rest +=
+        fabs(box->value) >= fabs(value) ? box->value - sum + value : value - sum + box->value;
+    box->value = sum;
 }
 
-static double number_of(take how, const cell *c)
+static double elements_number_of(take how, const cell *box)
 {
-    if (c->count == 0)
+    if (box->count == 0)
         return __builtin_nan("");
-    const double sum = c->value + c->rest;
-    return how == TAKE_AVG ? sum / (double)c->count : sum;
+    const double sum = box->value + box->rest;
+    return how == TAKE_AVG ? sum / (double)box->count : sum;
 }
 
-/* Length of dimension d of `dims` of an array with perhaps fewer. */
-static uint32_t length_at(const uint32_t *len, uint32_t own, uint32_t dims, uint32_t d)
+/* Length of dimension dim of `dims` of an array with perhaps fewer. */
+static uint32_t length_at(const uint32_t *len, uint32_t own, uint32_t dims, uint32_t dim)
 {
-    return d < dims - own ? 1 : len[d - (dims - own)];
+    return dim < dims - own ? 1 : len[dim - (dims - own)];
 }
 
 /* How far a step in each dimension goes. */
 static void steps_of(const uint32_t *len, uint32_t dims, size_t *step)
 {
     size_t size = 1;
-    for (uint32_t d = dims; d-- > 0; size *= len[d])
-        step[d] = size;
+    for (uint32_t dim = dims; dim-- > 0; size *= len[dim])
+        step[dim] = size;
 }
 
 /* A walk over all elements of one shape; `at` is the place of the element in another. */
@@ -75,28 +76,28 @@ typedef struct walk {
     size_t at;
 } walk;
 
-static void walk_on(walk *w)
+static void walk_on(walk *self)
 {
-    for (uint32_t d = w->dims; d-- > 0;) {
-        w->at += w->step[d];
-        if (++w->index[d] < w->len[d])
+    for (uint32_t dim = self->dims; dim-- > 0;) {
+        self->at += self->step[dim];
+        if (++self->index[dim] < self->len[dim])
             return;
-        w->at -= w->step[d] * w->len[d];
-        w->index[d] = 0;
+        self->at -= self->step[dim] * self->len[dim];
+        self->index[dim] = 0;
     }
 }
 
 /* Makes room for an array of that shape; what is there keeps its places. */
-static alm_status reserve(alm_call *call, grid *g, const uint32_t *own_len, uint32_t own,
-                          uint32_t dims)
+static alm_status elements_reserve(alm_call *call, grid *self, const uint32_t *own_len,
+                                   uint32_t own, uint32_t dims)
 {
     grid wide = {.dims = dims, .count = 1};
-    bool grows = g->dims == 0;
-    for (uint32_t d = 0; d < dims; d++) {
-        const uint32_t len = length_at(own_len, own, dims, d);
-        wide.len[d] = g->dims == 0 ? len : ALM_MAX(len, g->len[d]);
-        grows = grows || wide.len[d] != g->len[d];
-        if (__builtin_mul_overflow(wide.count, wide.len[d], &wide.count) ||
+    bool grows = self->dims == 0;
+    for (uint32_t dim = 0; dim < dims; dim++) {
+        const uint32_t len = length_at(own_len, own, dims, dim);
+        wide.len[dim] = self->dims == 0 ? len : ALM_MAX(len, self->len[dim]);
+        grows = grows || wide.len[dim] != self->len[dim];
+        if (__builtin_mul_overflow(wide.count, wide.len[dim], &wide.count) ||
             wide.count > ALM_ARRAY_MAX)
             return alm_fail(call->cx, ALM_E_LIMIT, call->pos, "array of more than %d numbers",
                             ALM_ARRAY_MAX);
@@ -106,62 +107,63 @@ static alm_status reserve(alm_call *call, grid *g, const uint32_t *own_len, uint
     ALM_TRY(ALM_NEWN(call->cx, call->arena, wide.count + 1, &wide.cells));
     size_t step[ALM_ARRAY_DIMS_MAX];
     steps_of(wide.len, dims, step);
-    walk w = {.dims = dims, .len = g->len, .step = step};
-    for (size_t i = 0; g->dims > 0 && i < g->count; i++, walk_on(&w))
-        wide.cells[w.at] = g->cells[i];
-    *g = wide;
+    walk w = {.dims = dims, .len = self->len, .step = step};
+    for (size_t i = 0; self->dims > 0 && i < self->count; i++, walk_on(&w))
+        wide.cells[w.at] = self->cells[i];
+    *self = wide;
     return ALM_OK;
 }
 
-static alm_status add_array(alm_call *call, take how, grid *g, const alm_array *a, uint32_t dims)
+static alm_status add_array(alm_call *call, take how, grid *self, const alm_array *array,
+                            uint32_t dims)
 {
     uint32_t len[ALM_ARRAY_DIMS_MAX];
     size_t step[ALM_ARRAY_DIMS_MAX];
-    if (a->dims == 0)
+    if (array->dims == 0)
         return ALM_OK;
-    ALM_TRY(reserve(call, g, a->len, a->dims, dims));
-    for (uint32_t d = 0; d < dims; d++)
-        len[d] = length_at(a->len, a->dims, dims, d);
-    steps_of(g->len, dims, step);
+    ALM_TRY(elements_reserve(call, self, array->len, array->dims, dims));
+    for (uint32_t dim = 0; dim < dims; dim++)
+        len[dim] = length_at(array->len, array->dims, dims, dim);
+    steps_of(self->len, dims, step);
     walk w = {.dims = dims, .len = len, .step = step};
-    for (size_t i = 0; i < a->count; i++, walk_on(&w)) {
-        const double x = alm_array_at(a->data, i);
-        if (isfinite(x))
-            add_number(how, &g->cells[w.at], x);
+    for (size_t i = 0; i < array->count; i++, walk_on(&w)) {
+        const double value = alm_array_at(array->data, i);
+        if (isfinite(value))
+            elements_add_number(how, &self->cells[w.at], value);
     }
     return ALM_OK;
 }
 
-static alm_status add_grid(alm_call *call, take how, grid *g, const grid *from)
+static alm_status add_grid(alm_call *call, take how, grid *self, const grid *from)
 {
     size_t step[ALM_ARRAY_DIMS_MAX];
     if (from->dims == 0)
         return ALM_OK;
-    ALM_TRY(reserve(call, g, from->len, from->dims, from->dims));
-    steps_of(g->len, g->dims, step);
+    ALM_TRY(elements_reserve(call, self, from->len, from->dims, from->dims));
+    steps_of(self->len, self->dims, step);
     walk w = {.dims = from->dims, .len = from->len, .step = step};
     for (size_t i = 0; i < from->count; i++, walk_on(&w)) {
-        const cell *c = &from->cells[i];
-        cell *to = &g->cells[w.at];
-        if (c->count == 0)
+        const cell *box = &from->cells[i];
+        cell *to = &self->cells[w.at];
+        if (box->count == 0)
             continue;
-        add_number(how, to, c->value);
-        to->rest += c->rest;
-        to->count += c->count - 1;
+        elements_add_number(how, to, box->value);
+        to->rest += box->rest;
+        to->count += box->count - 1;
     }
     return ALM_OK;
 }
 
-static alm_status finish_grid(alm_call *call, take how, const grid *g, alm_view *out)
+static alm_status finish_grid(alm_call *call, take how, const grid *self, alm_view *out)
 {
-    alm_array_out w;
+    alm_array_out writer;
     *out = alm_view_null();
-    if (g->dims == 0)
+    if (self->dims == 0)
         return ALM_OK;
-    ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, g->dims, g->len, &w));
-    for (size_t i = 0; i < w.count; i++)
-        alm_array_put(&w, i, number_of(how, &g->cells[i]));
-    *out = alm_array_finish(&w);
+    ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, self->dims, self->len, &writer));
+    for (size_t i = 0; i < writer.count; i++)
+        alm_array_put(&writer, i, elements_number_of(how, &self->cells[i]));
+    *out = alm_array_finish(&writer);
     return ALM_OK;
 }
 
@@ -187,16 +189,16 @@ static alm_status elem_bind(alm_ctx *cx, const alm_fn *fn, ALM_UNUSED int32_t po
     return ALM_OK;
 }
 
-static alm_status elem_of_row(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status elem_of_row(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const take how = *(const take *)call->data;
-    for (size_t i = 0; i < n; i++) {
-        grid g = {0};
+    for (size_t i = 0; i < n_rows; i++) {
+        grid self = {0};
         for (uint32_t k = 0; k < call->argc; k++) {
-            const alm_array a = alm_array_of(&args[k], i);
-            ALM_TRY(add_array(call, how, &g, &a, call->result.dims));
+            const alm_array array = alm_array_of(&args[k], i);
+            ALM_TRY(add_array(call, how, &self, &array, call->result.dims));
         }
-        ALM_TRY(finish_grid(call, how, &g, (alm_view *)out->data + i));
+        ALM_TRY(finish_grid(call, how, &self, (alm_view *)out->data + i));
     }
     return ALM_OK;
 }
@@ -210,16 +212,16 @@ static alm_status elem_scatter(alm_call *call, void *states, const uint32_t *gro
 {
     grid *all = states;
     for (size_t i = 0; i < n; i++) {
-        const alm_array a = alm_array_of(&args[0], i);
-        ALM_TRY(add_array(call, *(const take *)call->data, &all[group != NULL ? group[i] : 0], &a,
-                          call->result.dims));
+        const alm_array array = alm_array_of(&args[0], i);
+        ALM_TRY(add_array(call, *(const take *)call->data, &all[group != NULL ? group[i] : 0],
+                          &array, call->result.dims));
     }
     return ALM_OK;
 }
 
-static alm_status elem_update(alm_call *call, void *state, size_t n, const alm_vec *args)
+static alm_status elem_update(alm_call *call, void *state, size_t n_rows, const alm_vec *args)
 {
-    return elem_scatter(call, state, NULL, n, args);
+    return elem_scatter(call, state, NULL, n_rows, args);
 }
 
 static alm_status elem_merge(alm_call *call, void *dst, const uint32_t *index, const void *src,
@@ -233,10 +235,10 @@ static alm_status elem_merge(alm_call *call, void *dst, const uint32_t *index, c
     return ALM_OK;
 }
 
-static alm_status elem_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
+static alm_status elem_finish(alm_call *call, const void *states, size_t n_rows, alm_vec *out)
 {
     const grid *all = states;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n_rows; i++)
         ALM_TRY(finish_grid(call, *(const take *)call->data, &all[i], (alm_view *)out->data + i));
     return ALM_OK;
 }

@@ -27,9 +27,9 @@
                            ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc,                       \
                            ALM_UNUSED alm_arg *args, alm_type *result, ALM_UNUSED void **data)
 
-static alm_str text_at(const alm_vec *v, size_t i)
+static alm_str array_list_text_at(const alm_vec *vec, size_t i)
 {
-    return alm_vec_text(v, v->is_const ? 0 : i);
+    return alm_vec_text(vec, vec->is_const ? 0 : i);
 }
 
 static bool is_vector(alm_str list)
@@ -38,23 +38,23 @@ static bool is_vector(alm_str list)
 }
 
 /* Element k, from 0; false: there is none. */
-static bool element(alm_str text, int64_t k, alm_list_element *e)
+static bool array_list_element(alm_str text, int64_t k, alm_list_element *list_element)
 {
     alm_text_list list = alm_text_list_of(text);
-    bool found = k >= 0 && alm_text_list_next(&list, e);
+    bool found = k >= 0 && alm_text_list_next(&list, list_element);
     for (; found && k > 0; k--)
-        found = alm_text_list_next(&list, e);
+        found = alm_text_list_next(&list, list_element);
     return found;
 }
 
-static int64_t count_of(alm_str text)
+static int64_t array_list_count_of(alm_str text)
 {
     alm_text_list list = alm_text_list_of(text);
-    alm_list_element e;
-    int64_t n = 0;
-    while (alm_text_list_next(&list, &e))
-        n++;
-    return n;
+    alm_list_element list_element;
+    int64_t count = 0;
+    while (alm_text_list_next(&list, &list_element))
+        count++;
+    return count;
 }
 
 /* --------------------------------------------------------------------------------- elements */
@@ -79,16 +79,18 @@ BIND(bind_element)
 }
 
 /* NULL: there is no such element. */
-static alm_status put_element(const alm_call *call, alm_text_out *w, const alm_list_element *e,
-                              alm_vec *out, size_t i)
+static alm_status array_list_put_element(const alm_call *call, alm_text_out *writer,
+                                         const alm_list_element *list_element, alm_vec *out,
+                                         size_t i)
 {
-    const bool found = e != NULL && !alm_list_element_is_null(e);
+    const bool found = list_element != NULL && !alm_list_element_is_null(list_element);
     int64_t number = ALM_LONG_NULL;
     if (call->result.id != ALM_T_STRING) {
-        if (found && alm_int64_parse(e->raw, &number) != ALM_NUM_OK)
-            return alm_fail(
-                call->cx, ALM_E_VALUE, call->pos, "inconvertible value: `%.*s` [STRING -> %s]",
-                (int)ALM_MIN(e->raw.len, 100U), e->raw.ptr, alm_type_name(call->result));
+        if (found && alm_int64_parse(list_element->raw, &number) != ALM_NUM_OK)
+            return alm_fail(call->cx, ALM_E_VALUE, call->pos,
+                            "inconvertible value: `%.*s` [STRING -> %s]",
+                            (int)ALM_MIN(list_element->raw.len, 100U), list_element->raw.ptr,
+                            alm_type_name(call->result));
         if (call->result.id == ALM_T_LONG)
             ((int64_t *)out->data)[i] = number;
         else
@@ -96,105 +98,110 @@ static alm_status put_element(const alm_call *call, alm_text_out *w, const alm_l
                 number > INT32_MIN && number <= INT32_MAX ? (int32_t)number : ALM_INT_NULL;
         return ALM_OK;
     }
-    alm_view *to = (alm_view *)out->data + i;
+    alm_view *dest = (alm_view *)out->data + i;
     char *ptr = NULL;
-    *to = alm_view_null();
+    *dest = alm_view_null();
     if (!found)
         return ALM_OK;
-    ALM_TRY(alm_text_room(w, e->raw.len, &ptr));
-    *to = alm_text_take(w, alm_list_element_text(e, ptr));
+    ALM_TRY(alm_text_room(writer, list_element->raw.len, &ptr));
+    *dest = alm_text_take(writer, alm_list_element_text(list_element, ptr));
     return ALM_OK;
 }
 
 /* By number from 1. Numbers that rise in one list are found on one way through it. */
 KERNEL(list_at)
 {
-    alm_text_out w = alm_text_out_of(call);
+    alm_text_out writer = alm_text_out_of(call);
     alm_text_list list = {0};
-    alm_list_element e = {0};
-    int64_t at = 0; /* number of e; 0: before the first */
+    alm_list_element list_element = {0};
+    int64_t offset = 0; /* number of list_element; 0: before the first */
     bool found = false;
     for (size_t i = 0; i < n; i++) {
         const int64_t k = ALM_AT(int64_t, args[1], i);
-        if (i == 0 || !args[0].is_const || k < at) {
-            list = alm_text_list_of(text_at(&args[0], i));
-            at = 0;
+        if (i == 0 || !args[0].is_const || k < offset) {
+            list = alm_text_list_of(array_list_text_at(&args[0], i));
+            offset = 0;
             found = true;
         }
-        for (; found && at < k; at++) {
-            found = alm_text_list_next(&list, &e);
-            ALM_TRY(alm_text_work(call->cx, e.raw.len));
+        for (; found && offset < k; offset++) {
+            found = alm_text_list_next(&list, &list_element);
+            ALM_TRY(alm_text_work(call->cx, list_element.raw.len));
         }
-        const alm_status st = put_element(call, &w, found && k > 0 ? &e : NULL, out, i);
-        if (alm_row_is_null(call, st, !args[0].is_const))
-            ALM_TRY(put_element(call, &w, NULL, out, i));
+        const alm_status status =
+            array_list_put_element(call, &writer, found && k > 0 ? &list_element : NULL, out, i);
+        if (alm_row_is_null(call, status, !args[0].is_const))
+            ALM_TRY(array_list_put_element(call, &writer, NULL, out, i));
         else
-            ALM_TRY(st);
+            ALM_TRY(status);
     }
     return ALM_OK;
 }
 
 KERNEL(array_at)
 {
-    double *o = out->data;
+    double *results = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_array a = alm_array_of(&args[0], args[0].is_const ? 0 : i);
+        const alm_array array = alm_array_of(&args[0], args[0].is_const ? 0 : i);
         const int64_t k = ALM_AT(int64_t, args[1], i);
-        o[i] = k > 0 && (uint64_t)k <= a.count ? alm_array_at(a.data, (size_t)k - 1)
-                                               : __builtin_nan("");
+        results[i] = k > 0 && (uint64_t)k <= array.count ? alm_array_at(array.data, (size_t)k - 1)
+                                                         : __builtin_nan("");
     }
     return ALM_OK;
 }
 
 KERNEL(array_size)
 {
-    int64_t *o = out->data;
+    int64_t *results = out->data;
     for (size_t i = 0; i < n; i++)
-        o[i] = (int64_t)alm_array_of(&args[0], args[0].is_const ? 0 : i).count;
+        results[i] = (int64_t)alm_array_of(&args[0], args[0].is_const ? 0 : i).count;
     return ALM_OK;
 }
 
 /* Of a dimension, the outermost is 1; null if there is none, or no elements. */
 KERNEL(array_length)
 {
-    int32_t *o = out->data;
+    int32_t *results = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_array a = alm_array_of(&args[0], args[0].is_const ? 0 : i);
+        const alm_array array = alm_array_of(&args[0], args[0].is_const ? 0 : i);
         const int32_t dim = ALM_AT(int32_t, args[1], i);
-        o[i] = a.count > 0 && dim >= 1 && (uint32_t)dim <= a.dims ? (int32_t)a.len[dim - 1]
-                                                                  : ALM_INT_NULL;
+        results[i] = array.count > 0 && dim >= 1 && (uint32_t)dim <= array.dims
+                         ? (int32_t)array.len[dim - 1]
+                         : ALM_INT_NULL;
     }
     return ALM_OK;
 }
 
 KERNEL(array_lower)
 {
-    int32_t *o = out->data;
+    int32_t *results = out->data;
     ALM_TRY(array_length(call, n, args, out));
     for (size_t i = 0; i < n; i++)
-        o[i] = o[i] == ALM_INT_NULL ? ALM_INT_NULL : 1;
+        results[i] = results[i] == ALM_INT_NULL ? ALM_INT_NULL : 1;
     return ALM_OK;
 }
 
 /* How many elements, of any number; 0 of null. */
 KERNEL(list_size)
 {
-    int64_t *o = out->data;
+    int64_t *results = out->data;
     for (size_t i = 0; i < n; i++)
-        o[i] = args[0].is_const && i > 0 ? o[0] : count_of(text_at(&args[0], i));
+        results[i] = args[0].is_const && i > 0
+                         ? results[0]
+                         : array_list_count_of(array_list_text_at(&args[0], i));
     return ALM_OK;
 }
 
 /* By subscript. */
 KERNEL(list_index)
 {
-    alm_text_out w = alm_text_out_of(call);
+    alm_text_out writer = alm_text_out_of(call);
     for (size_t i = 0; i < n; i++) {
-        const alm_str list = text_at(&args[0], i);
+        const alm_str list = array_list_text_at(&args[0], i);
         const int64_t k = ALM_AT(int64_t, args[1], i);
-        alm_list_element e;
-        const bool found = element(list, is_vector(list) || k < 0 ? k : k - 1, &e);
-        ALM_TRY(put_element(call, &w, found ? &e : NULL, out, i));
+        alm_list_element list_element;
+        const bool found =
+            array_list_element(list, is_vector(list) || k < 0 ? k : k - 1, &list_element);
+        ALM_TRY(array_list_put_element(call, &writer, found ? &list_element : NULL, out, i));
     }
     return ALM_OK;
 }
@@ -202,24 +209,25 @@ KERNEL(list_index)
 /* How many rows unnest makes of it; none of null. */
 KERNEL(list_count)
 {
-    int64_t *o = out->data;
+    int64_t *results = out->data;
     for (size_t i = 0; i < n; i++) {
-        o[i] = count_of(text_at(&args[0], i));
-        if (o[i] > ALM_UNNEST_MAX)
+        results[i] = array_list_count_of(array_list_text_at(&args[0], i));
+        if (results[i] > ALM_UNNEST_MAX)
             return alm_fail(call->cx, ALM_E_LIMIT, call->pos,
                             "a list of %lld elements is too long for unnest, the limit is %d",
-                            (long long)o[i], ALM_UNNEST_MAX);
+                            (long long)results[i], ALM_UNNEST_MAX);
     }
     return ALM_OK;
 }
 
 KERNEL(list_subscript)
 {
-    int32_t *o = out->data;
+    int32_t *results = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str list = text_at(&args[0], i);
+        const alm_str list = array_list_text_at(&args[0], i);
         const int64_t number = ALM_AT(int64_t, args[1], i);
-        o[i] = number > count_of(list) ? ALM_INT_NULL : (int32_t)number - is_vector(list);
+        results[i] =
+            number > array_list_count_of(list) ? ALM_INT_NULL : (int32_t)number - is_vector(list);
     }
     return ALM_OK;
 }
@@ -227,19 +235,20 @@ KERNEL(list_subscript)
 /* The row (x,n) of an element and its number, of which a field is taken by name. */
 KERNEL(list_pair)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
         const int64_t number = ALM_AT(int64_t, args[1], i);
-        alm_list_element e;
+        alm_list_element list_element;
         char *ptr = NULL;
-        o[i] = alm_view_null();
-        if (!element(text_at(&args[0], i), number - 1, &e))
+        views[i] = alm_view_null();
+        if (!array_list_element(array_list_text_at(&args[0], i), number - 1, &list_element))
             continue;
-        const size_t room = e.raw.len + 32;
-        ALM_TRY(alm_text_room(&w, room, &ptr));
-        o[i] = alm_text_take(&w, (size_t)snprintf(ptr, room, "(%.*s,%lld)", (int)e.raw.len,
-                                                  e.raw.ptr, (long long)number));
+        const size_t room = list_element.raw.len + 32;
+        ALM_TRY(alm_text_room(&writer, room, &ptr));
+        views[i] = alm_text_take(
+            &writer, (size_t)snprintf(ptr, room, "(%.*s,%lld)", (int)list_element.raw.len,
+                                      list_element.raw.ptr, (long long)number));
     }
     return ALM_OK;
 }
@@ -262,17 +271,17 @@ static alm_status bind_field(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t p
 
 KERNEL(list_field)
 {
-    int32_t *o = out->data;
+    int32_t *results = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str row = text_at(&args[0], i);
+        const alm_str row = array_list_text_at(&args[0], i);
         const char *comma = row.len < 3 ? NULL : memrchr(row.ptr, ',', row.len);
-        o[i] = ALM_INT_NULL;
+        results[i] = ALM_INT_NULL;
         if (comma == NULL)
             continue;
         const char *from = call->data != NULL ? comma + 1 : row.ptr + 1;
-        const char *to = call->data != NULL ? row.ptr + row.len - 1 : comma;
-        if (alm_int32_parse((alm_str){from, (size_t)(to - from)}, &o[i]) != ALM_NUM_OK)
-            o[i] = ALM_INT_NULL;
+        const char *dest = call->data != NULL ? row.ptr + row.len - 1 : comma;
+        if (alm_int32_parse((alm_str){from, (size_t)(dest - from)}, &results[i]) != ALM_NUM_OK)
+            results[i] = ALM_INT_NULL;
     }
     return ALM_OK;
 }
@@ -288,121 +297,123 @@ static size_t next_part(alm_str text, alm_str separator)
             n++;
         return n;
     }
-    const char *at =
+    const char *ptr =
         separator.len == 0 ? NULL : memmem(text.ptr, text.len, separator.ptr, separator.len);
-    return at == NULL ? text.len : (size_t)(at - text.ptr);
+    return ptr == NULL ? text.len : (size_t)(ptr - text.ptr);
 }
 
-/* A list of the parts; those that are `null` become NULL. `to` has room for 7 * len + 16 bytes. */
-static size_t split(alm_str text, alm_str separator, const alm_str *null, char *to)
+/* A list of the parts; those that are `null` become NULL. `dest` has room for 7 * len + 16 bytes. */
+static size_t array_list_split(alm_str text, alm_str separator, const alm_str *null, char *dest)
 {
     size_t len = 0;
-    to[len++] = '{';
+    dest[len++] = '{';
     for (bool more = text.len > 0; more;) {
         const size_t n = next_part(text, separator), gap = n + separator.len;
         const alm_str part = {text.ptr, n};
         const bool is_null = null != NULL && alm_str_eq(part, *null);
         if (len > 1)
-            to[len++] = ',';
-        len += alm_list_element_write(is_null ? (alm_str){0} : part, to + len);
+            dest[len++] = ',';
+        len += alm_list_element_write(is_null ? (alm_str){0} : part, dest + len);
         more = n < text.len; /* a separator at the end is followed by an empty part */
         text = more ? (alm_str){text.ptr + gap, text.len - gap} : text;
     }
-    to[len++] = '}';
+    dest[len++] = '}';
     return len;
 }
 
 KERNEL(list_split)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str text = text_at(&args[0], i), separator = text_at(&args[1], i);
-        const alm_str null = call->argc > 2 ? text_at(&args[2], i) : (alm_str){0};
+        const alm_str text = array_list_text_at(&args[0], i),
+                      separator = array_list_text_at(&args[1], i);
+        const alm_str null = call->argc > 2 ? array_list_text_at(&args[2], i) : (alm_str){0};
         char *ptr = NULL;
-        o[i] = alm_view_null();
+        views[i] = alm_view_null();
         if (text.ptr == NULL)
             continue;
-        ALM_TRY(alm_text_room(&w, 7 * text.len + 16, &ptr));
-        o[i] = alm_text_take(&w, split(text, separator, null.ptr != NULL ? &null : NULL, ptr));
+        ALM_TRY(alm_text_room(&writer, 7 * text.len + 16, &ptr));
+        views[i] = alm_text_take(
+            &writer, array_list_split(text, separator, null.ptr != NULL ? &null : NULL, ptr));
     }
     return ALM_OK;
 }
 
-static bool is_name_byte(char c, bool first)
+static bool is_name_byte(char byte, bool first)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0 ||
-           (!first && ((c >= '0' && c <= '9') || c == '$'));
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_' ||
+           (byte & 0x80) != 0 || (!first && ((byte >= '0' && byte <= '9') || byte == '$'));
 }
 
-/* The parts of a name "a b".c as a list; strict: nothing may stand behind it. `to` has room as for split,
+/* The parts of a name "a b".c as a list; strict: nothing may stand behind it. `dest` has room as for split,
  * `part` for the text. */
-static alm_status split_name(const alm_call *call, alm_str text, bool strict, char *part, char *to,
-                             size_t *out)
+static alm_status split_name(const alm_call *call, alm_str text, bool strict, char *part,
+                             char *dest, size_t *out)
 {
-    const char *p = text.ptr;
+    const char *ptr = text.ptr;
     const char *const end = text.ptr + text.len;
     size_t len = 0;
-    to[len++] = '{';
+    dest[len++] = '{';
     for (;;) {
-        size_t n = 0;
-        while (p < end && *p == ' ')
-            p++;
-        const bool quoted = p < end && *p == '"';
-        const char *const first = p;
+        size_t count = 0;
+        while (ptr < end && *ptr == ' ')
+            ptr++;
+        const bool quoted = ptr < end && *ptr == '"';
+        const char *const first = ptr;
         if (quoted) {
-            for (p++; p < end && (*p != '"' || (p + 1 < end && p[1] == '"')); p++) {
-                p += *p == '"';
-                part[n++] = *p;
+            for (ptr++; ptr < end && (*ptr != '"' || (ptr + 1 < end && ptr[1] == '"')); ptr++) {
+                ptr += *ptr == '"';
+                part[count++] = *ptr;
             }
-            if (p == end)
+            if (ptr == end)
                 return alm_fail(call->cx, ALM_E_ARG, call->pos,
                                 "string is not a valid identifier: \"%.*s\": a quote is not closed",
                                 (int)text.len, text.ptr);
-            p++;
+            ptr++;
         } else {
-            for (; p < end && is_name_byte(*p, p == first); p++)
-                part[n++] = (char)(*p >= 'A' && *p <= 'Z' ? *p + 32 : *p);
+            for (; ptr < end && is_name_byte(*ptr, ptr == first); ptr++)
+                part[count++] = (char)(*ptr >= 'A' && *ptr <= 'Z' ? *ptr + 32 : *ptr);
         }
-        if (n == 0)
+        if (count == 0)
             return alm_fail(call->cx, ALM_E_ARG, call->pos,
                             "string is not a valid identifier: \"%.*s\"", (int)text.len, text.ptr);
         if (len > 1)
-            to[len++] = ',';
-        len += alm_list_element_write((alm_str){part, n}, to + len);
-        while (p < end && *p == ' ')
-            p++;
-        if (p == end || *p != '.')
+            dest[len++] = ',';
+        len += alm_list_element_write((alm_str){part, count}, dest + len);
+        while (ptr < end && *ptr == ' ')
+            ptr++;
+        if (ptr == end || *ptr != '.')
             break;
-        p++;
+        ptr++;
     }
-    if (strict && p < end)
+    if (strict && ptr < end)
         return alm_fail(call->cx, ALM_E_ARG, call->pos,
                         "string is not a valid identifier: \"%.*s\"", (int)text.len, text.ptr);
-    to[len++] = '}';
+    dest[len++] = '}';
     *out = len;
     return ALM_OK;
 }
 
 KERNEL(parse_ident)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str text = text_at(&args[0], i);
+        const alm_str text = array_list_text_at(&args[0], i);
         const bool strict = call->argc < 2 || ALM_AT(uint8_t, args[1], i) != 0;
         char *part = NULL, *ptr = NULL;
         size_t len = 0;
-        o[i] = alm_view_null();
+        views[i] = alm_view_null();
         if (text.ptr == NULL)
             continue;
         ALM_TRY(alm_arena_bytes(call->cx, call->arena, text.len + 1, &part));
-        ALM_TRY(alm_text_room(&w, 7 * text.len + 16, &ptr));
-        const alm_status st = split_name(call, text, strict, part, ptr, &len);
-        if (alm_row_is_null(call, st, !args[0].is_const))
+        ALM_TRY(alm_text_room(&writer, 7 * text.len + 16, &ptr));
+        const alm_status status = split_name(call, text, strict, part, ptr, &len);
+        if (alm_row_is_null(call, status, !args[0].is_const))
             continue;
-        ALM_TRY(st);
-        o[i] = alm_text_take(&w, len);
+        ALM_TRY(status);
+        views[i] = alm_text_take(&writer, len);
     }
     return ALM_OK;
 }
@@ -410,94 +421,99 @@ KERNEL(parse_ident)
 /* What stands for a null element; ptr NULL: it is left out. */
 static alm_str null_text(const alm_call *call, const alm_vec *args, size_t i)
 {
-    return call->argc > 2 ? text_at(&args[2], i) : (alm_str){0};
+    return call->argc > 2 ? array_list_text_at(&args[2], i) : (alm_str){0};
 }
 
-static size_t put_text(char *to, alm_str text)
+static size_t array_list_put_text(char *dest, alm_str text)
 {
-    memcpy(to, text.ptr, text.len);
+    memcpy(dest, text.ptr, text.len);
     return text.len;
 }
 
 /* What parts an element from the one before. */
-static size_t put_gap(char *to, bool *first, alm_str between)
+static size_t put_gap(char *dest, bool *first, alm_str between)
 {
     const bool none = *first;
     *first = false;
-    return none ? 0 : put_text(to, between);
+    return none ? 0 : array_list_put_text(dest, between);
 }
 
 /* Elements with a text between them, nulls left out unless there is a text for them. */
 KERNEL(list_join)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str text = text_at(&args[0], i), between = text_at(&args[1], i);
+        const alm_str text = array_list_text_at(&args[0], i),
+                      between = array_list_text_at(&args[1], i);
         const alm_str null = null_text(call, args, i);
         alm_text_list list = alm_text_list_of(text);
-        alm_list_element e;
+        alm_list_element list_element;
         char *ptr = NULL;
         size_t len = 0;
-        o[i] = alm_view_null();
+        views[i] = alm_view_null();
         if (text.ptr == NULL || between.ptr == NULL)
             continue;
-        ALM_TRY(alm_text_room(&w, text.len * (between.len + null.len + 1) + 1, &ptr));
-        for (bool first = true; alm_text_list_next(&list, &e);) {
-            const bool is_null = alm_list_element_is_null(&e);
+        ALM_TRY(alm_text_room(&writer, text.len * (between.len + null.len + 1) + 1, &ptr));
+        for (bool first = true; alm_text_list_next(&list, &list_element);) {
+            const bool is_null = alm_list_element_is_null(&list_element);
             if (is_null && null.ptr == NULL)
                 continue;
             len += put_gap(ptr + len, &first, between);
-            len += is_null ? put_text(ptr + len, null) : alm_list_element_text(&e, ptr + len);
+            len += is_null ? array_list_put_text(ptr + len, null)
+                           : alm_list_element_text(&list_element, ptr + len);
         }
-        o[i] = alm_text_take(&w, len);
+        views[i] = alm_text_take(&writer, len);
     }
     return ALM_OK;
 }
 
 /* Escapes aside, is the element that text? */
-static bool element_is(const alm_list_element *e, alm_str text)
+static bool element_is(const alm_list_element *list_element, alm_str text)
 {
-    if (text.ptr == NULL || alm_list_element_is_null(e))
+    if (text.ptr == NULL || alm_list_element_is_null(list_element))
         return false;
-    size_t at = 0;
-    for (size_t i = 0; i < e->raw.len; i++, at++) {
-        i += e->quoted && e->raw.ptr[i] == '\\' && i + 1 < e->raw.len;
-        if (at >= text.len || e->raw.ptr[i] != text.ptr[at])
+    size_t offset = 0;
+    for (size_t i = 0; i < list_element->raw.len; i++, offset++) {
+        i += list_element->quoted && list_element->raw.ptr[i] == '\\' &&
+             i + 1 < list_element->raw.len;
+        if (offset >= text.len || list_element->raw.ptr[i] != text.ptr[offset])
             return false;
     }
-    return at == text.len;
+    return offset == text.len;
 }
 
 /* Number of the first element that is the text, or null. */
 KERNEL(list_position)
 {
-    int32_t *o = out->data;
+    int32_t *results = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str text = text_at(&args[0], i), wanted = text_at(&args[1], i);
+        const alm_str text = array_list_text_at(&args[0], i),
+                      wanted = array_list_text_at(&args[1], i);
         alm_text_list list = alm_text_list_of(text);
-        alm_list_element e;
-        o[i] = ALM_INT_NULL;
+        alm_list_element list_element;
+        results[i] = ALM_INT_NULL;
         for (int32_t k = is_vector(text) ? 0 : 1;
-             o[i] == ALM_INT_NULL && alm_text_list_next(&list, &e); k++)
-            if (wanted.ptr == NULL ? alm_list_element_is_null(&e) : element_is(&e, wanted))
-                o[i] = k;
+             results[i] == ALM_INT_NULL && alm_text_list_next(&list, &list_element); k++)
+            if (wanted.ptr == NULL ? alm_list_element_is_null(&list_element)
+                                   : element_is(&list_element, wanted))
+                results[i] = k;
     }
     return ALM_OK;
 }
 
 /* The elements of {a,b} as they stand in it, without the braces. */
-static alm_str inside(alm_str list)
+static alm_str array_list_inside(alm_str list)
 {
     return list.len >= 2 ? (alm_str){list.ptr + 1, list.len - 2} : (alm_str){"", 0};
 }
 
 /* Two parts of lists as one list. */
-static alm_status put_joined(alm_text_out *w, alm_str a, alm_str b, alm_view *out)
+static alm_status put_joined(alm_text_out *writer, alm_str a, alm_str b, alm_view *out)
 {
     char *ptr = NULL;
     size_t len = 0;
-    ALM_TRY(alm_text_room(w, a.len + b.len + 3, &ptr));
+    ALM_TRY(alm_text_room(writer, a.len + b.len + 3, &ptr));
     ptr[len++] = '{';
     memcpy(ptr + len, a.ptr, a.len);
     len += a.len;
@@ -506,35 +522,36 @@ static alm_status put_joined(alm_text_out *w, alm_str a, alm_str b, alm_view *ou
     memcpy(ptr + len, b.ptr, b.len);
     len += b.len;
     ptr[len++] = '}';
-    *out = alm_text_take(w, len);
+    *out = alm_text_take(writer, len);
     return ALM_OK;
 }
 
 /* A null list is one without elements, as in PostgreSQL. */
 KERNEL(list_cat)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str a = text_at(&args[0], i), b = text_at(&args[1], i);
-        o[i] = alm_view_null();
+        const alm_str a = array_list_text_at(&args[0], i), b = array_list_text_at(&args[1], i);
+        views[i] = alm_view_null();
         if (a.ptr != NULL || b.ptr != NULL)
-            ALM_TRY(put_joined(&w, inside(a), inside(b), &o[i]));
+            ALM_TRY(put_joined(&writer, array_list_inside(a), array_list_inside(b), &views[i]));
     }
     return ALM_OK;
 }
 
-static alm_status with_element(alm_call *call, size_t n, const alm_vec *lists, const alm_vec *texts,
-                               bool first, alm_vec *out)
+static alm_status with_element(alm_call *call, size_t n_rows, const alm_vec *lists,
+                               const alm_vec *texts, bool first, alm_vec *out)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        const alm_str list = inside(text_at(lists, i)), text = text_at(texts, i);
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        const alm_str list = array_list_inside(array_list_text_at(lists, i)),
+                      text = array_list_text_at(texts, i);
         char *bytes = NULL;
         ALM_TRY(alm_arena_bytes(call->cx, call->arena, 2 * text.len + 4, &bytes));
         const alm_str item = {bytes, alm_list_element_write(text, bytes)};
-        ALM_TRY(put_joined(&w, first ? item : list, first ? list : item, &o[i]));
+        ALM_TRY(put_joined(&writer, first ? item : list, first ? list : item, &views[i]));
     }
     return ALM_OK;
 }
@@ -552,13 +569,13 @@ KERNEL(list_prepend)
 /* A text as it stands among the elements of a list. */
 KERNEL(list_item)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str text = text_at(&args[0], i);
+        const alm_str text = array_list_text_at(&args[0], i);
         char *ptr = NULL;
-        ALM_TRY(alm_text_room(&w, 2 * text.len + 4, &ptr));
-        o[i] = alm_text_take(&w, alm_list_element_write(text, ptr));
+        ALM_TRY(alm_text_room(&writer, 2 * text.len + 4, &ptr));
+        views[i] = alm_text_take(&writer, alm_list_element_write(text, ptr));
     }
     return ALM_OK;
 }
@@ -566,14 +583,14 @@ KERNEL(list_item)
 /* '{a,b}'::text[]: the text, if it has the form of a list. */
 KERNEL(list_read)
 {
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str text = text_at(&args[0], i);
-        o[i] = text.ptr == NULL ? alm_view_null() : alm_view_of(text);
+        const alm_str text = array_list_text_at(&args[0], i);
+        views[i] = text.ptr == NULL ? alm_view_null() : alm_view_of(text);
         const bool bad = text.ptr != NULL &&
                          (text.len < 2 || text.ptr[0] != '{' || text.ptr[text.len - 1] != '}');
         if (bad && !args[0].is_const)
-            o[i] = alm_view_null();
+            views[i] = alm_view_null();
         else if (bad)
             return alm_fail(call->cx, ALM_E_VALUE, call->pos, "malformed array literal: \"%.*s\"",
                             (int)ALM_MIN(text.len, 100U), text.ptr);
@@ -584,44 +601,44 @@ KERNEL(list_read)
 /* Numbers as in '{1,2.5}', with a text between them; nulls as those of a list. */
 KERNEL(array_join)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
 
-        const alm_array a = alm_array_of(&args[0], args[0].is_const ? 0 : i);
-        const alm_str between = text_at(&args[1], i), null = null_text(call, args, i);
+        const alm_array array = alm_array_of(&args[0], args[0].is_const ? 0 : i);
+        const alm_str between = array_list_text_at(&args[1], i), null = null_text(call, args, i);
         char *ptr = NULL;
         size_t len = 0;
-        o[i] = alm_view_null();
-        if (a.dims == 0 || between.ptr == NULL)
+        views[i] = alm_view_null();
+        if (array.dims == 0 || between.ptr == NULL)
             continue;
-        ALM_TRY(
-            alm_text_room(&w, a.count * (between.len + null.len + ALM_DOUBLE_TEXT_MAX) + 1, &ptr));
+        ALM_TRY(alm_text_room(
+            &writer, array.count * (between.len + null.len + ALM_DOUBLE_TEXT_MAX) + 1, &ptr));
         bool first = true;
-        for (size_t k = 0; k < a.count; k++) {
-            const double x = alm_array_at(a.data, k);
-            const bool is_null = x != x;
+        for (size_t k = 0; k < array.count; k++) {
+            const double value = alm_array_at(array.data, k);
+            const bool is_null = value != value;
             if (is_null && null.ptr == NULL)
                 continue;
             len += put_gap(ptr + len, &first, between);
-            len +=
-                is_null ? put_text(ptr + len, null) : alm_double_format(x, ALM_NUM_PG, ptr + len);
+            len += is_null ? array_list_put_text(ptr + len, null)
+                           : alm_double_format(value, ALM_NUM_PG, ptr + len);
         }
-        o[i] = alm_text_take(&w, len);
+        views[i] = alm_text_take(&writer, len);
     }
     return ALM_OK;
 }
 
 KERNEL(list_has)
 {
-    uint8_t *o = out->data;
+    uint8_t *results = out->data;
     for (size_t i = 0; i < n; i++) {
-        alm_text_list list = alm_text_list_of(text_at(&args[0], i));
-        const alm_str wanted = text_at(&args[1], i);
-        alm_list_element e;
-        o[i] = 0;
-        while (o[i] == 0 && alm_text_list_next(&list, &e))
-            o[i] = element_is(&e, wanted);
+        alm_text_list list = alm_text_list_of(array_list_text_at(&args[0], i));
+        const alm_str wanted = array_list_text_at(&args[1], i);
+        alm_list_element list_element;
+        results[i] = 0;
+        while (results[i] == 0 && alm_text_list_next(&list, &list_element))
+            results[i] = element_is(&list_element, wanted);
     }
     return ALM_OK;
 }
@@ -629,31 +646,33 @@ KERNEL(list_has)
 /* The list without the elements that are the text. */
 KERNEL(list_without)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str text = text_at(&args[0], i), unwanted = text_at(&args[1], i);
+        const alm_str text = array_list_text_at(&args[0], i),
+                      unwanted = array_list_text_at(&args[1], i);
         alm_text_list list = alm_text_list_of(text);
-        alm_list_element e;
+        alm_list_element list_element;
         char *ptr = NULL;
         size_t len = 1;
-        o[i] = alm_view_null();
+        views[i] = alm_view_null();
         if (text.ptr == NULL)
             continue;
-        ALM_TRY(alm_text_room(&w, text.len + 4, &ptr));
+        ALM_TRY(alm_text_room(&writer, text.len + 4, &ptr));
         ptr[0] = '{';
-        while (alm_text_list_next(&list, &e)) {
-            if (element_is(&e, unwanted))
+        while (alm_text_list_next(&list, &list_element)) {
+            if (element_is(&list_element, unwanted))
                 continue;
-            const char *from = e.raw.ptr - e.quoted; /* with its quotes, as it stands */
-            const size_t bytes = e.raw.len + 2 * (size_t)e.quoted;
+            const char *from =
+                list_element.raw.ptr - list_element.quoted; /* with its quotes, as it stands */
+            const size_t bytes = list_element.raw.len + 2 * (size_t)list_element.quoted;
             if (len > 1)
                 ptr[len++] = ',';
             memcpy(ptr + len, from, bytes);
             len += bytes;
         }
         ptr[len++] = '}';
-        o[i] = alm_text_take(&w, len);
+        views[i] = alm_text_take(&writer, len);
     }
     return ALM_OK;
 }
@@ -661,60 +680,60 @@ KERNEL(list_without)
 /* Number of elements; null of an empty list, as of an array without a dimension. */
 KERNEL(list_length)
 {
-    int32_t *o = out->data;
+    int32_t *results = out->data;
     for (size_t i = 0; i < n; i++) {
-        const int64_t count = count_of(text_at(&args[0], i));
-        o[i] = count > 0 && ALM_AT(int32_t, args[1], i) == 1 ? (int32_t)count : ALM_INT_NULL;
+        const int64_t count = array_list_count_of(array_list_text_at(&args[0], i));
+        results[i] = count > 0 && ALM_AT(int32_t, args[1], i) == 1 ? (int32_t)count : ALM_INT_NULL;
     }
     return ALM_OK;
 }
 
 KERNEL(list_lower)
 {
-    int32_t *o = out->data;
+    int32_t *results = out->data;
     ALM_TRY(list_length(call, n, args, out));
     for (size_t i = 0; i < n; i++)
-        if (o[i] != ALM_INT_NULL)
-            o[i] = is_vector(text_at(&args[0], i)) ? 0 : 1;
+        if (results[i] != ALM_INT_NULL)
+            results[i] = is_vector(array_list_text_at(&args[0], i)) ? 0 : 1;
     return ALM_OK;
 }
 
 KERNEL(list_upper)
 {
-    int32_t *o = out->data;
+    int32_t *results = out->data;
     ALM_TRY(list_length(call, n, args, out));
     for (size_t i = 0; i < n; i++)
-        o[i] -= o[i] != ALM_INT_NULL && is_vector(text_at(&args[0], i));
+        results[i] -= results[i] != ALM_INT_NULL && is_vector(array_list_text_at(&args[0], i));
     return ALM_OK;
 }
 
 /* ARRAY(select ...) of no row is an empty list. */
 KERNEL(list_of)
 {
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str list = text_at(&args[0], i);
-        o[i] = alm_view_of(list.ptr == NULL ? ALM_STR("{}") : list);
+        const alm_str list = array_list_text_at(&args[0], i);
+        views[i] = alm_view_of(list.ptr == NULL ? ALM_STR("{}") : list);
     }
     return ALM_OK;
 }
 
-BIND(bind_texts)
+BIND(array_list_bind_texts)
 {
     *result = alm_type_list(ALM_LIST_TEXT);
     return ALM_OK;
 }
 
-BIND(bind_first)
+BIND(array_list_bind_first)
 {
     *result = args[0].type.p == ALM_LIST_NONE ? alm_type_list(ALM_LIST_TEXT) : args[0].type;
     result->id = ALM_T_STRING;
     return ALM_OK;
 }
 
-BIND(bind_second)
+BIND(array_list_bind_second)
 {
-    return bind_first(cx, fn, pos, argc, args + 1, result, data);
+    return array_list_bind_first(cx, fn, pos, argc, args + 1, result, data);
 }
 
 /* ------------------------------------------------------------------------------------- LIKE */
@@ -739,21 +758,22 @@ static alm_status with_backslash(const alm_call *call, alm_str from, alm_str sig
 /* The pattern with \ for the sign that takes another as it is. */
 KERNEL(like_escape)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str from = text_at(&args[0], i), sign = text_at(&args[1], i);
+        const alm_str from = array_list_text_at(&args[0], i),
+                      sign = array_list_text_at(&args[1], i);
         char *ptr = NULL;
         size_t len = 0;
-        o[i] = alm_view_null();
+        views[i] = alm_view_null();
         if (from.ptr == NULL || sign.ptr == NULL)
             continue;
-        ALM_TRY(alm_text_room(&w, 2 * from.len, &ptr));
-        const alm_status st = with_backslash(call, from, sign, ptr, &len);
-        if (alm_row_is_null(call, st, alm_by_row(args, 0, 2)))
+        ALM_TRY(alm_text_room(&writer, 2 * from.len, &ptr));
+        const alm_status status = with_backslash(call, from, sign, ptr, &len);
+        if (alm_row_is_null(call, status, alm_by_row(args, 0, 2)))
             continue;
-        ALM_TRY(st);
-        o[i] = alm_text_take(&w, len);
+        ALM_TRY(status);
+        views[i] = alm_text_take(&writer, len);
     }
     return ALM_OK;
 }
@@ -780,19 +800,19 @@ static const alm_fn ROWS[] = {
         "Elements in a list; null of an empty one.", "array_length('{a,b}', 1)"),
     ROW("array_lower", "(TEXT, INT) INT", 0, NULL, list_lower,
         "First subscript of a list; null of an empty one.", "array_lower('{a,b}', 1)"),
-    ROW("string_to_array", "(TEXT, TEXT) ?", 0, bind_texts, list_split,
+    ROW("string_to_array", "(TEXT, TEXT) ?", 0, array_list_bind_texts, list_split,
         "The parts of a text between separators as a list; without a separator its characters.",
         "string_to_array('a,b', ',')"),
-    ROW("parse_ident", "(TEXT) ?", 0, bind_texts, parse_ident,
+    ROW("parse_ident", "(TEXT) ?", 0, array_list_bind_texts, parse_ident,
         "The parts of a name with dots as a list: quotes taken off, other letters made small.",
         "parse_ident('public.\"My table\"')"),
-    ROW("parse_ident", "(TEXT, BOOLEAN) ?", 0, bind_texts, parse_ident,
+    ROW("parse_ident", "(TEXT, BOOLEAN) ?", 0, array_list_bind_texts, parse_ident,
         "With false, what stands behind the name is left out.", "parse_ident('public.t x', false)"),
-    ROW("string_to_array", "(TEXT, TEXT, TEXT) ?", 0, bind_texts, list_split,
+    ROW("string_to_array", "(TEXT, TEXT, TEXT) ?", 0, array_list_bind_texts, list_split,
         "Parts that are the third text become NULL.", "string_to_array('a,-', ',', '-')"),
     ROW("array_upper", "(TEXT, INT) INT", 0, NULL, list_upper,
         "Last subscript of a list; null of an empty one.", "array_upper('{a,b}', 1)"),
-    ROW("array_remove", "(TEXT, TEXT) ?", 0, bind_first, list_without,
+    ROW("array_remove", "(TEXT, TEXT) ?", 0, array_list_bind_first, list_without,
         "The list without the elements that are the text.", "array_remove('{a,b}', 'a')"),
     ROW("array_to_string", "(ARRAY, TEXT) STRING", 0, NULL, array_join,
         "Numbers of an array with a text between them; nulls are left out.",
@@ -815,11 +835,11 @@ static const alm_fn ROWS[] = {
     ROW("array_position", "(TEXT, TEXT) INT", 0, NULL, list_position,
         "Subscript of the first element of a list that is the text; null if there is none.",
         "array_position('{a,b}', 'b')"),
-    ROW("array_append", "(TEXT, TEXT) ?", 0, bind_first, list_append,
+    ROW("array_append", "(TEXT, TEXT) ?", 0, array_list_bind_first, list_append,
         "The list with the text as its last element.", "array_append('{a,b}', 'c')"),
-    ROW("array_prepend", "(TEXT, TEXT) ?", 0, bind_second, list_prepend,
+    ROW("array_prepend", "(TEXT, TEXT) ?", 0, array_list_bind_second, list_prepend,
         "The list with the text as its first element.", "array_prepend('a', '{b,c}')"),
-    ROW("array_cat", "(TEXT, TEXT) ?", 0, bind_first, list_cat,
+    ROW("array_cat", "(TEXT, TEXT) ?", 0, array_list_bind_first, list_cat,
         "The elements of both lists as one list.", "array_cat('{a}', '{b,c}')"),
     ROW("cardinality", "(TEXT) LONG", 0, NULL, list_size, "Elements in a list; 0 of null.",
         "cardinality('{a,b}')"),
@@ -844,8 +864,8 @@ static const alm_fn ROWS[] = {
            "('{1,2}', 1)"),
     HIDDEN("list_field", "(TEXT, STRING const) INT", bind_field, list_field, "Field of a row.",
            "('(5,1)', 'n')"),
-    HIDDEN("list_of", "(TEXT) ?", bind_first, list_of, "The list, an empty one for null.",
-           "('{a}')"),
+    HIDDEN("list_of", "(TEXT) ?", array_list_bind_first, list_of,
+           "The list, an empty one for null.", "('{a}')"),
     HIDDEN("like_escape", "(TEXT, TEXT) STRING", NULL, like_escape, "Pattern of LIKE ... ESCAPE.",
            "('a/%', '/')"),
 };

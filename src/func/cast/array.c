@@ -10,17 +10,17 @@
 #include "func/value/tables.h"
 #include "func/value/text_out.h"
 
-static alm_status read_arrays(alm_call *call, size_t n, const alm_vec *args, alm_vec *out,
+static alm_status read_arrays(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out,
                               bool strict)
 {
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const alm_str text = alm_vec_text(&args[0], i);
         bool good = true;
-        o[i] = alm_view_null();
+        views[i] = alm_view_null();
         if (text.ptr != NULL)
-            ALM_TRY(alm_array_parse(call->cx, call->arena, call->pos, out->type.dims, text, &o[i],
-                                    &good));
+            ALM_TRY(alm_array_parse(call->cx, call->arena, call->pos, out->type.dims, text,
+                                    &views[i], &good));
         if (!good && strict)
             return alm_fail(call->cx, ALM_E_VALUE, call->pos,
                             "inconvertible value: `%.*s` [%s -> %s]",
@@ -30,26 +30,28 @@ static alm_status read_arrays(alm_call *call, size_t n, const alm_vec *args, alm
     return ALM_OK;
 }
 
-static alm_status read_loose(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status cast_array_read_loose(alm_call *call, size_t n_rows, const alm_vec *args,
+                                        alm_vec *out)
 {
-    return read_arrays(call, n, args, out, false);
+    return read_arrays(call, n_rows, args, out, false);
 }
 
-static alm_status read_strict(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status cast_array_read_strict(alm_call *call, size_t n_rows, const alm_vec *args,
+                                         alm_vec *out)
 {
-    return read_arrays(call, n, args, out, true);
+    return read_arrays(call, n_rows, args, out, true);
 }
 
 /* A number becomes an array of one element in every dimension. */
-static alm_status wrap(alm_call *call, double x, uint32_t dims, alm_view *out)
+static alm_status cast_array_wrap(alm_call *call, double value, uint32_t dims, alm_view *out)
 {
     uint32_t len[ALM_ARRAY_DIMS_MAX];
-    alm_array_out w;
-    for (uint32_t d = 0; d < dims; d++)
-        len[d] = 1;
-    ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, dims, len, &w));
-    alm_array_put(&w, 0, x);
-    *out = alm_array_finish(&w);
+    alm_array_out writer;
+    for (uint32_t dim = 0; dim < dims; dim++)
+        len[dim] = 1;
+    ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, dims, len, &writer));
+    alm_array_put(&writer, 0, value);
+    *out = alm_array_finish(&writer);
     return ALM_OK;
 }
 
@@ -61,7 +63,7 @@ static alm_status wrap(alm_call *call, double x, uint32_t dims, alm_view *out)
             const T x = ALM_AT(T, args[0], i);                                                     \
             o[i] = alm_view_null();                                                                \
             if (!(is_null))                                                                        \
-                ALM_TRY(wrap(call, (double)x, out->type.dims, &o[i]));                             \
+                ALM_TRY(cast_array_wrap(call, (double)x, out->type.dims, &o[i]));                  \
         }                                                                                          \
         return ALM_OK;                                                                             \
     }
@@ -86,50 +88,51 @@ static alm_status bind_widen(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t p
 }
 
 /* New dimensions come in front, one long. */
-static alm_status widen(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status cast_array_widen(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        const alm_array a = alm_array_of(&args[0], i);
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        const alm_array array = alm_array_of(&args[0], i);
         uint32_t len[ALM_ARRAY_DIMS_MAX];
-        alm_array_out w;
-        o[i] = alm_view_null();
-        if (a.dims == 0)
+        alm_array_out writer;
+        views[i] = alm_view_null();
+        if (array.dims == 0)
             continue;
-        const uint32_t more = out->type.dims - a.dims;
-        for (uint32_t d = 0; d < out->type.dims; d++)
-            len[d] = d < more ? 1 : a.len[d - more];
-        ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, out->type.dims, len, &w));
-        memcpy(w.at, a.data, a.count * sizeof(double));
-        o[i] = alm_array_finish(&w);
+        const uint32_t more = out->type.dims - array.dims;
+        for (uint32_t dim = 0; dim < out->type.dims; dim++)
+            len[dim] = dim < more ? 1 : array.len[dim - more];
+        ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, out->type.dims, len, &writer));
+        memcpy(writer.at, array.data, array.count * sizeof(double));
+        views[i] = alm_array_finish(&writer);
     }
     return ALM_OK;
 }
 
-static alm_status to_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status cast_array_to_text(alm_call *call, size_t n_rows, const alm_vec *args,
+                                     alm_vec *out)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
     alm_buf text;
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     alm_buf_init(&text, NULL);
-    for (size_t i = 0; st == ALM_OK && i < n; i++) {
-        const alm_array a = alm_array_of(&args[0], i);
-        o[i] = alm_view_null();
-        if (a.dims == 0)
+    for (size_t i = 0; status == ALM_OK && i < n_rows; i++) {
+        const alm_array array = alm_array_of(&args[0], i);
+        views[i] = alm_view_null();
+        if (array.dims == 0)
             continue;
         text.len = 0;
-        st = alm_array_format(call->cx, &a, ALM_TEXT_DIALECT, &text);
-        if (st == ALM_OK)
-            st = alm_text_copy(&w, (alm_str){text.ptr, text.len}, &o[i]);
+        status = alm_array_format(call->cx, &array, ALM_TEXT_DIALECT, &text);
+        if (status == ALM_OK)
+            status = alm_text_copy(&writer, (alm_str){text.ptr, text.len}, &views[i]);
     }
     alm_buf_deinit(&text);
-    return st;
+    return status;
 }
 
 #define FROM_TEXT(text)                                                                            \
-    ALM_CAST_ROW("::array", text, "ARRAY", NULL, read_loose),                                      \
-        ALM_CAST_ROW("=>array", text, "ARRAY", NULL, read_strict)
+    ALM_CAST_ROW("::array", text, "ARRAY", NULL, cast_array_read_loose),                           \
+        ALM_CAST_ROW("=>array", text, "ARRAY", NULL, cast_array_read_strict)
 
 static const alm_fn ROWS[] = {
     FROM_TEXT("STRING"),
@@ -141,8 +144,8 @@ static const alm_fn ROWS[] = {
     ALM_CAST_ROW("::array", "LONG", "ARRAY", NULL, from_long),
     ALM_CAST_ROW("::array", "FLOAT", "ARRAY", NULL, from_float),
     ALM_CAST_ROW("::array", "DOUBLE", "ARRAY", NULL, from_double),
-    ALM_CAST_ROW("::array", "ARRAY", "ARRAY", bind_widen, widen),
-    ALM_CAST_ROW("::string", "ARRAY", "STRING", NULL, to_text),
-    ALM_CAST_ROW("::varchar", "ARRAY", "VARCHAR", NULL, to_text),
+    ALM_CAST_ROW("::array", "ARRAY", "ARRAY", bind_widen, cast_array_widen),
+    ALM_CAST_ROW("::string", "ARRAY", "STRING", NULL, cast_array_to_text),
+    ALM_CAST_ROW("::varchar", "ARRAY", "VARCHAR", NULL, cast_array_to_text),
 };
 ALM_FN_TABLE(cast_array, ROWS);

@@ -14,21 +14,21 @@
 
 /* ----------------------------------------------------------- values to text */
 
-alm_status alm_cast_value_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+alm_status alm_cast_value_text(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
     const alm_type type = args[0].type;
     const alm_type_ops *ops = alm_type_info_of(type)->ops;
-    const char *at = args[0].data;
+    const char *ptr = args[0].data;
     const size_t step = args[0].is_const ? 0 : args[0].width;
-    for (size_t i = 0; i < n; i++, at += step) {
-        char *p;
-        o[i] = alm_view_null();
-        ALM_TRY(alm_text_room(&w, ALM_VALUE_TEXT_MAX, &p));
-        const size_t len = ops->format(type, at, ALM_TEXT_DIALECT, p);
+    for (size_t i = 0; i < n_rows; i++, ptr += step) {
+        char *pos;
+        views[i] = alm_view_null();
+        ALM_TRY(alm_text_room(&writer, ALM_VALUE_TEXT_MAX, &pos));
+        const size_t len = ops->format(type, ptr, ALM_TEXT_DIALECT, pos);
         if (len > 0)
-            o[i] = alm_text_take(&w, len);
+            views[i] = alm_text_take(&writer, len);
     }
     return ALM_OK;
 }
@@ -44,14 +44,15 @@ static bool read_ipv4(alm_str text, uint32_t *out)
     return alm_ipv4_parse(text, out);
 }
 
-static alm_status bind_constant(alm_ctx *cx, const alm_arg *arg, alm_type to, const char *message)
+static alm_status bind_constant(alm_ctx *cx, const alm_arg *arg, alm_type target,
+                                const char *message)
 {
     alm_str text;
     uint64_t value[2];
     if (arg->value == NULL)
         return ALM_OK;
     ALM_TRY(alm_arg_text(cx, arg, &text));
-    if (text.len > 0 && alm_value_scan(to, text, value) != ALM_SCAN_OK)
+    if (text.len > 0 && alm_value_scan(target, text, value) != ALM_SCAN_OK)
         return alm_fail(cx, ALM_E_VALUE, arg->pos, "%s", message);
     return ALM_OK;
 }

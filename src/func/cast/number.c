@@ -57,7 +57,7 @@
         const C_##from *a = args[0].data;                                                          \
         for (size_t i = 0; i < n; i++)                                                             \
             if (!NONE_##from(a[i]) && !fits(a[i]))                                                 \
-                return refuse(call, (double)a[i], (int64_t)0, #from, #to);                         \
+                return cast_number_refuse(call, (double)a[i], (int64_t)0, #from, #to);             \
         return from##_to_##to(call, n, args, out);                                                 \
     }
 #define STRICT_I(from, to, fits)                                                                   \
@@ -66,34 +66,34 @@
         const C_##from *a = args[0].data;                                                          \
         for (size_t i = 0; i < n; i++)                                                             \
             if (!NONE_##from(a[i]) && !fits(a[i]))                                                 \
-                return refuse(call, __builtin_nan(""), (int64_t)a[i], #from, #to);                 \
+                return cast_number_refuse(call, __builtin_nan(""), (int64_t)a[i], #from, #to);     \
         return from##_to_##to(call, n, args, out);                                                 \
     }
 
 /* "inconvertible value: 128 [INT -> BYTE]"; the value is f, or i where f is NaN. */
-static alm_status refuse(const alm_call *call, double f, int64_t i, const char *from,
-                         const char *to)
+static alm_status cast_number_refuse(const alm_call *call, double f, int64_t i, const char *from,
+                                     const char *dest)
 {
     char text[ALM_DOUBLE_TEXT_MAX];
     const size_t len =
         f == f ? alm_double_format(f, ALM_NUM_DIALECT, text) : alm_int64_format(i, text);
     return alm_fail(call->cx, ALM_E_RANGE, call->pos, "inconvertible value: %.*s [%s -> %s]",
-                    (int)len, text, from, to);
+                    (int)len, text, from, dest);
 }
 
 #define NAN32 __builtin_nanf("")
 #define NAN64 __builtin_nan("")
 
 /* Character of a code, none for what is no code; nulls are negative. */
-static inline int64_t unit_of(int64_t x)
+static inline int64_t cast_number_unit_of(int64_t value)
 {
-    return x < 0 || x > UINT16_MAX ? 0 : x;
+    return value < 0 || value > UINT16_MAX ? 0 : value;
 }
 
 /* From integers of at most 32 bits. */
 #define SMALL(from)                                                                                \
     SMALL_NUMBERS(from)                                                                            \
-    ALM_UNARY(from##_to_CHAR, C_##from, uint16_t, unit_of(x))
+    ALM_UNARY(from##_to_CHAR, C_##from, uint16_t, cast_number_unit_of(x))
 #define SMALL_NUMBERS(from)                                                                        \
     CAST(from, INT, ALWAYS, ALM_INT_NULL)                                                          \
     CAST(from, LONG, ALWAYS, ALM_LONG_NULL)                                                        \
@@ -125,7 +125,7 @@ CAST(LONG, LONG, ALWAYS, ALM_LONG_NULL)
 CAST(LONG, FLOAT, ALWAYS, NAN32)
 CAST(LONG, DOUBLE, ALWAYS, NAN64)
 ALM_UNARY(LONG_to_BOOLEAN, int64_t, uint8_t, !NONE_LONG(x) && x != 0)
-ALM_UNARY(LONG_to_CHAR, int64_t, uint16_t, unit_of(x))
+ALM_UNARY(LONG_to_CHAR, int64_t, uint16_t, cast_number_unit_of(x))
 STRICT_I(LONG, BYTE, I_FITS_BYTE)
 STRICT_I(LONG, SHORT, I_FITS_SHORT)
 STRICT_I(LONG, INT, I_FITS_INT)
@@ -177,9 +177,10 @@ typedef struct wide {
     uint64_t half[2];
 } wide;
 ALM_UNARY(same_32, uint32_t, uint32_t, x)
-static alm_status same_wide(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status same_wide(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                            alm_vec *out)
 {
-    memcpy(out->data, args[0].data, n * sizeof(wide));
+    memcpy(out->data, args[0].data, n_rows * sizeof(wide));
     return ALM_OK;
 }
 /* 0.0.0.0 is the null of addresses, INT_MIN that of numbers. */
@@ -187,13 +188,13 @@ ALM_UNARY(IPV4_to_INT, uint32_t, int32_t, x == 0 ? ALM_INT_NULL : (int32_t)x)
 ALM_UNARY(INT_to_IPV4, int32_t, uint32_t, x == ALM_INT_NULL ? 0 : (uint32_t)x)
 
 /* The untyped NULL as any type. */
-static alm_status null_to_any(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+static alm_status null_to_any(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
                               alm_vec *out)
 {
     alm_vec one = {0};
     ALM_TRY(alm_vec_null(call->cx, call->arena, out->type, &one));
     ALM_ASSERT(one.width == out->width);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n_rows; i++)
         memcpy((char *)out->data + i * one.width, one.data, one.width);
     return ALM_OK;
 }

@@ -24,7 +24,7 @@ static bool parse_long(alm_str text, int64_t *out)
     if (memchr(text.ptr, '_', text.len) == NULL)
         return alm_int64_parse(text, out) == ALM_NUM_OK;
     char plain[ALM_LONG_TEXT_MAX + 1];
-    size_t n = 0;
+    size_t count = 0;
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == '_') {
             const bool between = i > 0 && i + 1 < text.len && text.ptr[i - 1] >= '0' &&
@@ -32,13 +32,13 @@ static bool parse_long(alm_str text, int64_t *out)
                                  text.ptr[i + 1] <= '9';
             if (!between)
                 return false;
-        } else if (n == sizeof plain) {
+        } else if (count == sizeof plain) {
             return false;
         } else {
-            plain[n++] = text.ptr[i];
+            plain[count++] = text.ptr[i];
         }
     }
-    return alm_int64_parse((alm_str){plain, n}, out) == ALM_NUM_OK;
+    return alm_int64_parse((alm_str){plain, count}, out) == ALM_NUM_OK;
 }
 
 static bool parse_limited(alm_str text, int64_t lo, int64_t hi, int64_t *out)
@@ -46,27 +46,28 @@ static bool parse_limited(alm_str text, int64_t lo, int64_t hi, int64_t *out)
     return parse_long(text, out) && *out >= lo && *out <= hi;
 }
 
-static bool read_byte(alm_str text, int8_t *out)
+static bool cast_text_read_byte(alm_str text, int8_t *out)
 {
-    int64_t v;
-    const bool ok = parse_limited(text, INT8_MIN, INT8_MAX, &v);
-    *out = ok ? (int8_t)v : 0;
+    int64_t value;
+    const bool ok = parse_limited(text, INT8_MIN, INT8_MAX, &value);
+    *out = ok ? (int8_t)value : 0;
     return ok;
 }
 
 static bool read_short(alm_str text, int16_t *out)
 {
-    int64_t v;
-    const bool ok = parse_limited(text, INT16_MIN, INT16_MAX, &v);
-    *out = ok ? (int16_t)v : 0;
+    int64_t value;
+    const bool ok = parse_limited(text, INT16_MIN, INT16_MAX, &value);
+    *out = ok ? (int16_t)value : 0;
     return ok;
 }
 
-static bool read_int(alm_str text, int32_t *out)
+static bool cast_text_read_int(alm_str text, int32_t *out)
 {
-    int64_t v;
-    const bool ok = parse_limited(text, -INT32_MAX, INT32_MAX, &v); /* the least one is the null */
-    *out = ok ? (int32_t)v : ALM_INT_NULL;
+    int64_t value;
+    const bool ok =
+        parse_limited(text, -INT32_MAX, INT32_MAX, &value); /* the least one is the null */
+    *out = ok ? (int32_t)value : ALM_INT_NULL;
     return ok;
 }
 
@@ -90,17 +91,17 @@ static alm_str without_blanks(alm_str text)
 /* NaN and the infinities are read and are null. */
 static bool read_double(alm_str text, double *out)
 {
-    double v = 0;
-    const bool ok = alm_double_parse(without_blanks(text), &v) == ALM_NUM_OK;
-    *out = ok ? ALM_FINITE(v) : __builtin_nan("");
+    double value = 0;
+    const bool ok = alm_double_parse(without_blanks(text), &value) == ALM_NUM_OK;
+    *out = ok ? ALM_FINITE(value) : __builtin_nan("");
     return ok;
 }
 
-static bool read_float(alm_str text, float *out)
+static bool cast_text_read_float(alm_str text, float *out)
 {
-    float v = 0;
-    const bool ok = alm_float_parse(without_blanks(text), &v) == ALM_NUM_OK;
-    *out = ok ? ALM_FINITE(v) : __builtin_nanf("");
+    float value = 0;
+    const bool ok = alm_float_parse(without_blanks(text), &value) == ALM_NUM_OK;
+    *out = ok ? ALM_FINITE(value) : __builtin_nanf("");
     return ok;
 }
 
@@ -123,7 +124,7 @@ static bool read_time(alm_str text, alm_time_unit unit, int64_t *out)
         *out = ALM_TS_NULL;
     return ok;
 }
-static bool read_date(alm_str text, int64_t *out)
+static bool cast_text_read_date(alm_str text, int64_t *out)
 {
     return read_time(text, ALM_TIME_MS, out);
 }
@@ -158,7 +159,7 @@ static bool expect_nanos(alm_str text, int64_t *out)
 }
 
 /* Does it read as an integer of any size? Then it was its size that was refused. */
-static bool is_integer(alm_str text)
+static bool cast_text_is_integer(alm_str text)
 {
     const size_t first = text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+');
     for (size_t i = first; i < text.len; i++)
@@ -167,13 +168,15 @@ static bool is_integer(alm_str text)
     return text.len > first;
 }
 
-static alm_status refuse(const alm_call *call, alm_type from, alm_str text, alm_type to)
+static alm_status cast_text_refuse(const alm_call *call, alm_type from, alm_str text,
+                                   alm_type target)
 {
     enum { SHOWN = 100 };
-    const bool large = alm_type_info_of(to)->cls == ALM_TC_INTEGER && is_integer(text);
+    const bool large =
+        alm_type_info_of(target)->cls == ALM_TC_INTEGER && cast_text_is_integer(text);
     return alm_fail(call->cx, large ? ALM_E_RANGE : ALM_E_VALUE, call->pos,
                     "inconvertible value: `%.*s` [%s -> %s]", (int)ALM_MIN(text.len, (size_t)SHOWN),
-                    text.ptr, alm_type_name(from), alm_type_name(to));
+                    text.ptr, alm_type_name(from), alm_type_name(target));
 }
 
 /* read(text, T *) for each row. A text that is not wholly taken becomes what `read` makes of it, or ends the statement
@@ -189,7 +192,7 @@ static alm_status refuse(const alm_call *call, alm_type from, alm_str text, alm_
                 continue;                                                                          \
             const alm_str text = alm_view_str(&views[i], args[0].heap);                            \
             if (!read(text, &to[i]) && strict)                                                     \
-                return refuse(call, args[0].type, text, out->type);                                \
+                return cast_text_refuse(call, args[0].type, text, out->type);                      \
         }                                                                                          \
         return ALM_OK;                                                                             \
     }
@@ -201,15 +204,15 @@ static alm_status refuse(const alm_call *call, alm_type from, alm_str text, alm_
     READ_TEXT(name, int64_t, read, ALM_TS_NULL, false)                                             \
     READ_TEXT(name##_lenient, int64_t, expect, ALM_TS_NULL, false)                                 \
     READ_TEXT(name##_strict, int64_t, expect, ALM_TS_NULL, true)
-FROM_TEXT(text_to_byte, int8_t, read_byte, 0)
+FROM_TEXT(text_to_byte, int8_t, cast_text_read_byte, 0)
 FROM_TEXT(text_to_short, int16_t, read_short, 0)
-FROM_TEXT(text_to_int, int32_t, read_int, ALM_INT_NULL)
+FROM_TEXT(text_to_int, int32_t, cast_text_read_int, ALM_INT_NULL)
 FROM_TEXT(text_to_long, int64_t, read_long, ALM_LONG_NULL)
-FROM_TEXT(text_to_float, float, read_float, __builtin_nanf(""))
+FROM_TEXT(text_to_float, float, cast_text_read_float, __builtin_nanf(""))
 FROM_TEXT(text_to_double, double, read_double, __builtin_nan(""))
 FROM_TEXT(text_to_boolean, uint8_t, read_boolean, 0)
 FROM_TEXT(text_to_char, uint16_t, read_char, 0)
-TIME_FROM_TEXT(text_to_date, read_date, expect_date)
+TIME_FROM_TEXT(text_to_date, cast_text_read_date, expect_date)
 TIME_FROM_TEXT(text_to_micros, read_micros, expect_micros)
 TIME_FROM_TEXT(text_to_nanos, read_nanos, expect_nanos)
 
@@ -243,63 +246,63 @@ TO_TEXT(double_to_text, double, ALM_DOUBLE_TEXT_MAX, x != x,
         alm_double_format(x, ALM_NUM_DIALECT, p))
 TO_TEXT(char_to_text, uint16_t, 3, x == 0, alm_utf8_from_unit(x, p))
 
-static alm_status boolean_to_text(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+static alm_status boolean_to_text(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
                                   alm_vec *out)
 {
     const alm_view words[2] = {alm_view_of(ALM_STR("false")), alm_view_of(ALM_STR("true"))};
     const uint8_t *from = args[0].data;
-    alm_view *to = out->data;
-    for (size_t i = 0; i < n; i++)
-        to[i] = words[from[i] != 0];
+    alm_view *dest = out->data;
+    for (size_t i = 0; i < n_rows; i++)
+        dest[i] = words[from[i] != 0];
     return ALM_OK;
 }
 
-static alm_status time_to_text(const alm_call *call, size_t n, const alm_vec *args, alm_vec *out,
-                               alm_time_unit unit)
+static alm_status time_to_text(const alm_call *call, size_t n_rows, const alm_vec *args,
+                               alm_vec *out, alm_time_unit unit)
 {
-    alm_text_out w = alm_text_out_of(call);
+    alm_text_out text_out = alm_text_out_of(call);
     alm_time_writer writer;
     alm_time_writer_init(&writer, unit, ALM_TIME_ISO);
     const int64_t *from = args[0].data;
-    alm_view *to = out->data;
-    for (size_t i = 0; i < n; i++) {
-        to[i] = alm_view_null();
+    alm_view *dest = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        dest[i] = alm_view_null();
         if (from[i] == ALM_TS_NULL)
             continue;
-        char *p;
-        ALM_TRY(alm_text_room(&w, ALM_TIME_TEXT_MAX, &p));
-        to[i] = alm_text_take(&w, alm_time_writer_put(&writer, from[i], p));
+        char *ptr;
+        ALM_TRY(alm_text_room(&text_out, ALM_TIME_TEXT_MAX, &ptr));
+        dest[i] = alm_text_take(&text_out, alm_time_writer_put(&writer, from[i], ptr));
     }
     return ALM_OK;
 }
 
-static alm_status date_to_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status date_to_text(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return time_to_text(call, n, args, out, ALM_TIME_MS);
+    return time_to_text(call, n_rows, args, out, ALM_TIME_MS);
 }
-static alm_status micros_to_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status micros_to_text(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return time_to_text(call, n, args, out, ALM_TIME_US);
+    return time_to_text(call, n_rows, args, out, ALM_TIME_US);
 }
-static alm_status nanos_to_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status nanos_to_text(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return time_to_text(call, n, args, out, ALM_TIME_NS);
+    return time_to_text(call, n_rows, args, out, ALM_TIME_NS);
 }
 
 /* Text to text: the same views. Codes of a symbol to a symbol are passed on as they are. */
-static alm_status text_to_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status text_to_text(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    const alm_vec *in = &args[0];
-    alm_vec decoded = *in;
-    if (in->dict != NULL && out->type.id == ALM_T_SYMBOL) {
-        memcpy(out->data, in->data, n * in->width);
-        out->width = in->width;
-        out->dict = in->dict;
+    const alm_vec *vec = &args[0];
+    alm_vec decoded = *vec;
+    if (vec->dict != NULL && out->type.id == ALM_T_SYMBOL) {
+        memcpy(out->data, vec->data, n_rows * vec->width);
+        out->width = vec->width;
+        out->dict = vec->dict;
         return ALM_OK;
     }
-    if (in->dict != NULL)
-        ALM_TRY(alm_vec_decode(call->cx, call->arena, in, n, &decoded));
-    memcpy(out->data, decoded.data, n * sizeof(alm_view));
+    if (vec->dict != NULL)
+        ALM_TRY(alm_vec_decode(call->cx, call->arena, vec, n_rows, &decoded));
+    memcpy(out->data, decoded.data, n_rows * sizeof(alm_view));
     out->heap = decoded.heap;
     return ALM_OK;
 }

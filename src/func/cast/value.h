@@ -7,7 +7,7 @@
 #include "func/registry.h"
 
 /* Any type that alm_value_text knows, as text; null gives null. */
-alm_status alm_cast_value_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out);
+alm_status alm_cast_value_text(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out);
 
 #define ALM_CAST_ROW(name_, from, to, bind_, kernel_)                                              \
     {.name = name_,                                                                                \

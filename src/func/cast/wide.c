@@ -18,61 +18,61 @@
 
 /* ----------------------------------------------------------- text to values */
 
-static alm_str text_at(const alm_vec *v, size_t i, char scratch[4])
+static alm_str wide_text_at(const alm_vec *vec, size_t i, char scratch[4])
 {
-    if (v->type.id != ALM_T_CHAR)
-        return alm_vec_text(v, i);
-    const uint16_t unit = ((const uint16_t *)v->data)[v->is_const ? 0 : i];
+    if (vec->type.id != ALM_T_CHAR)
+        return alm_vec_text(vec, i);
+    const uint16_t unit = ((const uint16_t *)vec->data)[vec->is_const ? 0 : i];
     return unit == 0 ? (alm_str){0} : (alm_str){scratch, alm_utf8_from_unit(unit, scratch)};
 }
 
-static alm_status inconvertible(const alm_call *call, const alm_vec *from, alm_str text,
-                                alm_type to)
+static alm_status wide_inconvertible(const alm_call *call, const alm_vec *from, alm_str text,
+                                     alm_type target)
 {
     const alm_type shown = from->type.id == ALM_T_CHAR ? ALM_TY(STRING) : from->type;
     return alm_fail(call->cx, ALM_E_VALUE, call->pos, "inconvertible value: `%.*s` [%s -> %s]",
                     (int)ALM_MIN(text.len, (size_t)100), text.ptr, alm_type_name(shown),
-                    alm_type_name(to));
+                    alm_type_name(target));
 }
 
-static alm_status read_all(const alm_call *call, size_t n, const alm_vec *args, alm_vec *out,
-                           bool strict)
+static alm_status wide_read_all(const alm_call *call, size_t n_rows, const alm_vec *args,
+                                alm_vec *out, bool strict)
 {
-    char *o = out->data;
-    for (size_t i = 0; i < n; i++, o += out->width) {
+    char *results = out->data;
+    for (size_t i = 0; i < n_rows; i++, results += out->width) {
         char scratch[4];
-        const alm_str text = text_at(&args[0], i, scratch);
-        const alm_scan_result scanned =
-            strict ? alm_value_scan_stored(out->type, text, o) : alm_value_scan(out->type, text, o);
+        const alm_str text = wide_text_at(&args[0], i, scratch);
+        const alm_scan_result scanned = strict ? alm_value_scan_stored(out->type, text, results)
+                                               : alm_value_scan(out->type, text, results);
         if (scanned == ALM_SCAN_OK)
             continue;
         if (strict)
-            return inconvertible(call, &args[0], text, out->type);
-        alm_value_set_null(out->type, o);
+            return wide_inconvertible(call, &args[0], text, out->type);
+        alm_value_set_null(out->type, results);
     }
     return ALM_OK;
 }
 
-static alm_status read_loose(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status wide_read_loose(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return read_all(call, n, args, out, false);
+    return wide_read_all(call, n_rows, args, out, false);
 }
 
-static alm_status read_strict(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status wide_read_strict(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return read_all(call, n, args, out, true);
+    return wide_read_all(call, n_rows, args, out, true);
 }
 
 /* A constant must fit, the texts of a column need not. */
-static alm_status read_written(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status read_written(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return read_all(call, n, args, out, args[0].is_const);
+    return wide_read_all(call, n_rows, args, out, args[0].is_const);
 }
 
 /* A constant is refused where it stands, with the reason. */
-static alm_status bind_geohash(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos,
-                               ALM_UNUSED uint32_t argc, alm_arg *args, alm_type *result,
-                               ALM_UNUSED void **data)
+static alm_status wide_bind_geohash(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos,
+                                    ALM_UNUSED uint32_t argc, alm_arg *args, alm_type *result,
+                                    ALM_UNUSED void **data)
 {
     alm_str text;
     int64_t bits;
@@ -92,20 +92,20 @@ static alm_status bind_geohash(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t
 }
 
 /* The bytes of the text, or what PostgreSQL's form of bytes says; what is none of it is null. */
-static alm_status text_to_binary(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status text_to_binary(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const alm_str text = alm_vec_text(&args[0], i);
-        char *p;
+        char *ptr;
         size_t bytes = 0;
-        o[i] = alm_view_null();
+        views[i] = alm_view_null();
         if (text.ptr == NULL)
             continue;
-        ALM_TRY(alm_text_room(&w, text.len, &p));
-        if (alm_bytea_parse(text, p, &bytes))
-            o[i] = alm_text_take(&w, bytes);
+        ALM_TRY(alm_text_room(&writer, text.len, &ptr));
+        if (alm_bytea_parse(text, ptr, &bytes))
+            views[i] = alm_text_take(&writer, bytes);
     }
     return ALM_OK;
 }
@@ -113,13 +113,14 @@ static alm_status text_to_binary(alm_call *call, size_t n, const alm_vec *args, 
 /* ------------------------------------------------------------------ LONG256 */
 
 /* No LONG256 is below zero, nor are the nulls of the other types above. */
-static inline alm_i256 long256_of(int64_t x)
+static inline alm_i256 long256_of(int64_t value)
 {
-    return x < 0 ? alm_long256_null() : (alm_i256){{(uint64_t)x, 0, 0, 0}};
+    return value < 0 ? alm_long256_null() : (alm_i256){{(uint64_t)value, 0, 0, 0}};
 }
-static inline alm_i256 long256_of_real(double x)
+static inline alm_i256 long256_of_real(double value)
 {
-    return x > -1 && x < 9223372036854775808.0 ? long256_of((int64_t)x) : alm_long256_null();
+    return value > -1 && value < 9223372036854775808.0 ? long256_of((int64_t)value)
+                                                       : alm_long256_null();
 }
 ALM_UNARY(boolean_to_long256, uint8_t, alm_i256, long256_of(x))
 ALM_UNARY(byte_to_long256, int8_t, alm_i256, long256_of(x))
@@ -147,9 +148,11 @@ TO_LONG256_STRICT(int, int32_t, ALM_INT_NULL)
 TO_LONG256_STRICT(long, int64_t, ALM_LONG_NULL)
 
 /* The null, which is no LONG either, included. */
-static inline int64_t long_of(alm_i256 x)
+static inline int64_t long_of(alm_i256 value)
 {
-    return (x.w[1] | x.w[2] | x.w[3]) != 0 || x.w[0] > INT64_MAX ? ALM_LONG_NULL : (int64_t)x.w[0];
+    return (value.w[1] | value.w[2] | value.w[3]) != 0 || value.w[0] > INT64_MAX
+               ? ALM_LONG_NULL
+               : (int64_t)value.w[0];
 }
 #define FROM_LONG256(to, T, most, none)                                                            \
     ALM_UNARY(long256_to_##to, alm_i256, T,                                                        \
@@ -163,11 +166,11 @@ ALM_UNARY(long256_to_boolean, alm_i256, uint8_t,
           !alm_long256_is_null(x) && (x.w[0] | x.w[1] | x.w[2] | x.w[3]) != 0)
 ALM_UNARY(same_long256, alm_i256, alm_i256, x)
 
-static inline double long256_real(alm_i256 x)
+static inline double long256_real(alm_i256 value)
 {
     double d = 0;
     for (int i = 3; i >= 0; i--)
-        d = d * 18446744073709551616.0 + (double)x.w[i];
+        d = d * 18446744073709551616.0 + (double)value.w[i];
     return d;
 }
 ALM_UNARY(long256_to_double, alm_i256, double,
@@ -178,7 +181,7 @@ ALM_UNARY(long256_to_float, alm_i256, float,
 
 /* ------------------------------------------------------------------ GEOHASH */
 
-static uint32_t bits_of(alm_type type)
+static uint32_t wide_bits_of(alm_type type)
 {
     return type.p == 0 ? ALM_GEOHASH_BITS_MAX : type.p;
 }
@@ -187,42 +190,43 @@ static alm_status bind_coarser(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t
                                ALM_UNUSED uint32_t argc, alm_arg *args, alm_type *result,
                                ALM_UNUSED void **data)
 {
-    if (bits_of(args[0].type) >= bits_of(*result))
+    if (wide_bits_of(args[0].type) >= wide_bits_of(*result))
         return ALM_OK;
     return alm_fail(cx, ALM_E_TYPE, pos,
                     "CAST cannot narrow values from GEOHASH(%ub) to "
                     "GEOHASH(%ub)",
-                    bits_of(args[0].type), bits_of(*result));
+                    wide_bits_of(args[0].type), wide_bits_of(*result));
 }
 
-static alm_status geohash_to_geohash(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+static alm_status geohash_to_geohash(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
                                      alm_vec *out)
 {
-    const uint32_t cut = bits_of(args[0].type) - bits_of(out->type);
+    const uint32_t cut = wide_bits_of(args[0].type) - wide_bits_of(out->type);
     const char *from = args[0].data;
-    char *to = out->data;
-    for (size_t i = 0; i < n; i++, from += args[0].width, to += out->width) {
+    char *dest = out->data;
+    for (size_t i = 0; i < n_rows; i++, from += args[0].width, dest += out->width) {
         const int64_t bits = alm_geohash_load(from, args[0].width);
-        alm_geohash_store(bits == ALM_LONG_NULL ? bits : bits >> cut, to, out->width);
+        alm_geohash_store(bits == ALM_LONG_NULL ? bits : bits >> cut, dest, out->width);
     }
     return ALM_OK;
 }
 
 /* The low bits of a number. */
-static alm_status long_to_geohash(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+static alm_status long_to_geohash(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
                                   alm_vec *out)
 {
-    const int64_t mask = (INT64_C(1) << bits_of(out->type)) - 1;
+    const int64_t mask = (INT64_C(1) << wide_bits_of(out->type)) - 1;
     const int64_t *from = args[0].data;
-    char *to = out->data;
-    for (size_t i = 0; i < n; i++, to += out->width)
-        alm_geohash_store(from[i] == ALM_LONG_NULL ? from[i] : from[i] & mask, to, out->width);
+    char *dest = out->data;
+    for (size_t i = 0; i < n_rows; i++, dest += out->width)
+        alm_geohash_store(from[i] == ALM_LONG_NULL ? from[i] : from[i] & mask, dest, out->width);
     return ALM_OK;
 }
 
-static alm_status same_views(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status same_views(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                             alm_vec *out)
 {
-    memcpy(out->data, args[0].data, n * sizeof(alm_view));
+    memcpy(out->data, args[0].data, n_rows * sizeof(alm_view));
     out->heap = args[0].heap;
     return ALM_OK;
 }
@@ -230,15 +234,15 @@ static alm_status same_views(ALM_UNUSED alm_call *call, size_t n, const alm_vec 
 /* -------------------------------------------------------------------- rows */
 
 #define FROM_TEXT(text)                                                                            \
-    ALM_CAST_ROW("::geohash", text, "GEOHASH", bind_geohash, read_written),                        \
-        ALM_CAST_ROW("=>geohash", text, "GEOHASH", NULL, read_strict),                             \
+    ALM_CAST_ROW("::geohash", text, "GEOHASH", wide_bind_geohash, read_written),                   \
+        ALM_CAST_ROW("=>geohash", text, "GEOHASH", NULL, wide_read_strict),                        \
         ALM_CAST_ROW("::decimal", text, "DECIMAL", NULL, read_written),                            \
-        ALM_CAST_ROW("=>decimal", text, "DECIMAL", NULL, read_strict)
+        ALM_CAST_ROW("=>decimal", text, "DECIMAL", NULL, wide_read_strict)
 
 /* By column `casts` of type.def. */
 #define OF_TEXT(T, text)                                                                           \
-    ALM_CAST_ROW("::" T, text, T, NULL, read_loose),                                               \
-        ALM_CAST_ROW("=>" T, text, T, NULL, read_strict)
+    ALM_CAST_ROW("::" T, text, T, NULL, wide_read_loose),                                          \
+        ALM_CAST_ROW("=>" T, text, T, NULL, wide_read_strict)
 #define TEXTS_OWN(T)
 #define TEXTS_TEXT(T)                                                                              \
     ALM_CASTS_TO_TEXT(T), OF_TEXT(T, "STRING"), OF_TEXT(T, "VARCHAR"), OF_TEXT(T, "SYMBOL"),       \

@@ -36,20 +36,20 @@ ALM_BINARY(le_bool, uint8_t, uint8_t, uint8_t, x <= y)
 ALM_BINARY(ge_bool, uint8_t, uint8_t, uint8_t, x >= y)
 
 /* Types without a null against NULL. */
-static alm_status always(uint8_t value, size_t n, alm_vec *out)
+static alm_status always(uint8_t value, size_t n_rows, alm_vec *out)
 {
-    memset(out->data, value, n);
+    memset(out->data, value, n_rows);
     return ALM_OK;
 }
-static alm_status never_equal(ALM_UNUSED alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
-                              alm_vec *out)
+static alm_status operator_compare_never_equal(ALM_UNUSED alm_call *call, size_t n_rows,
+                                               ALM_UNUSED const alm_vec *args, alm_vec *out)
 {
-    return always(0, n, out);
+    return always(0, n_rows, out);
 }
-static alm_status ever_unequal(ALM_UNUSED alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
-                               alm_vec *out)
+static alm_status ever_unequal(ALM_UNUSED alm_call *call, size_t n_rows,
+                               ALM_UNUSED const alm_vec *args, alm_vec *out)
 {
-    return always(1, n, out);
+    return always(1, n_rows, out);
 }
 
 /* ---------------------------------------------------------------- floating */
@@ -107,15 +107,15 @@ BAND(ge_double, (x >= lo) | ((x != x) & null))
 typedef void (*band_vc)(const double *, double, double, uint8_t *, size_t);
 typedef void (*band_vv)(const double *, const double *, uint8_t *, size_t);
 
-static alm_status compare_double(size_t n, const alm_vec *args, alm_vec *out, band_vv vv,
+static alm_status compare_double(size_t n_rows, const alm_vec *args, alm_vec *out, band_vv vv,
                                  band_vc vc, band_vc vc_mirrored)
 {
     if (args[1].is_const || args[0].is_const) {
         const bool swap = !args[1].is_const;
         const double y = *(const double *)args[swap ? 0 : 1].data, width = band(y);
-        (swap ? vc_mirrored : vc)(args[swap ? 1 : 0].data, y - width, y + width, out->data, n);
+        (swap ? vc_mirrored : vc)(args[swap ? 1 : 0].data, y - width, y + width, out->data, n_rows);
     } else {
-        vv(args[0].data, args[1].data, out->data, n);
+        vv(args[0].data, args[1].data, out->data, n_rows);
     }
     return ALM_OK;
 }
@@ -193,7 +193,7 @@ ALM_BINARY(ge_pair, pair, pair, uint8_t, pair_eq(x, y) || pair_below(y, x))
 
 static const alm_fn ROWS[] = {
     OPS("=", eq, "Equal; null equals null."),
-    EQUALITY("=", eq, never_equal, "Equal; null equals null."),
+    EQUALITY("=", eq, operator_compare_never_equal, "Equal; null equals null."),
     OPS("!=", ne, "Not equal."),
     EQUALITY("!=", ne, ever_unequal, "Not equal."),
     OPS("<>", ne, "Not equal."),

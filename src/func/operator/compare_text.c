@@ -30,57 +30,58 @@ CODE_LOOP(uint8_t)
 CODE_LOOP(uint16_t)
 CODE_LOOP(uint32_t)
 
-static void code_is(const alm_vec *v, uint32_t code, uint8_t differ, uint8_t *o, size_t n)
+static void code_is(const alm_vec *vec, uint32_t code, uint8_t differ, uint8_t *out, size_t n_rows)
 {
-    if (v->is_const)
-        memset(o, (alm_vec_code(v, 0) == code) ^ differ, n);
-    else if (v->width == 1)
-        code_is_uint8_t(v->data, (uint8_t)code, differ, o, n);
-    else if (v->width == 2)
-        code_is_uint16_t(v->data, (uint16_t)code, differ, o, n);
+    if (vec->is_const)
+        memset(out, (alm_vec_code(vec, 0) == code) ^ differ, n_rows);
+    else if (vec->width == 1)
+        code_is_uint8_t(vec->data, (uint8_t)code, differ, out, n_rows);
+    else if (vec->width == 2)
+        code_is_uint16_t(vec->data, (uint16_t)code, differ, out, n_rows);
     else
-        code_is_uint32_t(v->data, code, differ, o, n);
+        code_is_uint32_t(vec->data, code, differ, out, n_rows);
 }
 
 /* Codes against a constant text. */
-static void code_is_text(const alm_vec *v, alm_str text, uint8_t differ, uint8_t *o, size_t n)
+static void code_is_text(const alm_vec *vec, alm_str text, uint8_t differ, uint8_t *out,
+                         size_t n_rows)
 {
     uint32_t code = 0; /* of null */
     if (text.ptr != NULL) {
-        code = v->dict->find(v->dict, text);
+        code = vec->dict->find(vec->dict, text);
         /* not in the dictionary, or newer than the codes of this width can be: equal to nothing */
-        if (code == 0 || (v->width < 4 && code >> (8 * v->width) != 0)) {
-            memset(o, differ, n);
+        if (code == 0 || (vec->width < 4 && code >> (8 * vec->width) != 0)) {
+            memset(out, differ, n_rows);
             return;
         }
     }
-    code_is(v, code, differ, o, n);
+    code_is(vec, code, differ, out, n_rows);
 }
 
 /* True if the comparison could be done on codes. */
-static bool equal_by_code(const alm_vec *args, uint8_t differ, uint8_t *o, size_t n)
+static bool equal_by_code(const alm_vec *args, uint8_t differ, uint8_t *out, size_t n)
 {
     const alm_vec *a = &args[0], *b = &args[1];
     if (a->dict == NULL) {
-        const alm_vec *t = a;
+        const alm_vec *vec = a;
         a = b;
-        b = t;
+        b = vec;
     }
     if (a->dict == NULL)
         return false;
     if (b->is_const && !a->is_const) {
-        code_is_text(a, alm_vec_text(b, 0), differ, o, n);
+        code_is_text(a, alm_vec_text(b, 0), differ, out, n);
         return true;
     }
     if (b->dict == NULL || b->dict->id != a->dict->id || a->is_const || b->is_const ||
         a->width != b->width)
         return false;
     if (a->width == 1)
-        codes_same_uint8_t(a->data, b->data, differ, o, n);
+        codes_same_uint8_t(a->data, b->data, differ, out, n);
     else if (a->width == 2)
-        codes_same_uint16_t(a->data, b->data, differ, o, n);
+        codes_same_uint16_t(a->data, b->data, differ, out, n);
     else
-        codes_same_uint32_t(a->data, b->data, differ, o, n);
+        codes_same_uint32_t(a->data, b->data, differ, out, n);
     return true;
 }
 
@@ -91,77 +92,78 @@ typedef struct words {
 } words;
 
 /* Against a short constant: two words say all. */
-static ALM_SIMD void view_is_short(const words *restrict a, const words y, const uint8_t differ,
-                                   uint8_t *restrict o, size_t n)
+static ALM_SIMD void view_is_short(const words *restrict phrase, const words y,
+                                   const uint8_t differ, uint8_t *restrict out, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        o[i] = (uint8_t)(((a[i].head == y.head) & (a[i].tail == y.tail)) ^ differ);
+        out[i] = (uint8_t)(((phrase[i].head == y.head) & (phrase[i].tail == y.tail)) ^ differ);
 }
 
-static ALM_SIMD void view_is_null(const alm_view *restrict a, const uint8_t differ,
-                                  uint8_t *restrict o, size_t n)
+static ALM_SIMD void view_is_null(const alm_view *restrict views, const uint8_t differ,
+                                  uint8_t *restrict out, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        o[i] = (uint8_t)((a[i].len == ALM_VIEW_NULL) ^ differ);
+        out[i] = (uint8_t)((views[i].len == ALM_VIEW_NULL) ^ differ);
 }
 
 /* Before two texts are compared: those that are long may be equal up to their ends. */
-static inline alm_status look(const alm_call *call, const alm_view *a)
+static inline alm_status compare_text_look(const alm_call *call, const alm_view *view)
 {
     enum { LONG_BYTES = 1 << 16 };
-    return a->len < LONG_BYTES || alm_view_is_null(a) ? ALM_OK : alm_text_work(call->cx, a->len);
+    return view->len < LONG_BYTES || alm_view_is_null(view) ? ALM_OK
+                                                            : alm_text_work(call->cx, view->len);
 }
 
-static alm_status views_equal(const alm_call *call, const alm_vec *args, uint8_t differ, uint8_t *o,
-                              size_t n)
+static alm_status views_equal(const alm_call *call, const alm_vec *args, uint8_t differ,
+                              uint8_t *out, size_t n)
 {
     const alm_vec *a = &args[0], *b = &args[1];
     if (a->is_const && !b->is_const) {
-        const alm_vec *t = a;
+        const alm_vec *vec = a;
         a = b;
-        b = t;
+        b = vec;
     }
     const alm_view *x = a->data, *y = b->data;
     if (b->is_const && alm_view_is_null(y)) {
-        view_is_null(x, differ, o, n);
+        view_is_null(x, differ, out, n);
     } else if (b->is_const && y->len <= ALM_VIEW_INLINE) {
-        words w;
-        memcpy(&w, y, sizeof w);
-        view_is_short((const words *)(const void *)x, w, differ, o, n);
+        words phrase;
+        memcpy(&phrase, y, sizeof phrase);
+        view_is_short((const words *)(const void *)x, phrase, differ, out, n);
     } else {
         const size_t step = b->is_const ? 0 : 1;
         for (size_t i = 0; i < n; i++) {
-            ALM_TRY(look(call, &x[i]));
-            o[i] = (uint8_t)(alm_view_eq(&x[i], a->heap, &y[i * step], b->heap) ^ differ);
+            ALM_TRY(compare_text_look(call, &x[i]));
+            out[i] = (uint8_t)(alm_view_eq(&x[i], a->heap, &y[i * step], b->heap) ^ differ);
         }
     }
     return ALM_OK;
 }
 
-static alm_status equality(alm_scalar_kernel self, alm_call *call, size_t n, const alm_vec *args,
-                           alm_vec *out, uint8_t differ)
+static alm_status equality(alm_scalar_kernel self, alm_call *call, size_t n_rows,
+                           const alm_vec *args, alm_vec *out, uint8_t differ)
 {
-    if (equal_by_code(args, differ, out->data, n))
+    if (equal_by_code(args, differ, out->data, n_rows))
         return ALM_OK;
-    ALM_OVER_DICT(self, call, n, args, out);
-    return views_equal(call, args, differ, out->data, n);
+    ALM_OVER_DICT(self, call, n_rows, args, out);
+    return views_equal(call, args, differ, out->data, n_rows);
 }
 
-static alm_status eq_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status eq_text(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return equality(eq_text, call, n, args, out, 0);
+    return equality(eq_text, call, n_rows, args, out, 0);
 }
 
-static alm_status ne_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status ne_text(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return equality(ne_text, call, n, args, out, 1);
+    return equality(ne_text, call, n_rows, args, out, 1);
 }
 
 /* ---------------------------------------------------------------- ordering */
 
 /* sign of a <=> b is one of two wanted; two nulls are equal, one null is never right */
 static alm_status views_ordered(const alm_call *call, const alm_vec *args, int want, bool or_equal,
-                                uint8_t *o, size_t n)
+                                uint8_t *out, size_t n)
 {
     const alm_view *x = args[0].data, *y = args[1].data;
     const size_t sx = args[0].is_const ? 0 : 1, sy = args[1].is_const ? 0 : 1;
@@ -173,11 +175,11 @@ static alm_status views_ordered(const alm_call *call, const alm_vec *args, int w
         if (null_a || null_b) {
             yes = null_a && null_b && or_equal;
         } else {
-            ALM_TRY(look(call, a));
+            ALM_TRY(compare_text_look(call, a));
             const int c = alm_view_cmp(a, hx, b, hy);
             yes = c == 0 ? or_equal : (c < 0) == (want < 0);
         }
-        o[i] = (uint8_t)yes;
+        out[i] = (uint8_t)yes;
     }
     return ALM_OK;
 }

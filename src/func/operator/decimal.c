@@ -17,7 +17,7 @@
 /* -------------------------------------------------------------------- bind */
 
 /* Types of the arguments: a constant whole number is as wide as it is. */
-static alm_status take_types(alm_ctx *cx, uint32_t argc, alm_arg *args)
+static alm_status operator_decimal_take_types(alm_ctx *cx, uint32_t argc, alm_arg *args)
 {
     for (uint32_t i = 0; i < argc; i++) {
         const alm_vec *value = args[i].value;
@@ -52,12 +52,12 @@ static alm_type quotient_type(alm_type a, alm_type b)
     static alm_status name(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,       \
                            uint32_t argc, alm_arg *args, alm_type *result, ALM_UNUSED void **data) \
     {                                                                                              \
-        ALM_TRY(take_types(cx, argc, args));                                                       \
+        ALM_TRY(operator_decimal_take_types(cx, argc, args));                                      \
         const alm_type a = args[0].type, b = args[argc > 1 ? 1 : 0].type;                          \
         *result = (RESULT);                                                                        \
         return ALM_OK;                                                                             \
     }
-BIND(bind_sum, sum_type(a, b, 1))
+BIND(operator_decimal_bind_sum, sum_type(a, b, 1))
 BIND(bind_rest, sum_type(a, b, 0))
 BIND(bind_product, alm_type_decimal(ALM_DECIMAL_DIGITS_MAX,
                                     ALM_MIN((uint32_t)a.s + b.s, (uint32_t)ALM_DECIMAL_DIGITS_MAX)))
@@ -68,14 +68,15 @@ static alm_status bind_compare(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNU
                                uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
                                ALM_UNUSED void **data)
 {
-    return take_types(cx, argc, args);
+    return operator_decimal_take_types(cx, argc, args);
 }
 
 /* All arguments in one type, which is the result. */
-static alm_status bind_meet(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
-                            uint32_t argc, alm_arg *args, alm_type *result, ALM_UNUSED void **data)
+static alm_status operator_decimal_bind_meet(alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
+                                             ALM_UNUSED int32_t pos, uint32_t argc, alm_arg *args,
+                                             alm_type *result, ALM_UNUSED void **data)
 {
-    ALM_TRY(take_types(cx, argc, args));
+    ALM_TRY(operator_decimal_take_types(cx, argc, args));
     alm_type meet = args[0].type;
     for (uint32_t i = 1; i < argc; i++)
         meet = alm_decimal_meet(meet, args[i].type);
@@ -87,7 +88,7 @@ static alm_status bind_meet(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED
 
 /* -------------------------------------------------------------- arithmetic */
 
-static alm_status overflow(const alm_call *call, const char *what)
+static alm_status operator_decimal_overflow(const alm_call *call, const char *what)
 {
     return alm_fail(call->cx, ALM_E_RANGE, call->pos,
                     "decimal '%s' operation failed: Overflow in %s: result exceeds maximum "
@@ -108,8 +109,8 @@ typedef struct operands {
     alm_dec256 wa, wb; /* wide */
 } operands;
 
-static alm_status load(const alm_call *call, size_t n, const alm_vec *args, uint32_t scale,
-                       bool narrow, operands *out)
+static alm_status operator_decimal_load(const alm_call *call, size_t n, const alm_vec *args,
+                                        uint32_t scale, bool narrow, operands *out)
 {
     const uint32_t up_a = scale - args[0].type.s, up_b = scale - args[1].type.s;
     if (narrow) {
@@ -137,7 +138,8 @@ static alm_status add_or_subtract(const alm_call *call, size_t n, const alm_vec 
 {
     operands in;
     const bool narrow = is_narrow(args, out->type);
-    ALM_TRY(load(call, n, args, ALM_MAX(args[0].type.s, args[1].type.s), narrow, &in));
+    ALM_TRY(
+        operator_decimal_load(call, n, args, ALM_MAX(args[0].type.s, args[1].type.s), narrow, &in));
     if (narrow && subtract) {
         NARROW_LOOP(x - y);
         return ALM_OK;
@@ -146,33 +148,36 @@ static alm_status add_or_subtract(const alm_call *call, size_t n, const alm_vec 
         NARROW_LOOP(x + y);
         return ALM_OK;
     }
-    char *to = out->data;
+    char *dest = out->data;
     const uint32_t digits = out->type.p;
-    for (size_t i = 0; i < n; i++, to += out->width) {
+    for (size_t i = 0; i < n; i++, dest += out->width) {
         const alm_i256 x = in.wa.at[i * in.wa.step], y = in.wb.at[i * in.wb.step];
-        alm_i256 r = alm_i256_min();
+        alm_i256 result = alm_i256_min();
         if (!alm_i256_is_min(x) && !alm_i256_is_min(y)) {
-            r = subtract ? alm_i256_sub(x, y) : alm_i256_add(x, y);
+            result = subtract ? alm_i256_sub(x, y) : alm_i256_add(x, y);
             if (!alm_decimal_fits(x, ALM_DECIMAL_DIGITS_MAX) ||
-                !alm_decimal_fits(y, ALM_DECIMAL_DIGITS_MAX) || !alm_decimal_fits(r, digits))
-                return overflow(call, subtract ? "subtraction" : "addition");
+                !alm_decimal_fits(y, ALM_DECIMAL_DIGITS_MAX) || !alm_decimal_fits(result, digits))
+                return operator_decimal_overflow(call, subtract ? "subtraction" : "addition");
         }
-        alm_decimal_store(out->type, r, to);
+        alm_decimal_store(out->type, result, dest);
     }
     return ALM_OK;
 }
 
-static alm_status add(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status operator_decimal_add(alm_call *call, size_t n_rows, const alm_vec *args,
+                                       alm_vec *out)
 {
-    return add_or_subtract(call, n, args, out, false);
+    return add_or_subtract(call, n_rows, args, out, false);
 }
 
-static alm_status subtract(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status operator_decimal_subtract(alm_call *call, size_t n_rows, const alm_vec *args,
+                                            alm_vec *out)
 {
-    return add_or_subtract(call, n, args, out, true);
+    return add_or_subtract(call, n_rows, args, out, true);
 }
 
-static alm_status multiply(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status operator_decimal_multiply(alm_call *call, size_t n, const alm_vec *args,
+                                            alm_vec *out)
 {
     const alm_type a = args[0].type, b = args[1].type;
     operands in;
@@ -184,29 +189,30 @@ static alm_status multiply(alm_call *call, size_t n, const alm_vec *args, alm_ve
     }
     ALM_TRY(alm_dec256_load(call, &args[0], n, 0, &in.wa));
     ALM_TRY(alm_dec256_load(call, &args[1], n, 0, &in.wb));
-    alm_i256 *o = out->data;
+    alm_i256 *results = out->data;
     for (size_t i = 0; i < n; i++) {
         const alm_i256 x = in.wa.at[i * in.wa.step], y = in.wb.at[i * in.wb.step];
-        o[i] = alm_i256_min();
+        results[i] = alm_i256_min();
         if (alm_i256_is_min(x) || alm_i256_is_min(y))
             continue;
-        if (!alm_i256_mul(x, y, &o[i]) ||
-            !alm_decimal_rescale(o[i], (uint32_t)a.s + b.s, out->type.s, ALM_ROUND_HALF_EVEN,
-                                 &o[i]) ||
-            !alm_decimal_fits(o[i], out->type.p))
-            return overflow(call, "multiplication");
+        if (!alm_i256_mul(x, y, &results[i]) ||
+            !alm_decimal_rescale(results[i], (uint32_t)a.s + b.s, out->type.s, ALM_ROUND_HALF_EVEN,
+                                 &results[i]) ||
+            !alm_decimal_fits(results[i], out->type.p))
+            return operator_decimal_overflow(call, "multiplication");
     }
     return ALM_OK;
 }
 
-/* q, or the next number away from zero where the rest of the division is more than half of y, or half of it and q odd. */
-static alm_i256 half_even(alm_i256 q, alm_i256 rest, alm_i256 y, bool negative)
+/* quotient, or the next number away from zero where the rest of the division is more than half of y, or half of it and quotient odd. */
+static alm_i256 operator_decimal_half_even(alm_i256 quotient, alm_i256 rest, alm_i256 y,
+                                           bool negative)
 {
     const alm_i256 left = alm_i256_abs(rest), unit = alm_i256_abs(y);
     const int side = alm_u256_cmp(left, alm_i256_sub(unit, left));
-    if (side > 0 || (side == 0 && (q.w[0] & 1) != 0))
-        q = alm_i256_add(q, alm_i256_of(negative ? -1 : 1));
-    return q;
+    if (side > 0 || (side == 0 && (quotient.w[0] & 1) != 0))
+        quotient = alm_i256_add(quotient, alm_i256_of(negative ? -1 : 1));
+    return quotient;
 }
 
 /* x * 10^up / y digit by digit, for a dividend beyond 256 bits; false: the quotient has over 76 digits. */
@@ -214,46 +220,48 @@ static bool long_division(alm_i256 x, uint32_t up, alm_i256 y, alm_i256 *out)
 {
     const bool negative = alm_i256_is_neg(x) != alm_i256_is_neg(y);
     const alm_i256 unit = alm_i256_abs(y);
-    alm_i256 q, rest;
-    alm_i256_divmod(alm_i256_abs(x), unit, &q, &rest);
+    alm_i256 quotient, rest;
+    alm_i256_divmod(alm_i256_abs(x), unit, &quotient, &rest);
     for (; up > 0;
          up--) { /* the rest is below 10^76, ten times of it an unsigned number of 256 bits */
         uint64_t digit = 0;
         (void)alm_u256_mul_add(&rest, 10, 0);
         for (; alm_u256_cmp(rest, unit) >= 0; digit++)
             rest = alm_i256_sub(rest, unit);
-        if (!alm_decimal_fits(q, ALM_DECIMAL_DIGITS_MAX - 1))
+        if (!alm_decimal_fits(quotient, ALM_DECIMAL_DIGITS_MAX - 1))
             return false;
-        (void)alm_u256_mul_add(&q, 10, digit);
+        (void)alm_u256_mul_add(&quotient, 10, digit);
     }
-    q = half_even(q, rest, unit, false);
-    *out = negative ? alm_i256_neg(q) : q;
+    quotient = operator_decimal_half_even(quotient, rest, unit, false);
+    *out = negative ? alm_i256_neg(quotient) : quotient;
     return true;
 }
 
 /* The dividend moves up until the quotient has the scale of the result. */
-static alm_status divide(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status operator_decimal_divide(alm_call *call, size_t n_rows, const alm_vec *args,
+                                          alm_vec *out)
 {
     operands in;
     const uint32_t up = (uint32_t)out->type.s + args[1].type.s - args[0].type.s;
-    ALM_TRY(alm_dec256_load(call, &args[0], n, 0, &in.wa));
-    ALM_TRY(alm_dec256_load(call, &args[1], n, 0, &in.wb));
+    ALM_TRY(alm_dec256_load(call, &args[0], n_rows, 0, &in.wa));
+    ALM_TRY(alm_dec256_load(call, &args[1], n_rows, 0, &in.wb));
     const alm_i256 unit = alm_pow10_256(ALM_MIN(up, (uint32_t)ALM_DECIMAL_DIGITS_MAX));
-    alm_i256 *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    alm_i256 *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const alm_i256 x = in.wa.at[i * in.wa.step], y = in.wb.at[i * in.wb.step];
         alm_i256 raised, rest;
-        o[i] = alm_i256_min();
+        results[i] = alm_i256_min();
         if (alm_i256_is_min(x) || alm_i256_is_min(y) || alm_i256_is_zero(y))
             continue;
         if (up <= ALM_DECIMAL_DIGITS_MAX && alm_i256_mul(x, unit, &raised)) {
-            alm_i256_divmod(raised, y, &o[i], &rest);
-            o[i] = half_even(o[i], rest, y, alm_i256_is_neg(x) != alm_i256_is_neg(y));
-        } else if (!long_division(x, up, y, &o[i])) {
-            return overflow(call, "division");
+            alm_i256_divmod(raised, y, &results[i], &rest);
+            results[i] = operator_decimal_half_even(results[i], rest, y,
+                                                    alm_i256_is_neg(x) != alm_i256_is_neg(y));
+        } else if (!long_division(x, up, y, &results[i])) {
+            return operator_decimal_overflow(call, "division");
         }
-        if (!alm_decimal_fits(o[i], out->type.p))
-            return overflow(call, "division");
+        if (!alm_decimal_fits(results[i], out->type.p))
+            return operator_decimal_overflow(call, "division");
     }
     return ALM_OK;
 }
@@ -262,33 +270,35 @@ static alm_status modulo(alm_call *call, size_t n, const alm_vec *args, alm_vec 
 {
     operands in;
     const bool narrow = is_narrow(args, out->type);
-    ALM_TRY(load(call, n, args, ALM_MAX(args[0].type.s, args[1].type.s), narrow, &in));
+    ALM_TRY(
+        operator_decimal_load(call, n, args, ALM_MAX(args[0].type.s, args[1].type.s), narrow, &in));
     if (narrow) {
         NARROW_LOOP(y == 0 ? ALM_I128_MIN : x % y);
         return ALM_OK;
     }
-    char *to = out->data;
-    for (size_t i = 0; i < n; i++, to += out->width) {
+    char *dest = out->data;
+    for (size_t i = 0; i < n; i++, dest += out->width) {
         const alm_i256 x = in.wa.at[i * in.wa.step], y = in.wb.at[i * in.wb.step];
-        alm_i256 q, r = alm_i256_min();
+        alm_i256 quotient, result = alm_i256_min();
         if (!alm_i256_is_min(x) && !alm_i256_is_min(y) && !alm_i256_is_zero(y)) {
             if (!alm_decimal_fits(x, ALM_DECIMAL_DIGITS_MAX) ||
                 !alm_decimal_fits(y, ALM_DECIMAL_DIGITS_MAX))
-                return overflow(call, "modulo");
-            alm_i256_divmod(x, y, &q, &r);
+                return operator_decimal_overflow(call, "modulo");
+            alm_i256_divmod(x, y, &quotient, &result);
         }
-        alm_decimal_store(out->type, r, to);
+        alm_decimal_store(out->type, result, dest);
     }
     return ALM_OK;
 }
 
-static alm_status negate(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status operator_decimal_negate(ALM_UNUSED alm_call *call, size_t n_rows,
+                                          const alm_vec *args, alm_vec *out)
 {
     const char *from = args[0].data;
-    char *to = out->data;
-    for (size_t i = 0; i < n; i++, from += args[0].width, to += out->width) {
-        const alm_i256 x = alm_decimal_load(args[0].type, from);
-        alm_decimal_store(out->type, alm_i256_is_min(x) ? x : alm_i256_neg(x), to);
+    char *dest = out->data;
+    for (size_t i = 0; i < n_rows; i++, from += args[0].width, dest += out->width) {
+        const alm_i256 value = alm_decimal_load(args[0].type, from);
+        alm_decimal_store(out->type, alm_i256_is_min(value) ? value : alm_i256_neg(value), dest);
     }
     return ALM_OK;
 }
@@ -297,10 +307,10 @@ static alm_status negate(ALM_UNUSED alm_call *call, size_t n, const alm_vec *arg
 
 typedef enum relation { EQ, NE, LT, LE, GT, GE } relation;
 
-static uint8_t holds(relation r, int side, bool null_x, bool null_y)
+static uint8_t operator_decimal_holds(relation self, int side, bool null_x, bool null_y)
 {
     const bool both = null_x && null_y, one = null_x != null_y;
-    switch (r) {
+    switch (self) {
     case EQ:
         return side == 0;
     case NE:
@@ -334,22 +344,24 @@ COMPARE_128(le, (x <= y) & ((x != none) | (y == none)))
 COMPARE_128(gt, (x > y) & (y != none))
 COMPARE_128(ge, (x >= y) & ((y != none) | (x == none)))
 
-static alm_status compare(const alm_call *call, size_t n, const alm_vec *args, alm_vec *out,
-                          relation r)
+static alm_status operator_decimal_compare(const alm_call *call, size_t n_rows, const alm_vec *args,
+                                           alm_vec *out, relation self)
 {
     static void (*const narrow_loops[])(const operands *, size_t, uint8_t *) = {
         [EQ] = eq_128, [NE] = ne_128, [LT] = lt_128, [LE] = le_128, [GT] = gt_128, [GE] = ge_128};
     operands in;
     const bool narrow = is_narrow(args, args[0].type) && args[1].type.p <= ALM_DECIMAL_128_DIGITS;
-    ALM_TRY(load(call, n, args, ALM_MAX(args[0].type.s, args[1].type.s), narrow, &in));
-    uint8_t *o = out->data;
+    ALM_TRY(operator_decimal_load(call, n_rows, args, ALM_MAX(args[0].type.s, args[1].type.s),
+                                  narrow, &in));
+    uint8_t *results = out->data;
     if (narrow) {
-        narrow_loops[r](&in, n, o);
+        narrow_loops[self](&in, n_rows, results);
         return ALM_OK;
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_rows; i++) {
         const alm_i256 x = in.wa.at[i * in.wa.step], y = in.wb.at[i * in.wb.step];
-        o[i] = holds(r, alm_i256_cmp(x, y), alm_i256_is_min(x), alm_i256_is_min(y));
+        results[i] = operator_decimal_holds(self, alm_i256_cmp(x, y), alm_i256_is_min(x),
+                                            alm_i256_is_min(y));
     }
     return ALM_OK;
 }
@@ -357,7 +369,7 @@ static alm_status compare(const alm_call *call, size_t n, const alm_vec *args, a
 #define COMPARE(name, r)                                                                           \
     static alm_status name(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)            \
     {                                                                                              \
-        return compare(call, n, args, out, r);                                                     \
+        return operator_decimal_compare(call, n, args, out, r);                                    \
     }
 COMPARE(eq, EQ)
 COMPARE(ne, NE)
@@ -368,51 +380,53 @@ COMPARE(ge, GE)
 
 /* ------------------------------------------------- nullif, greatest, least */
 
-static alm_status nullif(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status nullif(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                         alm_vec *out)
 {
     const size_t width = out->width;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_rows; i++) {
         const char *x = (const char *)args[0].data + (args[0].is_const ? 0 : i) * width;
         const char *y = (const char *)args[1].data + (args[1].is_const ? 0 : i) * width;
-        char *to = (char *)out->data + i * width;
+        char *dest = (char *)out->data + i * width;
         if (memcmp(x, y, width) == 0)
-            alm_value_set_null(out->type, to);
+            alm_value_set_null(out->type, dest);
         else
-            memcpy(to, x, width);
+            memcpy(dest, x, width);
     }
     return ALM_OK;
 }
 
 /* Nulls do not take part. */
-static alm_status extreme(const alm_call *call, size_t n, const alm_vec *args, alm_vec *out,
+static alm_status extreme(const alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out,
                           int sign)
 {
     alm_i256 *best = NULL;
-    ALM_TRY(alm_arena_bytes(call->cx, call->arena, n * sizeof *best, &best));
-    for (size_t i = 0; i < n; i++)
+    ALM_TRY(alm_arena_bytes(call->cx, call->arena, n_rows * sizeof *best, &best));
+    for (size_t i = 0; i < n_rows; i++)
         best[i] = alm_i256_min();
     for (uint32_t k = 0; k < call->argc; k++) {
         alm_dec256 in;
-        ALM_TRY(alm_dec256_load(call, &args[k], n, 0, &in));
-        for (size_t i = 0; i < n; i++) {
-            const alm_i256 x = in.at[i * in.step];
-            if (!alm_i256_is_min(x) &&
-                (alm_i256_is_min(best[i]) || alm_i256_cmp(x, best[i]) * sign > 0))
-                best[i] = x;
+        ALM_TRY(alm_dec256_load(call, &args[k], n_rows, 0, &in));
+        for (size_t i = 0; i < n_rows; i++) {
+            const alm_i256 value = in.at[i * in.step];
+            if (!alm_i256_is_min(value) &&
+                (alm_i256_is_min(best[i]) || alm_i256_cmp(value, best[i]) * sign > 0))
+                best[i] = value;
         }
     }
-    alm_dec256_store(best, n, out);
+    alm_dec256_store(best, n_rows, out);
     return ALM_OK;
 }
 
-static alm_status greatest(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status greatest(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return extreme(call, n, args, out, 1);
+    return extreme(call, n_rows, args, out, 1);
 }
 
-static alm_status least(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status operator_decimal_least(alm_call *call, size_t n_rows, const alm_vec *args,
+                                         alm_vec *out)
 {
-    return extreme(call, n, args, out, -1);
+    return extreme(call, n_rows, args, out, -1);
 }
 
 /* -------------------------------------------------------------------- rows */
@@ -434,14 +448,16 @@ static alm_status least(alm_call *call, size_t n, const alm_vec *args, alm_vec *
         "1.5m " op " 2m")
 
 static const alm_fn ROWS[] = {
-    OP("+", bind_sum, add, "Sum."),
-    OP("-", bind_sum, subtract, "Difference."),
-    OP("*", bind_product, multiply, "Product."),
-    OP("/", bind_quotient, divide, "Quotient, its last digit rounded half to even."),
+    OP("+", operator_decimal_bind_sum, operator_decimal_add, "Sum."),
+    OP("-", operator_decimal_bind_sum, operator_decimal_subtract, "Difference."),
+    OP("*", bind_product, operator_decimal_multiply, "Product."),
+    OP("/", bind_quotient, operator_decimal_divide,
+       "Quotient, its last digit rounded half to even."),
     OP("%", bind_rest, modulo, "Remainder, with the sign of the dividend."),
-    ROW("-", "(DECIMAL) SAME", ALM_FN_INTERNAL | ALM_FN_NULL_OUT, NULL, negate, "Negative.", "-d"),
-    ROW("neg", "(DECIMAL) SAME", ALM_FN_INTERNAL | ALM_FN_NULL_OUT, NULL, negate, "Negative.",
-        "-d"),
+    ROW("-", "(DECIMAL) SAME", ALM_FN_INTERNAL | ALM_FN_NULL_OUT, NULL, operator_decimal_negate,
+        "Negative.", "-d"),
+    ROW("neg", "(DECIMAL) SAME", ALM_FN_INTERNAL | ALM_FN_NULL_OUT, NULL, operator_decimal_negate,
+        "Negative.", "-d"),
     TEST("=", eq, "Equal; null equals null."),
     TEST("!=", ne, "Not equal."),
     TEST("<>", ne, "Not equal."),
@@ -449,11 +465,11 @@ static const alm_fn ROWS[] = {
     TEST("<=", le, "Less or equal."),
     TEST(">", gt, "Greater; false for null."),
     TEST(">=", ge, "Greater or equal."),
-    ROW("nullif", "(DECIMAL, DECIMAL) ?", 0, bind_meet, nullif,
+    ROW("nullif", "(DECIMAL, DECIMAL) ?", 0, operator_decimal_bind_meet, nullif,
         "The first, or null if both are equal.", "nullif(1.5m, 0m)"),
-    ROW("greatest", "(DECIMAL, DECIMAL...) ?", 0, bind_meet, greatest,
+    ROW("greatest", "(DECIMAL, DECIMAL...) ?", 0, operator_decimal_bind_meet, greatest,
         "Greatest of the values that are not null.", "greatest(1.5m, 2m)"),
-    ROW("least", "(DECIMAL, DECIMAL...) ?", 0, bind_meet, least,
+    ROW("least", "(DECIMAL, DECIMAL...) ?", 0, operator_decimal_bind_meet, operator_decimal_least,
         "Least of the values that are not null.", "least(1.5m, 2m)"),
 };
 ALM_FN_TABLE(decimal, ROWS);

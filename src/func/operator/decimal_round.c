@@ -53,43 +53,44 @@ static alm_status bind_cut(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED 
     return bind_rounding(cx, argc, args, 0, result, data);
 }
 
-static bool rounded(alm_i256 *x, const rounding_plan *plan, alm_type type, alm_rounding how)
+static bool rounded(alm_i256 *value, const rounding_plan *plan, alm_type type, alm_rounding how)
 {
-    if (!alm_decimal_rescale(*x, plan->from + plan->drop, type.s, how, x))
+    if (!alm_decimal_rescale(*value, plan->from + plan->drop, type.s, how, value))
         return false;
-    return (plan->drop == 0 || alm_decimal_rescale(*x, 0, plan->drop, ALM_ROUND_EXACT, x)) &&
-           alm_decimal_fits(*x, type.p);
+    return (plan->drop == 0 ||
+            alm_decimal_rescale(*value, 0, plan->drop, ALM_ROUND_EXACT, value)) &&
+           alm_decimal_fits(*value, type.p);
 }
 
 /* To `digits` behind the point, or before it; the scale stays. */
-static bool rounded_in_place(alm_i256 *x, int32_t digits, alm_type type, alm_rounding how)
+static bool rounded_in_place(alm_i256 *value, int32_t digits, alm_type type, alm_rounding how)
 {
     const int64_t drop = (int64_t)type.s - ALM_MAX(digits, -ALM_DECIMAL_DIGITS_MAX);
     if (digits == ALM_INT_NULL)
-        *x = alm_i256_min();
+        *value = alm_i256_min();
     if (digits == ALM_INT_NULL || drop <= 0)
         return true;
-    return alm_decimal_rescale(*x, (uint32_t)drop, 0, how, x) &&
-           alm_decimal_rescale(*x, 0, (uint32_t)drop, ALM_ROUND_EXACT, x) &&
-           alm_decimal_fits(*x, type.p);
+    return alm_decimal_rescale(*value, (uint32_t)drop, 0, how, value) &&
+           alm_decimal_rescale(*value, 0, (uint32_t)drop, ALM_ROUND_EXACT, value) &&
+           alm_decimal_fits(*value, type.p);
 }
 
-static alm_status round_all(const alm_call *call, size_t n, const alm_vec *args, alm_vec *out,
-                            alm_rounding how)
+static alm_status decimal_round_all(const alm_call *call, size_t n_rows, const alm_vec *args,
+                                    alm_vec *out, alm_rounding how)
 {
     const rounding_plan *plan = call->data;
     const char *from = args[0].data;
-    char *to = out->data;
+    char *dest = out->data;
     const size_t step = args[0].is_const ? 0 : args[0].width;
-    for (size_t i = 0; i < n; i++, from += step, to += out->width) {
-        alm_i256 x = alm_decimal_load(args[0].type, from);
-        if (!alm_i256_is_min(x) &&
-            !(plan->by_row ? rounded_in_place(&x, ALM_AT(int32_t, args[1], i), out->type, how)
-                           : rounded(&x, plan, out->type, how)))
+    for (size_t i = 0; i < n_rows; i++, from += step, dest += out->width) {
+        alm_i256 value = alm_decimal_load(args[0].type, from);
+        if (!alm_i256_is_min(value) &&
+            !(plan->by_row ? rounded_in_place(&value, ALM_AT(int32_t, args[1], i), out->type, how)
+                           : rounded(&value, plan, out->type, how)))
             return alm_fail(call->cx, ALM_E_RANGE, call->pos,
                             "decimal '%s' operation failed: result does not fit %s", call->fn->name,
                             alm_type_name(out->type));
-        alm_decimal_store(out->type, x, to);
+        alm_decimal_store(out->type, value, dest);
     }
     return ALM_OK;
 }
@@ -97,10 +98,10 @@ static alm_status round_all(const alm_call *call, size_t n, const alm_vec *args,
 #define ROUND(name, how)                                                                           \
     static alm_status name(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)            \
     {                                                                                              \
-        return round_all(call, n, args, out, how);                                                 \
+        return decimal_round_all(call, n, args, out, how);                                         \
     }
 ROUND(half_up, ALM_ROUND_HALF_UP)
-ROUND(half_even, ALM_ROUND_HALF_EVEN)
+ROUND(decimal_round_half_even, ALM_ROUND_HALF_EVEN)
 ROUND(up, ALM_ROUND_UP)
 ROUND(down, ALM_ROUND_DOWN)
 ROUND(to_floor, ALM_ROUND_FLOOR)
@@ -108,13 +109,14 @@ ROUND(to_ceil, ALM_ROUND_CEIL)
 
 /* --------------------------------------------------------------- abs, sign */
 
-static alm_status absolute(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status absolute(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                           alm_vec *out)
 {
     const char *from = args[0].data;
-    char *to = out->data;
-    for (size_t i = 0; i < n; i++, from += args[0].width, to += out->width) {
-        const alm_i256 x = alm_decimal_load(args[0].type, from);
-        alm_decimal_store(out->type, alm_i256_is_min(x) ? x : alm_i256_abs(x), to);
+    char *dest = out->data;
+    for (size_t i = 0; i < n_rows; i++, from += args[0].width, dest += out->width) {
+        const alm_i256 value = alm_decimal_load(args[0].type, from);
+        alm_decimal_store(out->type, alm_i256_is_min(value) ? value : alm_i256_abs(value), dest);
     }
     return ALM_OK;
 }
@@ -127,16 +129,17 @@ static alm_status bind_sign(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
     return ALM_OK;
 }
 
-static alm_status sign(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status decimal_round_sign(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                                     alm_vec *out)
 {
     const char *from = args[0].data;
-    int8_t *o = out->data;
-    for (size_t i = 0; i < n; i++, from += args[0].width) {
-        const alm_i256 x = alm_decimal_load(args[0].type, from);
-        o[i] = alm_i256_is_min(x)    ? INT8_MIN
-               : alm_i256_is_zero(x) ? 0
-               : alm_i256_is_neg(x)  ? -1
-                                     : 1;
+    int8_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++, from += args[0].width) {
+        const alm_i256 value = alm_decimal_load(args[0].type, from);
+        results[i] = alm_i256_is_min(value)    ? INT8_MIN
+                     : alm_i256_is_zero(value) ? 0
+                     : alm_i256_is_neg(value)  ? -1
+                                               : 1;
     }
     return ALM_OK;
 }
@@ -158,7 +161,8 @@ static alm_status sign(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
 
 static const alm_fn ROWS[] = {
     ROUNDS("round", bind_carry, half_up, "Nearest decimal, halves away from zero."),
-    ROUNDS("round_half_even", bind_carry, half_even, "Nearest decimal, halves to the even digit."),
+    ROUNDS("round_half_even", bind_carry, decimal_round_half_even,
+           "Nearest decimal, halves to the even digit."),
     ROUNDS("round_up", bind_carry, up, "Rounded away from zero."),
     ROUNDS("round_down", bind_cut, down, "Rounded towards zero."),
     ROUNDS("trunc", bind_cut, down, "Without the digits behind that place."),
@@ -166,6 +170,7 @@ static const alm_fn ROWS[] = {
     ROUNDS("ceil", bind_carry, to_ceil, "Least decimal that is not below."),
     ROUNDS("ceiling", bind_carry, to_ceil, "Least decimal that is not below."),
     ROW("abs", "(DECIMAL) SAME", NULL, absolute, "Absolute value.", "abs(-1.5m)"),
-    ROW("sign", "(DECIMAL) ?", bind_sign, sign, "-1, 0 or 1 by the sign.", "sign(-1.5m)"),
+    ROW("sign", "(DECIMAL) ?", bind_sign, decimal_round_sign, "-1, 0 or 1 by the sign.",
+        "sign(-1.5m)"),
 };
 ALM_FN_TABLE(decimal_round, ROWS);

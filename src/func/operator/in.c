@@ -35,28 +35,28 @@ typedef struct value_set {
 
 /* -------------------------------------------------------------------- bind */
 
-static bool is_floating(alm_type t)
+static bool operator_in_is_floating(alm_type type)
 {
-    return alm_type_info_of(t)->cls == ALM_TC_FLOATING;
+    return alm_type_info_of(type)->cls == ALM_TC_FLOATING;
 }
 
 /* The type in which x and the list are compared. */
 static alm_type common_type(uint32_t argc, const alm_arg *args)
 {
-    const alm_type x = args[0].type;
-    const alm_type_class cls = alm_type_info_of(x)->cls;
-    bool text = false, floating = is_floating(x);
+    const alm_type type = args[0].type;
+    const alm_type_class cls = alm_type_info_of(type)->cls;
+    bool text = false, floating = operator_in_is_floating(type);
     for (uint32_t i = 1; i < argc; i++) {
         text = text || alm_type_is_text(args[i].type);
-        floating = floating || is_floating(args[i].type);
+        floating = floating || operator_in_is_floating(args[i].type);
     }
     if (cls == ALM_TC_TEXT)
-        return x;
+        return type;
     if (cls == ALM_TC_CHAR)
-        return text ? ALM_TY(STRING) : x;
+        return text ? ALM_TY(STRING) : type;
     if (cls == ALM_TC_INTEGER || cls == ALM_TC_FLOATING)
-        return floating ? ALM_TY(DOUBLE) : x;
-    return x.id == ALM_T_NULL || x.id == ALM_T_NONE ? ALM_TY(STRING) : x;
+        return floating ? ALM_TY(DOUBLE) : type;
+    return type.id == ALM_T_NULL || type.id == ALM_T_NONE ? ALM_TY(STRING) : type;
 }
 
 static alm_view view_of_slot(wide slot)
@@ -85,14 +85,14 @@ static bool same_slot(const value_set *set, wide a, wide b)
 
 static bool hash_has(const value_set *set, wide slot)
 {
-    for (uint32_t at = (uint32_t)hash_slot(set, slot) & set->mask; set->slots[at] != 0;
-         at = (at + 1) & set->mask)
-        if (same_slot(set, set->values[set->slots[at] - 1], slot))
+    for (uint32_t place = (uint32_t)hash_slot(set, slot) & set->mask; set->slots[place] != 0;
+         place = (place + 1) & set->mask)
+        if (same_slot(set, set->values[set->slots[place] - 1], slot))
             return true;
     return false;
 }
 
-static alm_status make_hash(alm_ctx *cx, value_set *set)
+static alm_status operator_in_make_hash(alm_ctx *cx, value_set *set)
 {
     uint32_t slots = 32;
     while (slots < set->count * 2)
@@ -100,12 +100,12 @@ static alm_status make_hash(alm_ctx *cx, value_set *set)
     ALM_TRY(ALM_NEWN(cx, cx->arena, slots, &set->slots));
     set->mask = slots - 1;
     for (uint32_t i = 0; i < set->count; i++) {
-        uint32_t at = (uint32_t)hash_slot(set, set->values[i]) & set->mask;
-        while (set->slots[at] != 0 &&
-               !same_slot(set, set->values[set->slots[at] - 1], set->values[i]))
-            at = (at + 1) & set->mask;
-        if (set->slots[at] == 0)
-            set->slots[at] = i + 1;
+        uint32_t place = (uint32_t)hash_slot(set, set->values[i]) & set->mask;
+        while (set->slots[place] != 0 &&
+               !same_slot(set, set->values[set->slots[place] - 1], set->values[i]))
+            place = (place + 1) & set->mask;
+        if (set->slots[place] == 0)
+            set->slots[place] = i + 1;
     }
     return ALM_OK;
 }
@@ -114,21 +114,21 @@ static alm_status make_hash(alm_ctx *cx, value_set *set)
 static wide canonical(alm_type type, wide slot)
 {
     if (type.id == ALM_T_DOUBLE) {
-        double x;
-        memcpy(&x, &slot, sizeof x);
-        x = x == x ? x + 0.0 : __builtin_nan("");
-        memcpy(&slot, &x, sizeof x);
+        double value;
+        memcpy(&value, &slot, sizeof value);
+        value = value == value ? value + 0.0 : __builtin_nan("");
+        memcpy(&slot, &value, sizeof value);
     } else if (type.id == ALM_T_FLOAT) {
-        float x;
-        memcpy(&x, &slot, sizeof x);
-        x = x == x ? x + 0.0F : __builtin_nanf("");
-        memcpy(&slot, &x, sizeof x);
+        float value;
+        memcpy(&value, &slot, sizeof value);
+        value = value == value ? value + 0.0F : __builtin_nanf("");
+        memcpy(&slot, &value, sizeof value);
     }
     return slot;
 }
 
 /* A null among values of a type that has none. */
-static bool never_equal(const alm_arg *arg, alm_type type)
+static bool operator_in_never_equal(const alm_arg *arg, alm_type type)
 {
     return alm_type_info_of(type)->null == ALM_NULL_NONE &&
            (arg->value->type.id == ALM_T_NULL || alm_vec_is_null(arg->value, 0));
@@ -151,11 +151,11 @@ static alm_status bind_in(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED i
             wide slot = {0};
             bool fits = true;
             ALM_TRY(alm_arg_value(cx, &args[i], type, &slot, &fits));
-            if (fits && !never_equal(&args[i], type))
+            if (fits && !operator_in_never_equal(&args[i], type))
                 set->values[set->count++] = canonical(type, slot);
         }
         if (set->count > FEW)
-            ALM_TRY(make_hash(cx, set));
+            ALM_TRY(operator_in_make_hash(cx, set));
         *data = set;
     }
     args[0].type = type;
@@ -179,72 +179,72 @@ PASSES(32, uint32_t)
 PASSES(64, uint64_t)
 PASSES(double, double)
 
-static ALM_SIMD void pass_nan_double(const double *restrict a, uint8_t *restrict o, size_t n)
+static ALM_SIMD void pass_nan_double(const double *restrict a, uint8_t *restrict out, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        o[i] = (uint8_t)(o[i] | (a[i] != a[i]));
+        out[i] = (uint8_t)(out[i] | (a[i] != a[i]));
 }
 
-static void few_doubles(const double *a, double value, uint8_t *o, size_t n)
+static void few_doubles(const double *a, double value, uint8_t *out, size_t n)
 {
     if (value == value)
-        pass_double(a, value, o, n);
+        pass_double(a, value, out, n);
     else
-        pass_nan_double(a, o, n);
+        pass_nan_double(a, out, n);
 }
 
-static void one_pass(const alm_vec *v, wide value, uint8_t *o, size_t n)
+static void one_pass(const alm_vec *vec, wide value, uint8_t *out, size_t n_rows)
 {
     double real;
     memcpy(&real, &value, sizeof real);
-    if (v->type.id == ALM_T_DOUBLE)
-        few_doubles(v->data, real, o, n);
-    else if (v->width == 1)
-        pass_8(v->data, (uint8_t)value.half[0], o, n);
-    else if (v->width == 2)
-        pass_16(v->data, (uint16_t)value.half[0], o, n);
-    else if (v->width == 4)
-        pass_32(v->data, (uint32_t)value.half[0], o, n);
-    else if (v->width == 8)
-        pass_64(v->data, value.half[0], o, n);
+    if (vec->type.id == ALM_T_DOUBLE)
+        few_doubles(vec->data, real, out, n_rows);
+    else if (vec->width == 1)
+        pass_8(vec->data, (uint8_t)value.half[0], out, n_rows);
+    else if (vec->width == 2)
+        pass_16(vec->data, (uint16_t)value.half[0], out, n_rows);
+    else if (vec->width == 4)
+        pass_32(vec->data, (uint32_t)value.half[0], out, n_rows);
+    else if (vec->width == 8)
+        pass_64(vec->data, value.half[0], out, n_rows);
     else
-        for (size_t i = 0; i < n; i++)
-            o[i] |= memcmp((const char *)v->data + i * v->width, &value, v->width) == 0;
+        for (size_t i = 0; i < n_rows; i++)
+            out[i] |= memcmp((const char *)vec->data + i * vec->width, &value, vec->width) == 0;
 }
 
-static void in_fixed(const value_set *set, const alm_vec *v, uint8_t *o, size_t n)
+static void in_fixed(const value_set *set, const alm_vec *vec, uint8_t *out, size_t n_rows)
 {
     if (set->mask == 0) {
-        memset(o, 0, n);
+        memset(out, 0, n_rows);
         for (uint32_t k = 0; k < set->count; k++)
-            one_pass(v, set->values[k], o, n);
+            one_pass(vec, set->values[k], out, n_rows);
         return;
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_rows; i++) {
         wide slot = {0};
-        memcpy(&slot, (const char *)v->data + i * v->width, v->width);
-        o[i] = hash_has(set, canonical(v->type, slot));
+        memcpy(&slot, (const char *)vec->data + i * vec->width, vec->width);
+        out[i] = hash_has(set, canonical(vec->type, slot));
     }
 }
 
 /* -------------------------------------------------------------------- text */
 
-static void in_text(const value_set *set, const alm_vec *v, uint8_t *o, size_t n)
+static void in_text(const value_set *set, const alm_vec *vec, uint8_t *out, size_t n_rows)
 {
-    const alm_view *views = v->data;
-    for (size_t i = 0; i < n; i++) {
+    const alm_view *views = vec->data;
+    for (size_t i = 0; i < n_rows; i++) {
         alm_view view = views[i];
-        if (v->heap != NULL && view.len > ALM_VIEW_INLINE && view.len != ALM_VIEW_NULL)
-            view = alm_view_of(alm_view_str(&views[i], v->heap));
+        if (vec->heap != NULL && view.len > ALM_VIEW_INLINE && view.len != ALM_VIEW_NULL)
+            view = alm_view_of(alm_view_str(&views[i], vec->heap));
         wide slot = {0};
         memcpy(&slot, &view, sizeof view);
         if (set->mask != 0) {
-            o[i] = hash_has(set, slot);
+            out[i] = hash_has(set, slot);
             continue;
         }
-        o[i] = 0;
+        out[i] = 0;
         for (uint32_t k = 0; k < set->count; k++)
-            o[i] |= same_slot(set, set->values[k], slot);
+            out[i] |= same_slot(set, set->values[k], slot);
     }
 }
 
@@ -283,60 +283,61 @@ static alm_status in_codes(alm_call *call, const value_set *set, const alm_vec *
 /* ------------------------------------------------------------------ kernels */
 
 /* The list is not constant: compare with each value. */
-static alm_status in_values(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status operator_in_values(alm_call *call, size_t n_rows, const alm_vec *args,
+                                     alm_vec *out)
 {
-    uint8_t *o = out->data;
+    uint8_t *results = out->data;
     const bool text = alm_type_is_text(args[0].type);
-    for (size_t i = 0; i < n; i++) {
-        o[i] = 0;
+    for (size_t i = 0; i < n_rows; i++) {
+        results[i] = 0;
         const char *x = (const char *)args[0].data + (args[0].is_const ? 0 : i) * args[0].width;
-        for (uint32_t k = 1; k < call->argc && !o[i]; k++) {
-            const alm_vec *v = &args[k];
-            const char *y = (const char *)v->data + (v->is_const ? 0 : i) * v->width;
-            if (alm_vec_is_null(&args[0], i) || alm_vec_is_null(v, i))
-                o[i] = alm_vec_is_null(&args[0], i) && alm_vec_is_null(v, i);
+        for (uint32_t k = 1; k < call->argc && !results[i]; k++) {
+            const alm_vec *vec = &args[k];
+            const char *y = (const char *)vec->data + (vec->is_const ? 0 : i) * vec->width;
+            if (alm_vec_is_null(&args[0], i) || alm_vec_is_null(vec, i))
+                results[i] = alm_vec_is_null(&args[0], i) && alm_vec_is_null(vec, i);
             else if (text)
-                o[i] = alm_str_eq(alm_vec_text(&args[0], i), alm_vec_text(v, i));
+                results[i] = alm_str_eq(alm_vec_text(&args[0], i), alm_vec_text(vec, i));
             else if (args[0].type.id == ALM_T_DOUBLE)
-                o[i] = *(const double *)(const void *)x == *(const double *)(const void *)y;
+                results[i] = *(const double *)(const void *)x == *(const double *)(const void *)y;
             else if (args[0].type.id == ALM_T_FLOAT)
-                o[i] = *(const float *)(const void *)x == *(const float *)(const void *)y;
+                results[i] = *(const float *)(const void *)x == *(const float *)(const void *)y;
             else
-                o[i] = memcmp(x, y, v->width) == 0;
+                results[i] = memcmp(x, y, vec->width) == 0;
         }
     }
     return ALM_OK;
 }
 
-static alm_status in_set(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status in_set(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     enum { DICT_PER_ROW = 4 };
     const value_set *set = call->data;
-    alm_vec x = args[0];
-    uint8_t *o = out->data;
+    alm_vec vec = args[0];
+    uint8_t *results = out->data;
     if (set == NULL) {
         for (uint32_t i = 0; i < call->argc; i++)
             ALM_ASSERT(args[i].dict == NULL || call->argc <= 64);
-        ALM_OVER_DICT(in_set, call, n, args, out);
-        return in_values(call, n, args, out);
+        ALM_OVER_DICT(in_set, call, n_rows, args, out);
+        return operator_in_values(call, n_rows, args, out);
     }
-    if (x.is_const) { /* all of it is constant: n is 1, or every row is the same */
-        ALM_TRY(alm_vec_decode(call->cx, call->arena, &x, 1, &x));
+    if (vec.is_const) { /* all of it is constant: n is 1, or every row is the same */
+        ALM_TRY(alm_vec_decode(call->cx, call->arena, &vec, 1, &vec));
         if (set->is_text)
-            in_text(set, &x, o, 1);
+            in_text(set, &vec, results, 1);
         else
-            in_fixed(set, &x, o, 1);
-        memset(o, o[0], n);
+            in_fixed(set, &vec, results, 1);
+        memset(results, results[0], n_rows);
         return ALM_OK;
     }
-    if (x.dict != NULL && x.dict->count <= n * DICT_PER_ROW)
-        return in_codes(call, set, &x, o, n);
-    if (x.dict != NULL)
-        ALM_TRY(alm_vec_decode(call->cx, call->arena, &args[0], n, &x));
+    if (vec.dict != NULL && vec.dict->count <= n_rows * DICT_PER_ROW)
+        return in_codes(call, set, &vec, results, n_rows);
+    if (vec.dict != NULL)
+        ALM_TRY(alm_vec_decode(call->cx, call->arena, &args[0], n_rows, &vec));
     if (set->is_text)
-        in_text(set, &x, o, n);
+        in_text(set, &vec, results, n_rows);
     else
-        in_fixed(set, &x, o, n);
+        in_fixed(set, &vec, results, n_rows);
     return ALM_OK;
 }
 
@@ -344,13 +345,13 @@ static alm_status in_set(alm_call *call, size_t n, const alm_vec *args, alm_vec 
 typedef struct ends {
     int64_t lo, hi;
 } ends;
-static inline bool within(int64_t t_us, ends y)
+static inline bool operator_in_within(int64_t t_us, ends self)
 {
-    return t_us != ALM_TS_NULL && y.lo != ALM_TS_NULL && t_us >= y.lo && t_us <= y.hi;
+    return t_us != ALM_TS_NULL && self.lo != ALM_TS_NULL && t_us >= self.lo && t_us <= self.hi;
 }
-ALM_BINARY(in_interval_us, int64_t, ends, uint8_t, within(x, y))
+ALM_BINARY(in_interval_us, int64_t, ends, uint8_t, operator_in_within(x, y))
 ALM_BINARY(in_interval_ns, int64_t, ends, uint8_t,
-           within(alm_time_rescale(x, ALM_TIME_NS, ALM_TIME_US), y))
+           operator_in_within(alm_time_rescale(x, ALM_TIME_NS, ALM_TIME_US), y))
 
 #define ROW(sig, flags_, bind_, kernel_, doc_, example_)                                           \
     {.name = "in",                                                                                 \

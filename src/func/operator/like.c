@@ -27,33 +27,33 @@ typedef struct pattern {
 
 /* ------------------------------------------------------------------ folding */
 
-static inline char fold_byte(char c)
+static inline char fold_byte(char byte)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+    return byte >= 'A' && byte <= 'Z' ? (char)(byte | 0x20) : byte;
 }
 
 /* Lower case by character; `out` has room for 4 bytes per input byte. */
 static size_t fold_text(alm_str text, char *out)
 {
-    size_t n = 0;
-    for (size_t at = 0; at < text.len;) {
-        if ((unsigned char)text.ptr[at] < 0x80)
-            out[n++] = fold_byte(text.ptr[at++]);
+    size_t count = 0;
+    for (size_t offset = 0; offset < text.len;) {
+        if ((unsigned char)text.ptr[offset] < 0x80)
+            out[count++] = fold_byte(text.ptr[offset++]);
         else
-            n += alm_utf8_put(alm_utf8_fold(alm_utf8_next(text, &at)), out + n);
+            count += alm_utf8_put(alm_utf8_fold(alm_utf8_next(text, &offset)), out + count);
     }
-    return n;
+    return count;
 }
 
 /* ------------------------------------------------------------------ matching */
 
-static inline size_t char_bytes(alm_str text, size_t at)
+static inline size_t like_char_bytes(alm_str text, size_t offset)
 {
-    size_t next = at;
-    if ((unsigned char)text.ptr[at] < 0x80)
+    size_t next = offset;
+    if ((unsigned char)text.ptr[offset] < 0x80)
         return 1;
     (void)alm_utf8_next(text, &next);
-    return next - at;
+    return next - offset;
 }
 
 /* When a text fails behind a %, only the last % has to be tried further on. */
@@ -68,7 +68,7 @@ static bool match_general(alm_str text, alm_str like)
             continue;
         }
         if (p < like.len && like.ptr[p] == '_') {
-            t += char_bytes(text, t);
+            t += like_char_bytes(text, t);
             p++;
             ok = true;
         } else if (p < like.len) {
@@ -82,7 +82,7 @@ static bool match_general(alm_str text, alm_str like)
         if (!ok) {
             if (back_p == SIZE_MAX)
                 return false;
-            back_t += char_bytes(text, back_t);
+            back_t += like_char_bytes(text, back_t);
             t = back_t;
             p = back_p;
         }
@@ -92,20 +92,21 @@ static bool match_general(alm_str text, alm_str like)
     return p == like.len;
 }
 
-static inline bool match(const pattern *p, alm_str text)
+static inline bool like_match(const pattern *self, alm_str text)
 {
-    const size_t n = p->text.len;
-    switch (p->shape) {
+    const size_t len = self->text.len;
+    switch (self->shape) {
     case EQUALS:
-        return text.len == n && memcmp(text.ptr, p->text.ptr, n) == 0;
+        return text.len == len && memcmp(text.ptr, self->text.ptr, len) == 0;
     case PREFIX:
-        return text.len >= n && memcmp(text.ptr, p->text.ptr, n) == 0;
+        return text.len >= len && memcmp(text.ptr, self->text.ptr, len) == 0;
     case SUFFIX:
-        return text.len >= n && memcmp(text.ptr + text.len - n, p->text.ptr, n) == 0;
+        return text.len >= len && memcmp(text.ptr + text.len - len, self->text.ptr, len) == 0;
     case CONTAINS:
-        return n == 0 || (text.len >= n && memmem(text.ptr, text.len, p->text.ptr, n) != NULL);
+        return len == 0 ||
+               (text.len >= len && memmem(text.ptr, text.len, self->text.ptr, len) != NULL);
     case GENERAL:
-        return match_general(text, p->whole);
+        return match_general(text, self->whole);
     case NEVER:
         break;
     }
@@ -134,7 +135,8 @@ static alm_str longest_piece(alm_str like, char *run)
 }
 
 /* Which signs stand where: % only at the ends makes a simple shape. */
-static alm_status compile(alm_ctx *cx, alm_arena *arena, alm_str text, bool nocase, pattern *out)
+static alm_status like_compile(alm_ctx *cx, alm_arena *arena, alm_str text, bool nocase,
+                               pattern *out)
 {
     *out = (pattern){.shape = NEVER, .nocase = nocase};
     if (text.ptr == NULL)
@@ -148,7 +150,7 @@ static alm_status compile(alm_ctx *cx, alm_arena *arena, alm_str text, bool noca
         memcpy(whole, text.ptr, text.len);
     ALM_TRY(alm_arena_bytes(cx, arena, whole_len + 1, &plain));
 
-    size_t n = 0, i = 0;
+    size_t count = 0, i = 0;
     bool front = false, behind = false, simple = true;
     while (i < whole_len && whole[i] == '%') {
         front = true;
@@ -165,145 +167,146 @@ static alm_status compile(alm_ctx *cx, alm_arena *arena, alm_str text, bool noca
         }
         if (whole[i] == '\\' && i + 1 < whole_len)
             i++;
-        plain[n++] = whole[i];
+        plain[count++] = whole[i];
     }
     out->whole = (alm_str){whole, whole_len};
-    out->text = (alm_str){plain, n};
+    out->text = (alm_str){plain, count};
     if (!simple) {
         out->shape = GENERAL;
         out->piece = longest_piece(out->whole, plain);
     } else if (front) {
-        out->shape = behind || n == 0 ? CONTAINS : SUFFIX;
+        out->shape = behind || count == 0 ? CONTAINS : SUFFIX;
     } else {
         out->shape = behind ? PREFIX : EQUALS;
     }
     return ALM_OK;
 }
 
-static alm_status bind_pattern(alm_ctx *cx, const alm_fn *fn, ALM_UNUSED int32_t pos,
-                               ALM_UNUSED uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
-                               void **data)
+static alm_status like_bind_pattern(alm_ctx *cx, const alm_fn *fn, ALM_UNUSED int32_t pos,
+                                    ALM_UNUSED uint32_t argc, alm_arg *args,
+                                    ALM_UNUSED alm_type *result, void **data)
 {
     if (args[1].value == NULL)
         return ALM_OK; /* compiled per row */
-    pattern *p = NULL;
+    pattern *self = NULL;
     alm_str text;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &p));
+    ALM_TRY(ALM_NEW(cx, cx->arena, &self));
     ALM_TRY(alm_arg_text(cx, &args[1], &text));
-    ALM_TRY(compile(cx, cx->arena, text, fn->name[0] == 'i', p));
-    *data = p;
+    ALM_TRY(like_compile(cx, cx->arena, text, fn->name[0] == 'i', self));
+    *data = self;
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------- kernels */
 
 /* Prefixes of up to 4 bytes are decided in the view, without its text. */
-static void short_prefix(const pattern *p, const alm_view *views, size_t n, uint8_t *o)
+static void short_prefix(const pattern *self, const alm_view *views, size_t n, uint8_t *out)
 {
     uint32_t want = 0, mask = 0;
-    memcpy(&want, p->text.ptr, p->text.len);
-    memset(&mask, 0xff, p->text.len);
+    memcpy(&want, self->text.ptr, self->text.len);
+    memset(&mask, 0xff, self->text.len);
     for (size_t i = 0; i < n; i++) {
         uint32_t prefix;
         memcpy(&prefix, views[i].prefix, sizeof prefix);
-        o[i] = (uint8_t)(((prefix & mask) == want) & (views[i].len >= p->text.len) &
-                         (views[i].len != ALM_VIEW_NULL));
+        out[i] = (uint8_t)(((prefix & mask) == want) & (views[i].len >= self->text.len) &
+                           (views[i].len != ALM_VIEW_NULL));
     }
 }
 
 /* Texts are folded into a buffer that grows with the longest. */
-static alm_status match_folded(const alm_call *call, const pattern *p, const alm_vec *v, size_t n,
-                               uint8_t *o)
+static alm_status match_folded(const alm_call *call, const pattern *self, const alm_vec *vec,
+                               size_t n_rows, uint8_t *out)
 {
     char *room = NULL;
     size_t cap = 0;
-    const alm_view *views = v->data;
-    for (size_t i = 0; i < n; i++) {
-        o[i] = 0;
+    const alm_view *views = vec->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        out[i] = 0;
         if (alm_view_is_null(&views[i]))
             continue;
-        const alm_str text = alm_view_str(&views[i], v->heap);
+        const alm_str text = alm_view_str(&views[i], vec->heap);
         ALM_TRY(alm_text_work(call->cx, text.len));
         if (text.len * 4 + 1 > cap) {
             cap = text.len * 8 + 256;
             ALM_TRY(alm_arena_bytes(call->cx, call->arena, cap, &room));
         }
-        o[i] = match(p, (alm_str){room, fold_text(text, room)});
+        out[i] = like_match(self, (alm_str){room, fold_text(text, room)});
     }
     return ALM_OK;
 }
 
 /* Of the rows that are set, those that match stay so. */
-static alm_status match_found(const alm_call *call, const pattern *p, const alm_vec *v, size_t n,
-                              uint8_t *o)
+static alm_status match_found(const alm_call *call, const pattern *self, const alm_vec *vec,
+                              size_t n_rows, uint8_t *out)
 {
-    const alm_view *views = v->data;
-    for (size_t i = 0; i < n; i++) {
-        if (o[i] == 0)
+    const alm_view *views = vec->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        if (out[i] == 0)
             continue;
         ALM_TRY(alm_text_work(call->cx, views[i].len));
-        o[i] = match(p, alm_view_str(&views[i], v->heap));
+        out[i] = like_match(self, alm_view_str(&views[i], vec->heap));
     }
     return ALM_OK;
 }
 
-static alm_status match_vector(const alm_call *call, const pattern *p, const alm_vec *v, size_t n,
-                               uint8_t *o)
+static alm_status match_vector(const alm_call *call, const pattern *self, const alm_vec *vec,
+                               size_t n_rows, uint8_t *out)
 {
-    if (p->shape == NEVER) {
-        memset(o, 0, n);
+    if (self->shape == NEVER) {
+        memset(out, 0, n_rows);
         return ALM_OK;
     }
     bool done = false;
-    if (p->nocase && p->shape == CONTAINS)
-        ALM_TRY(alm_search_views_nocase(call->cx, v->data, v->heap, n, p->text, o, &done));
+    if (self->nocase && self->shape == CONTAINS)
+        ALM_TRY(alm_search_views_nocase(call->cx, vec->data, vec->heap, n_rows, self->text, out,
+                                        &done));
     if (done)
         return ALM_OK;
-    if (p->nocase)
-        return match_folded(call, p, v, n, o);
-    const alm_view *views = v->data;
-    if (p->shape == PREFIX && p->text.len <= sizeof views->prefix) {
-        short_prefix(p, views, n, o);
+    if (self->nocase)
+        return match_folded(call, self, vec, n_rows, out);
+    const alm_view *views = vec->data;
+    if (self->shape == PREFIX && self->text.len <= sizeof views->prefix) {
+        short_prefix(self, views, n_rows, out);
         return ALM_OK;
     }
-    if (p->shape == CONTAINS || (p->shape == GENERAL && p->piece.len > 1)) {
-        ALM_TRY(alm_search_views(call->cx, views, v->heap, n,
-                                 p->shape == CONTAINS ? p->text : p->piece, o));
-        return p->shape == GENERAL ? match_found(call, p, v, n, o) : ALM_OK;
+    if (self->shape == CONTAINS || (self->shape == GENERAL && self->piece.len > 1)) {
+        ALM_TRY(alm_search_views(call->cx, views, vec->heap, n_rows,
+                                 self->shape == CONTAINS ? self->text : self->piece, out));
+        return self->shape == GENERAL ? match_found(call, self, vec, n_rows, out) : ALM_OK;
     }
-    for (size_t i = 0; i < n; i++)
-        o[i] = !alm_view_is_null(&views[i]);
-    return match_found(call, p, v, n, o);
+    for (size_t i = 0; i < n_rows; i++)
+        out[i] = !alm_view_is_null(&views[i]);
+    return match_found(call, self, vec, n_rows, out);
 }
 
-static alm_status like(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status like(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    ALM_OVER_DICT(like, call, n, args, out);
-    uint8_t *o = out->data;
-    if (call->data != NULL && (n == 1 || !args[0].is_const))
-        return match_vector(call, call->data, &args[0], n, o);
-    for (size_t i = 0; i < n; i++) { /* the pattern changes from row to row */
-        pattern p;
+    ALM_OVER_DICT(like, call, n_rows, args, out);
+    uint8_t *results = out->data;
+    if (call->data != NULL && (n_rows == 1 || !args[0].is_const))
+        return match_vector(call, call->data, &args[0], n_rows, results);
+    for (size_t i = 0; i < n_rows; i++) { /* the pattern changes from row to row */
+        pattern self;
         alm_view text = ((const alm_view *)args[0].data)[args[0].is_const ? 0 : i];
         alm_vec one = args[0];
         one.data = &text;
-        ALM_TRY(compile(call->cx, call->arena, alm_vec_text(&args[1], i), call->fn->name[0] == 'i',
-                        &p));
-        ALM_TRY(match_vector(call, &p, &one, 1, &o[i]));
+        ALM_TRY(like_compile(call->cx, call->arena, alm_vec_text(&args[1], i),
+                             call->fn->name[0] == 'i', &self));
+        ALM_TRY(match_vector(call, &self, &one, 1, &results[i]));
     }
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------- starts_with */
 
-static alm_status starts_with(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status starts_with(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    ALM_OVER_DICT(starts_with, call, n, args, out);
-    uint8_t *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    ALM_OVER_DICT(starts_with, call, n_rows, args, out);
+    uint8_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const alm_str text = alm_vec_text(&args[0], i), start = alm_vec_text(&args[1], i);
-        o[i] = text.ptr != NULL && start.ptr != NULL && text.len >= start.len &&
-               memcmp(text.ptr, start.ptr, start.len) == 0;
+        results[i] = text.ptr != NULL && start.ptr != NULL && text.len >= start.len &&
+                     memcmp(text.ptr, start.ptr, start.len) == 0;
     }
     return ALM_OK;
 }
@@ -312,7 +315,7 @@ static alm_status starts_with(alm_call *call, size_t n, const alm_vec *args, alm
     {.name = op,                                                                                   \
      .signature = "(TEXT, TEXT) BOOLEAN",                                                          \
      .flags = ALM_FN_INTERNAL | ALM_FN_SYMBOLS | ALM_FN_NULL_OUT,                                  \
-     .bind = bind_pattern,                                                                         \
+     .bind = like_bind_pattern,                                                                    \
      .kernel = like,                                                                               \
      .doc = "Does the text match the pattern (% any, _ one character)?",                           \
      .example = example_,                                                                          \

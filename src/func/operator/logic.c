@@ -37,104 +37,107 @@ NULL_LOOP(zero_32, uint32_t, x == 0)
 NULL_LOOP(null_view, alm_view, x.len == ALM_VIEW_NULL)
 NULL_LOOP(null_longs, longs, (x.lo == ALM_LONG_NULL) & (x.hi == ALM_LONG_NULL))
 
-static void null_test(const alm_vec *v, uint8_t no, uint8_t *o, size_t n)
+static void null_test(const alm_vec *vec, uint8_t no, uint8_t *out, size_t n_rows)
 {
-    if (v->type.id == ALM_T_NULL) {
-        memset(o, 1 ^ no, n);
+    if (vec->type.id == ALM_T_NULL) {
+        memset(out, 1 ^ no, n_rows);
         return;
     }
-    if (v->is_const && n > 1) {
-        memset(o, alm_vec_is_null(v, 0) ^ no, n);
+    if (vec->is_const && n_rows > 1) {
+        memset(out, alm_vec_is_null(vec, 0) ^ no, n_rows);
         return;
     }
-    switch (alm_type_info_of(v->type)->null) {
+    switch (alm_type_info_of(vec->type)->null) {
     case ALM_NULL_NONE:
-        memset(o, no, n);
+        memset(out, no, n_rows);
         return;
     case ALM_NULL_INT:
-        null_int(v->data, no, o, n);
+        null_int(vec->data, no, out, n_rows);
         return;
     case ALM_NULL_LONG:
-        null_long(v->data, no, o, n);
+        null_long(vec->data, no, out, n_rows);
         return;
     case ALM_NULL_NAN32:
-        null_float(v->data, no, o, n);
+        null_float(vec->data, no, out, n_rows);
         return;
     case ALM_NULL_NAN64:
-        null_double(v->data, no, o, n);
+        null_double(vec->data, no, out, n_rows);
         return;
     case ALM_NULL_ZERO16:
-        zero_16(v->data, no, o, n);
+        zero_16(vec->data, no, out, n_rows);
         return;
     case ALM_NULL_ZERO32:
-        zero_32(v->data, no, o, n);
+        zero_32(vec->data, no, out, n_rows);
         return;
     case ALM_NULL_LONG2:
-        null_longs(v->data, no, o, n);
+        null_longs(vec->data, no, out, n_rows);
         return;
     case ALM_NULL_MIN8:
     case ALM_NULL_MIN16:
     case ALM_NULL_MIN128:
     case ALM_NULL_MIN256:
     case ALM_NULL_LONG4:
-        (void)alm_vec_null_mask(v, n, o);
-        for (size_t i = 0; i < n; i++)
-            o[i] ^= (uint8_t)no;
+        (void)alm_vec_null_mask(vec, n_rows, out);
+        for (size_t i = 0; i < n_rows; i++)
+            out[i] ^= (uint8_t)no;
         return;
     case ALM_NULL_VIEW:
     case ALM_NULL_CODE:
         break;
     }
-    if (v->dict == NULL)
-        null_view(v->data, no, o, n);
-    else if (v->width == 1)
-        zero_8(v->data, no, o, n);
-    else if (v->width == 2)
-        zero_16(v->data, no, o, n);
+    if (vec->dict == NULL)
+        null_view(vec->data, no, out, n_rows);
+    else if (vec->width == 1)
+        zero_8(vec->data, no, out, n_rows);
+    else if (vec->width == 2)
+        zero_16(vec->data, no, out, n_rows);
     else
-        zero_32(v->data, no, o, n);
+        zero_32(vec->data, no, out, n_rows);
 }
 
-static alm_status is_null(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status logic_is_null(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                                alm_vec *out)
 {
-    null_test(&args[0], 0, out->data, n);
+    null_test(&args[0], 0, out->data, n_rows);
     return ALM_OK;
 }
 
-static alm_status is_not_null(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+static alm_status is_not_null(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
                               alm_vec *out)
 {
-    null_test(&args[0], 1, out->data, n);
+    null_test(&args[0], 1, out->data, n_rows);
     return ALM_OK;
 }
 
 /* ----------------------------------------------------------------- converts */
 
 /* A value and what a cast made of it: was there one that the cast lost? */
-static alm_status lost(alm_call *call, size_t n, const alm_vec *args, uint8_t no, uint8_t *o)
+static alm_status logic_lost(alm_call *call, size_t n_is_null_nows, const alm_vec *args, uint8_t no,
+                             uint8_t *out)
 {
     uint8_t *is_null_now = NULL;
-    ALM_TRY(alm_arena_bytes(call->cx, call->arena, n, &is_null_now));
+    ALM_TRY(alm_arena_bytes(call->cx, call->arena, n_is_null_nows, &is_null_now));
     if (args[0].is_const || args[1].is_const) { /* of one row, or a constant beside a column */
-        for (size_t i = 0; i < n; i++)
-            o[i] = (uint8_t)((!alm_vec_is_null(&args[0], i) && alm_vec_is_null(&args[1], i)) ^ no);
+        for (size_t i = 0; i < n_is_null_nows; i++)
+            out[i] =
+                (uint8_t)((!alm_vec_is_null(&args[0], i) && alm_vec_is_null(&args[1], i)) ^ no);
         return ALM_OK;
     }
-    null_test(&args[0], 1, o, n);
-    null_test(&args[1], 0, is_null_now, n);
-    for (size_t i = 0; i < n; i++)
-        o[i] = (uint8_t)((o[i] & is_null_now[i]) ^ no);
+    null_test(&args[0], 1, out, n_is_null_nows);
+    null_test(&args[1], 0, is_null_now, n_is_null_nows);
+    for (size_t i = 0; i < n_is_null_nows; i++)
+        out[i] = (uint8_t)((out[i] & is_null_now[i]) ^ no);
     return ALM_OK;
 }
 
-static alm_status converts(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status converts(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return lost(call, n, args, 1, out->data);
+    return logic_lost(call, n_rows, args, 1, out->data);
 }
 
-static alm_status does_not_convert(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status does_not_convert(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return lost(call, n, args, 0, out->data);
+    return logic_lost(call, n_rows, args, 0, out->data);
 }
 
 /* ----------------------------------------------------------------- between */
@@ -176,18 +179,18 @@ BETWEEN(double, double, y != y || z != z)
 BETWEEN(char, uint16_t, y == 0 || z == 0)
 BETWEEN(ipv4, uint32_t, y == 0 || z == 0)
 
-static alm_status between_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status between_text(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    ALM_OVER_DICT(between_text, call, n, args, out);
-    uint8_t *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    ALM_OVER_DICT(between_text, call, n_rows, args, out);
+    uint8_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const alm_str x = alm_vec_text(&args[0], i), y = alm_vec_text(&args[1], i),
-                      z = alm_vec_text(&args[2], i);
-        o[i] = 0;
-        if (x.ptr == NULL || y.ptr == NULL || z.ptr == NULL)
+                      text = alm_vec_text(&args[2], i);
+        results[i] = 0;
+        if (x.ptr == NULL || y.ptr == NULL || text.ptr == NULL)
             continue;
-        const int to_y = alm_str_cmp(x, y), to_z = alm_str_cmp(x, z);
-        o[i] = (to_y >= 0 && to_z <= 0) || (to_z >= 0 && to_y <= 0);
+        const int to_y = alm_str_cmp(x, y), to_z = alm_str_cmp(x, text);
+        results[i] = (to_y >= 0 && to_z <= 0) || (to_z >= 0 && to_y <= 0);
     }
     return ALM_OK;
 }
@@ -214,7 +217,7 @@ static const alm_fn ROWS[] = {
     ROW("and", "(BOOLEAN, BOOLEAN)", 0, NULL, and_bool, "Both.", "a and b"),
     ROW("or", "(BOOLEAN, BOOLEAN)", 0, NULL, or_bool, "Either.", "a or b"),
     ROW("not", "(BOOLEAN)", 0, NULL, not_bool, "The other truth value.", "not a"),
-    ROW("is null", "(ANY)", ALM_FN_SYMBOLS, NULL, is_null, "Is it null?", "x is null"),
+    ROW("is null", "(ANY)", ALM_FN_SYMBOLS, NULL, logic_is_null, "Is it null?", "x is null"),
     ROW("is not null", "(ANY)", ALM_FN_SYMBOLS, NULL, is_not_null, "Is there a value?",
         "x is not null"),
     ROW("converts", "(ANY, ANY)", ALM_FN_SYMBOLS, NULL, converts,

@@ -36,90 +36,90 @@ typedef struct regex {
 
 static void regex_free(void *arg)
 {
-    regex *r = arg;
-    pcre2_match_context_free(r->limits);
-    pcre2_code_free(r->code);
+    regex *self = arg;
+    pcre2_match_context_free(self->limits);
+    pcre2_code_free(self->code);
 }
 
-static alm_status compile(alm_ctx *cx, alm_str pattern, int32_t pos, regex **out)
+static alm_status regex_compile(alm_ctx *cx, alm_str pattern, int32_t pos, regex **out)
 {
-    regex *r = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &r));
-    *out = r;
+    regex *self = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &self));
+    *out = self;
     if (pattern.ptr == NULL)
         return ALM_OK;
-    ALM_TRY(alm_arena_defer(cx, cx->arena, regex_free, r));
+    ALM_TRY(alm_arena_defer(cx, cx->arena, regex_free, self));
     int code = 0;
-    PCRE2_SIZE at = 0;
-    r->code = pcre2_compile((PCRE2_SPTR)pattern.ptr, pattern.len,
-                            PCRE2_UTF | PCRE2_NO_UTF_CHECK | PCRE2_DOLLAR_ENDONLY |
-                                PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT,
-                            &code, &at, NULL);
-    r->limits = pcre2_match_context_create(NULL);
-    if (r->code == NULL) {
+    PCRE2_SIZE offset = 0;
+    self->code = pcre2_compile((PCRE2_SPTR)pattern.ptr, pattern.len,
+                               PCRE2_UTF | PCRE2_NO_UTF_CHECK | PCRE2_DOLLAR_ENDONLY |
+                                   PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT,
+                               &code, &offset, NULL);
+    self->limits = pcre2_match_context_create(NULL);
+    if (self->code == NULL) {
         PCRE2_UCHAR message[160] = "";
         (void)pcre2_get_error_message(code, message, sizeof message);
         return alm_fail(cx, ALM_E_ARG, pos, "%s near index %zu of '%.*s'", (const char *)message,
-                        (size_t)at, (int)ALM_MIN(pattern.len, (size_t)200), pattern.ptr);
+                        (size_t)offset, (int)ALM_MIN(pattern.len, (size_t)200), pattern.ptr);
     }
-    if (r->limits == NULL)
+    if (self->limits == NULL)
         return alm_fail(cx, ALM_E_MEMORY, pos, "no memory for a regular expression");
-    (void)pcre2_set_match_limit(r->limits, MATCH_LIMIT);
-    (void)pcre2_set_depth_limit(r->limits, DEPTH_LIMIT);
-    (void)pcre2_set_heap_limit(r->limits, HEAP_LIMIT_KIB);
-    (void)pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE); /* refused: the interpreter does it */
-    return alm_regex_literals_of(cx, pattern, &r->must);
+    (void)pcre2_set_match_limit(self->limits, MATCH_LIMIT);
+    (void)pcre2_set_depth_limit(self->limits, DEPTH_LIMIT);
+    (void)pcre2_set_heap_limit(self->limits, HEAP_LIMIT_KIB);
+    (void)pcre2_jit_compile(self->code, PCRE2_JIT_COMPLETE); /* refused: the interpreter does it */
+    return alm_regex_literals_of(cx, pattern, &self->must);
 }
 
-static alm_status bind_pattern(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
-                               uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
-                               void **data)
+static alm_status regex_bind_pattern(alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
+                                     ALM_UNUSED int32_t pos, uint32_t argc, alm_arg *args,
+                                     ALM_UNUSED alm_type *result, void **data)
 {
     if (args[1].value == NULL)
         return ALM_OK; /* only described */
     alm_str pattern;
-    regex *r = NULL;
+    regex *self = NULL;
     ALM_TRY(alm_arg_text(cx, &args[1], &pattern));
-    ALM_TRY(compile(cx, pattern, args[1].pos + 1, &r)); /* behind the quote */
+    ALM_TRY(regex_compile(cx, pattern, args[1].pos + 1, &self)); /* behind the quote */
     if (argc == 3 && args[2].value != NULL)
-        ALM_TRY(alm_arg_text(cx, &args[2], &r->replacement));
-    *data = r;
+        ALM_TRY(alm_arg_text(cx, &args[2], &self->replacement));
+    *data = self;
     return ALM_OK;
 }
 
-/* abc*, a?c, [a-z], [!a-z]: the whole text, as an expression. */
+/* abc*, a?byte, [a-z], [!a-z]: the whole text, as an expression. */
 static alm_status regex_of_glob(alm_ctx *cx, alm_str glob, alm_str *out)
 {
     enum { GROWTH = 2, FRAME = 16 };
-    char *p = NULL;
+    char *ptr = NULL;
     size_t len = 0;
-    ALM_TRY(alm_arena_bytes(cx, cx->arena, glob.len * GROWTH + FRAME, &p));
-    memcpy(p, "(?s)\\A", 6);
+    ALM_TRY(alm_arena_bytes(cx, cx->arena, glob.len * GROWTH + FRAME, &ptr));
+    memcpy(ptr, "(?s)\\A", 6);
     len = 6;
     for (size_t i = 0; i < glob.len; i++) {
-        const char c = glob.ptr[i];
-        const char *end = c == '[' && i + 2 < glob.len /* ] may be the first of the set */
+        const char byte = glob.ptr[i];
+        const char *end = byte == '[' && i + 2 < glob.len /* ] may be the first of the set */
                               ? memchr(glob.ptr + i + 2, ']', glob.len - i - 2)
                               : NULL;
         if (end != NULL) {
             const size_t set = (size_t)(end - glob.ptr) - i + 1;
-            memcpy(p + len, glob.ptr + i, set);
+            memcpy(ptr + len, glob.ptr + i, set);
             if (glob.ptr[i + 1] == '!')
-                p[len + 1] = '^';
+                ptr[len + 1] = '^';
             len += set;
             i += set - 1;
-        } else if (c == '*' || c == '?') {
-            p[len++] = '.';
-            if (c == '*')
-                p[len++] = '*';
+        } else if (byte == '*' || byte == '?') {
+            ptr[len++] = '.';
+            if (byte == '*')
+                ptr[len++] = '*';
         } else {
-            if (strchr("\\^$.|()[]{}+", c) != NULL && c != '\0')
-                p[len++] = '\\';
-            p[len++] = c;
+            if (strchr("\\^$.|()[]{}+", byte) != NULL && byte != '\0')
+                ptr[len++] = '\\';
+            ptr[len++] = byte;
         }
     }
-    memcpy(p + len, "\\z", 2);
-    *out = (alm_str){p, len + 2};
+    memcpy(ptr + len, "\\z", 2);
+    *out = (alm_str){ptr, len + 2};
     return ALM_OK;
 }
 
@@ -130,12 +130,12 @@ static alm_status bind_glob(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED
     if (args[1].value == NULL)
         return ALM_OK; /* only described */
     alm_str glob;
-    regex *r = NULL;
+    regex *self = NULL;
     ALM_TRY(alm_arg_text(cx, &args[1], &glob));
     if (glob.ptr != NULL)
         ALM_TRY(regex_of_glob(cx, glob, &glob));
-    ALM_TRY(compile(cx, glob, args[1].pos, &r));
-    *data = r;
+    ALM_TRY(regex_compile(cx, glob, args[1].pos, &self));
+    *data = self;
     return ALM_OK;
 }
 
@@ -167,226 +167,229 @@ static alm_status search_new(const alm_call *call, bool groups, search *out)
                : alm_fail(call->cx, ALM_E_MEMORY, call->pos, "no memory for a regular expression");
 }
 
-static void search_free(search *s)
+static void search_free(search *self)
 {
-    pcre2_match_data_free(s->found);
-    pcre2_match_context_free(s->window);
+    pcre2_match_data_free(self->found);
+    pcre2_match_context_free(self->window);
 }
 
-/* A match at or behind `from`; *rc as pcre2_match gives it. */
-static alm_status search_from(search *s, alm_str text, size_t from, uint32_t options, int *rc)
+/* A match at or behind `from`; *code as pcre2_match gives it. */
+static alm_status search_from(search *self, alm_str text, size_t from, uint32_t options, int *code)
 {
     options |= PCRE2_NO_UTF_CHECK;
-    ALM_TRY(alm_text_work(s->cx, MATCH_WORK));
+    ALM_TRY(alm_text_work(self->cx, MATCH_WORK));
     if (text.len - from <= WINDOW_BYTES) {
-        *rc = pcre2_match(s->r->code, (PCRE2_SPTR)text.ptr, text.len, from, options, s->found,
-                          s->r->limits);
+        *code = pcre2_match(self->r->code, (PCRE2_SPTR)text.ptr, text.len, from, options,
+                            self->found, self->r->limits);
         return ALM_OK;
     }
-    if (s->window == NULL)
-        s->window = pcre2_match_context_copy(s->r->limits);
-    if (s->window == NULL)
-        return alm_fail(s->cx, ALM_E_MEMORY, -1, "no memory for a regular expression");
-    *rc = PCRE2_ERROR_NOMATCH;
-    while (*rc == PCRE2_ERROR_NOMATCH && from <= text.len) {
+    if (self->window == NULL)
+        self->window = pcre2_match_context_copy(self->r->limits);
+    if (self->window == NULL)
+        return alm_fail(self->cx, ALM_E_MEMORY, -1, "no memory for a regular expression");
+    *code = PCRE2_ERROR_NOMATCH;
+    while (*code == PCRE2_ERROR_NOMATCH && from <= text.len) {
         size_t last = ALM_MIN(from + WINDOW_BYTES, text.len);
         while (last < text.len && ((uint8_t)text.ptr[last] & 0xc0) == 0x80)
             last++; /* the next window begins with a character */
-        (void)pcre2_set_offset_limit(s->window, last);
-        *rc = pcre2_match(s->r->code, (PCRE2_SPTR)text.ptr, text.len, from, options, s->found,
-                          s->window);
+        (void)pcre2_set_offset_limit(self->window, last);
+        *code = pcre2_match(self->r->code, (PCRE2_SPTR)text.ptr, text.len, from, options,
+                            self->found, self->window);
         if ((options & PCRE2_ANCHORED) != 0 || last == text.len)
             break;
         from = last;
-        ALM_TRY(alm_check(s->cx));
+        ALM_TRY(alm_check(self->cx));
     }
     return ALM_OK;
 }
 
-/* o[i] = 1 where text i has what every match must have; 0 for null. */
-static alm_status find_candidates(alm_ctx *cx, const regex *r, const alm_vec *v, size_t n,
-                                  uint8_t *o)
+/* out[i] = 1 where text i has what every match must have; 0 for null. */
+static alm_status find_candidates(alm_ctx *cx, const regex *self, const alm_vec *vec, size_t n_rows,
+                                  uint8_t *out)
 {
-    const alm_view *views = v->data;
-    const alm_str end = r->must.end;
-    if (v->is_const)
-        memset(o, !alm_view_is_null(&views[0]), n);
+    const alm_view *views = vec->data;
+    const alm_str end = self->must.end;
+    if (vec->is_const)
+        memset(out, !alm_view_is_null(&views[0]), n_rows);
     else
-        ALM_TRY(alm_search_views(cx, views, v->heap, n, r->must.inside, o));
-    if (v->is_const || end.len == 0)
+        ALM_TRY(alm_search_views(cx, views, vec->heap, n_rows, self->must.inside, out));
+    if (vec->is_const || end.len == 0)
         return ALM_OK;
-    for (size_t i = 0; i < n; i++)
-        if (o[i] != 0) {
-            const alm_str text = alm_view_str(&views[i], v->heap);
-            o[i] =
+    for (size_t i = 0; i < n_rows; i++)
+        if (out[i] != 0) {
+            const alm_str text = alm_view_str(&views[i], vec->heap);
+            out[i] =
                 text.len >= end.len && memcmp(text.ptr + text.len - end.len, end.ptr, end.len) == 0;
         }
     return ALM_OK;
 }
 
-static alm_status match_all(const alm_call *call, const alm_vec *v, size_t n, uint8_t differ,
-                            uint8_t *o)
+static alm_status match_all(const alm_call *call, const alm_vec *vec, size_t n_rows, uint8_t differ,
+                            uint8_t *out)
 {
     const regex *r = call->data;
     if (r == NULL || r->code == NULL) {
-        memset(o, differ, n);
+        memset(out, differ, n_rows);
         return ALM_OK;
     }
-    search s;
-    ALM_TRY(search_new(call, false, &s));
-    const alm_view *views = v->data;
-    alm_status st = find_candidates(call->cx, r, v, n, o);
-    for (size_t i = 0; i < n && st == ALM_OK; i++) {
-        const bool candidate = o[i] != 0;
-        o[i] = differ;
+    search self;
+    ALM_TRY(search_new(call, false, &self));
+    const alm_view *views = vec->data;
+    alm_status status = find_candidates(call->cx, r, vec, n_rows, out);
+    for (size_t i = 0; i < n_rows && status == ALM_OK; i++) {
+        const bool candidate = out[i] != 0;
+        out[i] = differ;
         if (!candidate)
             continue;
-        int rc = 0;
-        st = search_from(&s, alm_view_str(&views[v->is_const ? 0 : i], v->heap), 0, 0, &rc);
-        if (st == ALM_OK && rc >= 0)
-            o[i] = !differ;
-        else if (st == ALM_OK && rc != PCRE2_ERROR_NOMATCH)
-            st = match_failed(call, rc);
+        int code = 0;
+        status =
+            search_from(&self, alm_view_str(&views[vec->is_const ? 0 : i], vec->heap), 0, 0, &code);
+        if (status == ALM_OK && code >= 0)
+            out[i] = !differ;
+        else if (status == ALM_OK && code != PCRE2_ERROR_NOMATCH)
+            status = match_failed(call, code);
     }
-    search_free(&s);
-    return st;
+    search_free(&self);
+    return status;
 }
 
-static alm_status matches(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status matches(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    ALM_OVER_DICT(matches, call, n, args, out);
-    return match_all(call, &args[0], n, 0, out->data);
+    ALM_OVER_DICT(matches, call, n_rows, args, out);
+    return match_all(call, &args[0], n_rows, 0, out->data);
 }
 
-static alm_status matches_not(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status matches_not(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    ALM_OVER_DICT(matches_not, call, n, args, out);
-    return match_all(call, &args[0], n, 1, out->data);
+    ALM_OVER_DICT(matches_not, call, n_rows, args, out);
+    return match_all(call, &args[0], n_rows, 1, out->data);
 }
 
 /* ------------------------------------------------------------------ replacing */
 
 /* All matches of one text; the result is cut from the writer's room, which grows as needed. */
-static alm_status replace_short(const alm_call *call, const regex *r, pcre2_match_data *found,
-                                alm_str text, alm_text_out *w, alm_view *out)
+static alm_status replace_short(const alm_call *call, const regex *self, pcre2_match_data *found,
+                                alm_str text, alm_text_out *writer, alm_view *out)
 {
     size_t room = text.len * 2 + 64;
     for (int tries = 0; tries < 2; tries++) {
-        char *p;
-        ALM_TRY(alm_text_room(w, room, &p));
+        char *ptr;
+        ALM_TRY(alm_text_room(writer, room, &ptr));
         PCRE2_SIZE len = room;
-        const int rc =
-            pcre2_substitute(r->code, (PCRE2_SPTR)text.ptr, text.len, 0,
+        const int code =
+            pcre2_substitute(self->code, (PCRE2_SPTR)text.ptr, text.len, 0,
                              PCRE2_NO_UTF_CHECK | PCRE2_SUBSTITUTE_GLOBAL |
                                  PCRE2_SUBSTITUTE_OVERFLOW_LENGTH | PCRE2_SUBSTITUTE_UNSET_EMPTY,
-                             found, r->limits, (PCRE2_SPTR)r->replacement.ptr, r->replacement.len,
-                             (PCRE2_UCHAR *)p, &len);
-        if (rc >= 0) {
-            *out = alm_text_take(w, len);
+                             found, self->limits, (PCRE2_SPTR)self->replacement.ptr,
+                             self->replacement.len, (PCRE2_UCHAR *)ptr, &len);
+        if (code >= 0) {
+            *out = alm_text_take(writer, len);
             return ALM_OK;
         }
-        if (rc != PCRE2_ERROR_NOMEMORY)
-            return match_failed(call, rc);
+        if (code != PCRE2_ERROR_NOMEMORY)
+            return match_failed(call, code);
         room = len + 1;
     }
     return match_failed(call, PCRE2_ERROR_NOMEMORY);
 }
 
 /* What stands for the match that was found last. */
-static alm_status put_replacement(const alm_call *call, const search *s, alm_str text, alm_buf *to)
+static alm_status put_replacement(const alm_call *call, const search *self, alm_str text,
+                                  alm_buf *to)
 {
-    const regex *r = s->r;
+    const regex *r = self->r;
     size_t room = r->replacement.len * 2 + 64;
     for (int tries = 0; tries < 2; tries++) {
         ALM_TRY(alm_buf_reserve(call->cx, to, room));
         PCRE2_SIZE len = room;
-        const int rc = pcre2_substitute(
+        const int code = pcre2_substitute(
             r->code, (PCRE2_SPTR)text.ptr, text.len, 0,
             PCRE2_NO_UTF_CHECK | PCRE2_SUBSTITUTE_MATCHED | PCRE2_SUBSTITUTE_REPLACEMENT_ONLY |
                 PCRE2_SUBSTITUTE_OVERFLOW_LENGTH | PCRE2_SUBSTITUTE_UNSET_EMPTY,
-            s->found, r->limits, (PCRE2_SPTR)r->replacement.ptr, r->replacement.len,
+            self->found, r->limits, (PCRE2_SPTR)r->replacement.ptr, r->replacement.len,
             (PCRE2_UCHAR *)to->ptr + to->len, &len);
-        if (rc >= 0) {
+        if (code >= 0) {
             to->len += len;
             return ALM_OK;
         }
-        if (rc != PCRE2_ERROR_NOMEMORY)
-            return match_failed(call, rc);
+        if (code != PCRE2_ERROR_NOMEMORY)
+            return match_failed(call, code);
         room = len + 1;
     }
     return match_failed(call, PCRE2_ERROR_NOMEMORY);
 }
 
 /* As pcre2_substitute does it: behind an empty match another one may begin at the same place that is not empty. */
-static alm_status replace_into(const alm_call *call, search *s, alm_str text, alm_buf *to)
+static alm_status replace_into(const alm_call *call, search *self, alm_str text, alm_buf *to)
 {
-    size_t at = 0, from = 0;
+    size_t offset = 0, from = 0;
     uint32_t options = 0;
     while (from <= text.len) {
-        int rc = 0;
-        ALM_TRY(search_from(s, text, from, options, &rc));
-        if (rc == PCRE2_ERROR_NOMATCH && options == 0)
+        int code = 0;
+        ALM_TRY(search_from(self, text, from, options, &code));
+        if (code == PCRE2_ERROR_NOMATCH && options == 0)
             break;
-        if (rc == PCRE2_ERROR_NOMATCH) { /* one character stays as it is */
+        if (code == PCRE2_ERROR_NOMATCH) { /* one character stays as it is */
             options = 0;
             for (from++; from < text.len && ((uint8_t)text.ptr[from] & 0xc0) == 0x80;)
                 from++;
             continue;
         }
-        if (rc < 0)
-            return match_failed(call, rc);
-        const size_t *place = pcre2_get_ovector_pointer(s->found);
+        if (code < 0)
+            return match_failed(call, code);
+        const size_t *place = pcre2_get_ovector_pointer(self->found);
         const size_t begin = place[0], end = place[1];
         if (begin < from || end < begin) /* \K in a lookaround: pcre2_substitute refuses it, too */
             return match_failed(call, PCRE2_ERROR_BADSUBSPATTERN);
-        ALM_TRY(alm_buf_append(call->cx, to, text.ptr + at, begin - at));
-        ALM_TRY(put_replacement(call, s, text, to));
+        ALM_TRY(alm_buf_append(call->cx, to, text.ptr + offset, begin - offset));
+        ALM_TRY(put_replacement(call, self, text, to));
         ALM_TRY(alm_text_bounded(call, to->len));
-        at = from = end;
+        offset = from = end;
         options = begin == end ? PCRE2_NOTEMPTY_ATSTART | PCRE2_ANCHORED : 0;
     }
-    return alm_buf_append(call->cx, to, text.ptr + at, text.len - at);
+    return alm_buf_append(call->cx, to, text.ptr + offset, text.len - offset);
 }
 
-static alm_status replace_long(const alm_call *call, search *s, alm_str text, alm_text_out *w,
-                               alm_view *out)
+static alm_status replace_long(const alm_call *call, search *self, alm_str text,
+                               alm_text_out *writer, alm_view *out)
 {
     alm_buf made;
     alm_buf_init(&made, call->cx->mem);
-    alm_status st = replace_into(call, s, text, &made);
-    if (st == ALM_OK)
-        st = alm_text_copy(w, (alm_str){made.len > 0 ? made.ptr : "", made.len}, out);
+    alm_status status = replace_into(call, self, text, &made);
+    if (status == ALM_OK)
+        status = alm_text_copy(writer, (alm_str){made.len > 0 ? made.ptr : "", made.len}, out);
     alm_buf_deinit(&made);
-    return st;
+    return status;
 }
 
-static alm_status replace_one(const alm_call *call, search *s, alm_str text, alm_text_out *w,
-                              alm_view *out)
+static alm_status regex_replace_one(const alm_call *call, search *self, alm_str text,
+                                    alm_text_out *writer, alm_view *out)
 {
     if (text.len > WINDOW_BYTES)
-        return replace_long(call, s, text, w, out);
+        return replace_long(call, self, text, writer, out);
     ALM_TRY(alm_text_work(call->cx, MATCH_WORK + text.len));
-    return replace_short(call, s->r, s->found, text, w, out);
+    return replace_short(call, self->r, self->found, text, writer, out);
 }
 
-static alm_status regexp_replace(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status regexp_replace(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    ALM_OVER_DICT(regexp_replace, call, n, args, out);
+    ALM_OVER_DICT(regexp_replace, call, n_rows, args, out);
     const regex *r = call->data;
     const alm_view *views = args[0].data;
     alm_view *o = out->data;
-    alm_text_out w = alm_text_out_of(call);
+    alm_text_out writer = alm_text_out_of(call);
     const bool null = r == NULL || r->code == NULL || r->replacement.ptr == NULL;
-    search s = {0};
-    alm_status st = null ? ALM_OK : search_new(call, true, &s);
-    for (size_t i = 0; i < n && st == ALM_OK; i++) {
+    search self = {0};
+    alm_status status = null ? ALM_OK : search_new(call, true, &self);
+    for (size_t i = 0; i < n_rows && status == ALM_OK; i++) {
         const alm_view *view = &views[args[0].is_const ? 0 : i];
         o[i] = alm_view_null();
         if (!null && !alm_view_is_null(view))
-            st = replace_one(call, &s, alm_view_str(view, args[0].heap), &w, &o[i]);
+            status =
+                regex_replace_one(call, &self, alm_view_str(view, args[0].heap), &writer, &o[i]);
     }
-    search_free(&s);
-    return st;
+    search_free(&self);
+    return status;
 }
 
 /* -------------------------------------------------------------------- rows */
@@ -395,7 +398,7 @@ static const alm_fn ROWS[] = {
     {.name = "~",
      .signature = "(TEXT, TEXT const) BOOLEAN",
      .flags = ALM_FN_INTERNAL | ALM_FN_SYMBOLS | ALM_FN_NULL_OUT,
-     .bind = bind_pattern,
+     .bind = regex_bind_pattern,
      .kernel = matches,
      .doc = "Does the regular expression match anywhere in the text?",
      .example = "'BTC-USD' ~ '^BTC'",
@@ -403,7 +406,7 @@ static const alm_fn ROWS[] = {
     {.name = "!~",
      .signature = "(TEXT, TEXT const) BOOLEAN",
      .flags = ALM_FN_INTERNAL | ALM_FN_SYMBOLS,
-     .bind = bind_pattern,
+     .bind = regex_bind_pattern,
      .kernel = matches_not,
      .doc = "Does the regular expression match nowhere in the text?",
      .example = "'BTC-USD' !~ '^BTC'",
@@ -421,7 +424,7 @@ static const alm_fn ROWS[] = {
     {.name = "regexp_replace",
      .signature = "(TEXT, TEXT const, TEXT const) STRING",
      .flags = ALM_FN_SYMBOLS | ALM_FN_NULL_OUT | ALM_FN_WAITS,
-     .bind = bind_pattern,
+     .bind = regex_bind_pattern,
      .kernel = regexp_replace,
      .doc = "Every match replaced; $1 stands for the first group.",
      .example = "regexp_replace('abc123', '[0-9]+', '#')",

@@ -14,146 +14,148 @@ typedef struct walk {
     alm_regex_literals best;
 } walk;
 
-static void end_run(walk *w)
+static void end_run(walk *self)
 {
-    if (w->len > w->best.inside.len)
-        w->best.inside = (alm_str){w->run, w->len};
-    w->run += w->len;
-    w->len = w->last = 0;
+    if (self->len > self->best.inside.len)
+        self->best.inside = (alm_str){self->run, self->len};
+    self->run += self->len;
+    self->len = self->last = 0;
 }
 
-static bool peek(const walk *w, char c)
+static bool regex_literal_peek(const walk *self, char byte)
 {
-    return w->at < w->in.len && w->in.ptr[w->at] == c;
+    return self->at < self->in.len && self->in.ptr[self->at] == byte;
 }
 
-/* Behind a class or a group that starts at `at`; SIZE_MAX: it is not plain. */
-static size_t skip_class(const walk *w, size_t at)
+/* Behind a class or a group that starts at `offset`; SIZE_MAX: it is not plain. */
+static size_t skip_class(const walk *self, size_t offset)
 {
-    at++;
-    if (at < w->in.len && w->in.ptr[at] == '^')
-        at++;
-    if (at < w->in.len && w->in.ptr[at] == ']')
-        at++;
-    for (; at < w->in.len && w->in.ptr[at] != ']'; at++) {
-        if (w->in.ptr[at] == '[') /* [:alpha:] and the like */
+    offset++;
+    if (offset < self->in.len && self->in.ptr[offset] == '^')
+        offset++;
+    if (offset < self->in.len && self->in.ptr[offset] == ']')
+        offset++;
+    for (; offset < self->in.len && self->in.ptr[offset] != ']'; offset++) {
+        if (self->in.ptr[offset] == '[') /* [:alpha:] and the like */
             return SIZE_MAX;
-        if (w->in.ptr[at] == '\\')
-            at++;
+        if (self->in.ptr[offset] == '\\')
+            offset++;
     }
-    return at < w->in.len ? at + 1 : SIZE_MAX;
+    return offset < self->in.len ? offset + 1 : SIZE_MAX;
 }
 
-static size_t skip_group(const walk *w, size_t at)
+static size_t skip_group(const walk *self, size_t offset)
 {
     uint32_t depth = 0;
-    while (at < w->in.len) {
-        const char c = w->in.ptr[at];
-        if (c == '[') {
-            at = skip_class(w, at);
-            if (at == SIZE_MAX)
+    while (offset < self->in.len) {
+        const char byte = self->in.ptr[offset];
+        if (byte == '[') {
+            offset = skip_class(self, offset);
+            if (offset == SIZE_MAX)
                 return SIZE_MAX;
             continue;
         }
-        if (c == '\\')
-            at++;
-        else if (c == '(' && at + 1 < w->in.len && w->in.ptr[at + 1] == '?')
+        if (byte == '\\')
+            offset++;
+        else if (byte == '(' && offset + 1 < self->in.len && self->in.ptr[offset + 1] == '?')
             return SIZE_MAX; /* options, assertions */
-        else if (c == '(')
+        else if (byte == '(')
             depth++;
-        else if (c == ')' && --depth == 0)
-            return at + 1;
-        at++;
+        else if (byte == ')' && --depth == 0)
+            return offset + 1;
+        offset++;
     }
     return SIZE_MAX;
 }
 
-static void add_char(walk *w, size_t bytes)
+static void add_char(walk *self, size_t bytes)
 {
-    w->last = w->len;
-    memcpy(w->run + w->len, w->in.ptr + w->at, bytes);
-    w->len += bytes;
-    w->at += bytes;
+    self->last = self->len;
+    memcpy(self->run + self->len, self->in.ptr + self->at, bytes);
+    self->len += bytes;
+    self->at += bytes;
 }
 
-static size_t char_bytes(const walk *w)
+static size_t regex_literal_char_bytes(const walk *self)
 {
     size_t n = 1;
-    while (w->at + n < w->in.len && ((unsigned char)w->in.ptr[w->at + n] & 0xc0) == 0x80)
+    while (self->at + n < self->in.len &&
+           ((unsigned char)self->in.ptr[self->at + n] & 0xc0) == 0x80)
         n++;
     return n;
 }
 
 /* A repeat behind the last character, if there is one. */
-static void take_repeat(walk *w)
+static void take_repeat(walk *self)
 {
-    if (peek(w, '*') || peek(w, '?') || peek(w, '{')) {
-        w->len = w->last;
-        end_run(w);
-        if (peek(w, '{'))
-            while (w->at < w->in.len && !peek(w, '}'))
-                w->at++;
-        w->at++;
-    } else if (peek(w, '+')) {
-        end_run(w);
-        w->at++;
+    if (regex_literal_peek(self, '*') || regex_literal_peek(self, '?') ||
+        regex_literal_peek(self, '{')) {
+        self->len = self->last;
+        end_run(self);
+        if (regex_literal_peek(self, '{'))
+            while (self->at < self->in.len && !regex_literal_peek(self, '}'))
+                self->at++;
+        self->at++;
+    } else if (regex_literal_peek(self, '+')) {
+        end_run(self);
+        self->at++;
     } else {
         return;
     }
-    if (peek(w, '?') || peek(w, '+')) /* lazy, possessive */
-        w->at++;
+    if (regex_literal_peek(self, '?') || regex_literal_peek(self, '+')) /* lazy, possessive */
+        self->at++;
 }
 
 /* One step; false: not plain. */
-static bool step(walk *w)
+static bool regex_literal_step(walk *self)
 {
-    const char c = w->in.ptr[w->at];
-    if (c == '|')
+    const char byte = self->in.ptr[self->at];
+    if (byte == '|')
         return false;
-    if (c == '(' || c == '[') {
-        end_run(w);
-        w->at = c == '(' ? skip_group(w, w->at) : skip_class(w, w->at);
-        if (w->at == SIZE_MAX)
+    if (byte == '(' || byte == '[') {
+        end_run(self);
+        self->at = byte == '(' ? skip_group(self, self->at) : skip_class(self, self->at);
+        if (self->at == SIZE_MAX)
             return false;
-    } else if (c == '.' || c == '^') {
-        end_run(w);
-        w->at++;
-    } else if (c == '$') {
-        if (w->at + 1 == w->in.len)
-            w->best.end = (alm_str){w->run, w->len};
-        end_run(w);
-        w->at++;
-    } else if (c == '\\') {
-        w->at++;
-        if (w->at >= w->in.len)
+    } else if (byte == '.' || byte == '^') {
+        end_run(self);
+        self->at++;
+    } else if (byte == '$') {
+        if (self->at + 1 == self->in.len)
+            self->best.end = (alm_str){self->run, self->len};
+        end_run(self);
+        self->at++;
+    } else if (byte == '\\') {
+        self->at++;
+        if (self->at >= self->in.len)
             return false;
-        const unsigned char e = (unsigned char)w->in.ptr[w->at];
+        const unsigned char e = (unsigned char)self->in.ptr[self->at];
         const bool letter =
             (e >= 'a' && e <= 'z') || (e >= 'A' && e <= 'Z') || (e >= '0' && e <= '9');
         if (e >= 0x80 || (letter && strchr("dDwWsSbBAzZ", e) == NULL))
             return false; /* hexadecimal digits, properties, quotations, references ... */
         if (letter) {
-            end_run(w);
-            w->at++;
+            end_run(self);
+            self->at++;
         } else {
-            add_char(w, 1);
+            add_char(self, 1);
         }
     } else {
-        add_char(w, char_bytes(w));
+        add_char(self, regex_literal_char_bytes(self));
     }
-    take_repeat(w);
+    take_repeat(self);
     return true;
 }
 
 alm_status alm_regex_literals_of(alm_ctx *cx, alm_str pattern, alm_regex_literals *out)
 {
-    walk w = {.in = pattern};
+    walk self = {.in = pattern};
     *out = (alm_regex_literals){0};
-    ALM_TRY(alm_arena_bytes(cx, cx->arena, pattern.len + 1, &w.run));
-    while (w.at < pattern.len)
-        if (!step(&w))
+    ALM_TRY(alm_arena_bytes(cx, cx->arena, pattern.len + 1, &self.run));
+    while (self.at < pattern.len)
+        if (!regex_literal_step(&self))
             return ALM_OK;
-    end_run(&w);
-    *out = w.best;
+    end_run(&self);
+    *out = self.best;
     return ALM_OK;
 }

@@ -7,6 +7,6 @@
 #include "base/base.h"
 
 /* Null (NaN, ALM_INT_NULL) gives null. */
-double alm_round_to(double x, int32_t scale);
+double alm_round_to(double value, int32_t scale);
 
 #endif

@@ -16,9 +16,9 @@ typedef struct needle {
     char first_case, last_case; /* 0x20 for a letter that may have either case */
 } needle;
 
-static char either_case(bool nocase, char c)
+static char either_case(bool nocase, char byte)
 {
-    return nocase && c >= 'a' && c <= 'z' ? 0x20 : 0;
+    return nocase && byte >= 'a' && byte <= 'z' ? 0x20 : 0;
 }
 
 static needle needle_of(alm_str text, bool nocase)
@@ -32,31 +32,31 @@ static needle needle_of(alm_str text, bool nocase)
                     .last_case = either_case(nocase, last)};
 }
 
-static bool equal_nocase(const char *at, alm_str text)
+static bool equal_nocase(const char *ptr, alm_str text)
 {
     for (size_t i = 0; i < text.len; i++)
-        if ((at[i] | either_case(true, text.ptr[i])) != text.ptr[i])
+        if ((ptr[i] | either_case(true, text.ptr[i])) != text.ptr[i])
             return false;
     return true;
 }
 
-static inline bool equal_inside(const char *at, const needle *what)
+static inline bool equal_inside(const char *ptr, const needle *what)
 {
     const alm_str text = what->text;
     if (what->nocase)
-        return equal_nocase(at, text);
-    return text.len <= 2 || memcmp(at + 1, text.ptr + 1, text.len - 2) == 0;
+        return equal_nocase(ptr, text);
+    return text.len <= 2 || memcmp(ptr + 1, text.ptr + 1, text.len - 2) == 0;
 }
 
 /* The first of PLACES places whose first and last byte agree, and what lies between; PLACES: none. */
-static size_t first_hit(const char *at, const uint8_t *agree, const needle *what)
+static size_t first_hit(const char *ptr, const uint8_t *agree, const needle *what)
 {
     for (size_t k = 0; k < PLACES; k += 8) {
         uint64_t word;
         memcpy(&word, agree + k, sizeof word);
         for (; word != 0; word &= word - 1) { /* bytes are 0 or 1 */
             const size_t place = k + (size_t)__builtin_ctzll(word) / 8;
-            if (equal_inside(at + place, what))
+            if (equal_inside(ptr + place, what))
                 return place;
         }
     }
@@ -64,19 +64,19 @@ static size_t first_hit(const char *at, const uint8_t *agree, const needle *what
 }
 
 /* Compares place after place, beginning with `from`. Returns the first match, or n if there is none. */
-static inline size_t find_slowly(const char *in, size_t n, size_t from, const needle *what)
+static inline size_t find_slowly(const char *input, size_t n, size_t from, const needle *what)
 {
     const char first = what->first, last = what->last;
     const char first_case = what->first_case, last_case = what->last_case;
-    const char *const behind = in + what->text.len - 1;
+    const char *const behind = input + what->text.len - 1;
     for (size_t i = from; i + what->text.len <= n; i++)
-        if ((char)(in[i] | first_case) == first && (char)(behind[i] | last_case) == last &&
-            equal_inside(in + i, what))
+        if ((char)(input[i] | first_case) == first && (char)(behind[i] | last_case) == last &&
+            equal_inside(input + i, what))
             return i;
     return n;
 }
 
-ALM_SIMD static size_t find(const char *restrict in, size_t n, const needle *what)
+ALM_SIMD static size_t search_find(const char *restrict input, size_t n, const needle *what)
 {
     const char first = what->first, last = what->last;
     const char first_case = what->first_case, last_case = what->last_case;
@@ -87,7 +87,7 @@ ALM_SIMD static size_t find(const char *restrict in, size_t n, const needle *wha
         return n;
     const size_t places = n - len + 1;
     for (; i + PLACES <= places; i += PLACES) {
-        const char *restrict a = in + i, *restrict b = in + i + len - 1;
+        const char *restrict a = input + i, *restrict b = input + i + len - 1;
         uint8_t any = 0;
         for (size_t k = 0; k < PLACES; k++) {
             const uint8_t both = (uint8_t)(((char)(a[k] | first_case) == first) &
@@ -101,18 +101,18 @@ ALM_SIMD static size_t find(const char *restrict in, size_t n, const needle *wha
         if (hit < PLACES)
             return i + hit;
     }
-    return find_slowly(in, n, i, what);
+    return find_slowly(input, n, i, what);
 }
 
-size_t alm_search_find(const char *in, size_t n, alm_str what)
+size_t alm_search_find(const char *input, size_t n, alm_str what)
 {
     const needle sought = needle_of(what, false);
-    return find(in, n, &sought);
+    return search_find(input, n, &sought);
 }
 
-static bool is_long(const alm_view *v)
+static bool is_long(const alm_view *view)
 {
-    return v->len > ALM_VIEW_INLINE && v->len != ALM_VIEW_NULL;
+    return view->len > ALM_VIEW_INLINE && view->len != ALM_VIEW_NULL;
 }
 
 /* Do the long texts lie in ascending order and nearly without gaps? [*lo, *hi): their bytes. Between
@@ -154,8 +154,8 @@ static void search_piece(const alm_view *views, const char *heap, size_t n, cons
     const char *base = (const char *)((uintptr_t)heap + (uintptr_t)lo);
     const size_t size = (size_t)(hi - lo);
     size_t row = 0;
-    for (size_t at = 0; at < size;) {
-        const size_t hit = at + find(base + at, size - at, what);
+    for (size_t offset = 0; offset < size;) {
+        const size_t hit = offset + search_find(base + offset, size - offset, what);
         if (hit >= size)
             return;
         const uint64_t off = lo + hit;
@@ -165,7 +165,7 @@ static void search_piece(const alm_view *views, const char *heap, size_t n, cons
             return;
         const uint64_t end = views[row].off + views[row].len;
         found[row] |= off >= views[row].off && off + what->text.len <= end;
-        at = found[row] ? (size_t)(end - lo) : hit + 1;
+        offset = found[row] ? (size_t)(end - lo) : hit + 1;
     }
 }
 
@@ -182,7 +182,8 @@ static void search_rows(const alm_view *views, const char *heap, size_t n, const
             continue;
         const size_t len = views[i].len;
         const char *const text = alm_view_ptr(&views[i], heap);
-        found[i] = (len < PLACES ? find_slowly(text, len, 0, what) : find(text, len, what)) < len;
+        found[i] =
+            (len < PLACES ? find_slowly(text, len, 0, what) : search_find(text, len, what)) < len;
     }
 }
 
@@ -200,8 +201,8 @@ static size_t rows_of_a_look(const alm_view *views, size_t n)
     return rows;
 }
 
-static alm_status search(alm_ctx *cx, const alm_view *views, const char *heap, size_t n,
-                         const needle *what, uint8_t *found)
+static alm_status operator_search(alm_ctx *cx, const alm_view *views, const char *heap, size_t n,
+                                  const needle *what, uint8_t *found)
 {
     memset(found, 0, n);
     if (n > 1 && heap != NULL && all_long_rising(views, n) &&
@@ -210,11 +211,11 @@ static alm_status search(alm_ctx *cx, const alm_view *views, const char *heap, s
                      found);
         return ALM_OK;
     }
-    for (size_t at = 0, rows = 0; at < n; at += rows) {
-        rows = rows_of_a_look(views + at, n - at);
-        if (at > 0)
+    for (size_t offset = 0, rows = 0; offset < n; offset += rows) {
+        rows = rows_of_a_look(views + offset, n - offset);
+        if (offset > 0)
             ALM_TRY(alm_check(cx));
-        search_rows(views + at, heap, rows, what, found + at);
+        search_rows(views + offset, heap, rows, what, found + offset);
     }
     return ALM_OK;
 }
@@ -228,14 +229,14 @@ alm_status alm_search_views(alm_ctx *cx, const alm_view *views, const char *heap
         return ALM_OK;
     }
     const needle sought = needle_of(what, false);
-    return search(cx, views, heap, n, &sought, found);
+    return operator_search(cx, views, heap, n, &sought, found);
 }
 
-ALM_SIMD static bool is_ascii(const char *in, size_t n)
+ALM_SIMD static bool is_ascii(const char *input, size_t n)
 {
     char all = 0;
     for (size_t i = 0; i < n; i++)
-        all |= in[i];
+        all |= input[i];
     return all >= 0;
 }
 
@@ -256,11 +257,11 @@ static alm_status all_ascii(alm_ctx *cx, const alm_view *views, const char *heap
                             bool *all)
 {
     *all = true;
-    for (size_t at = 0, rows = 0; at < n && *all; at += rows) {
-        rows = rows_of_a_look(views + at, n - at);
-        if (at > 0)
+    for (size_t offset = 0, rows = 0; offset < n && *all; offset += rows) {
+        rows = rows_of_a_look(views + offset, n - offset);
+        if (offset > 0)
             ALM_TRY(alm_check(cx));
-        *all = rows_ascii(views + at, heap, rows);
+        *all = rows_ascii(views + offset, heap, rows);
     }
     return ALM_OK;
 }
@@ -275,5 +276,5 @@ alm_status alm_search_views_nocase(alm_ctx *cx, const alm_view *views, const cha
     if (!*done)
         return ALM_OK;
     const needle sought = needle_of(what, true);
-    return search(cx, views, heap, n, &sought, found);
+    return operator_search(cx, views, heap, n, &sought, found);
 }

@@ -12,8 +12,8 @@
 
 #include "type/vector.h"
 
-/* Position of the first occurrence of `what` (not empty) in n bytes at `in`; n: none. */
-size_t alm_search_find(const char *in, size_t n, alm_str what);
+/* Position of the first occurrence of `what` (not empty) in n bytes at `input`; n: none. */
+size_t alm_search_find(const char *input, size_t n, alm_str what);
 /* found[i] = 1 where text i contains `what`, else 0; 0 for null. `what` may be empty. Views only. */
 ALM_NODISCARD alm_status alm_search_views(alm_ctx *cx, const alm_view *views, const char *heap,
                                           size_t n, alm_str what, uint8_t *found);

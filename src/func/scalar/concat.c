@@ -7,35 +7,35 @@
 #include "func/value/tables.h"
 #include "func/value/text_out.h"
 
-static alm_status bind_concat(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
-                              ALM_UNUSED int32_t pos, uint32_t argc, alm_arg *args,
-                              ALM_UNUSED alm_type *result, ALM_UNUSED void **data)
+static alm_status scalar_bind_concat(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
+                                     ALM_UNUSED int32_t pos, uint32_t argc, alm_arg *args,
+                                     ALM_UNUSED alm_type *result, ALM_UNUSED void **data)
 {
     for (uint32_t i = 0; i < argc; i++)
         args[i].type = ALM_TY(STRING);
     return ALM_OK;
 }
 
-static alm_status concat(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status concat(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         size_t bytes = 0;
         for (uint32_t k = 0; k < call->argc; k++) {
-            const alm_view *v = (const alm_view *)args[k].data + (args[k].is_const ? 0 : i);
-            bytes += alm_view_is_null(v) ? 0 : v->len;
+            const alm_view *view = (const alm_view *)args[k].data + (args[k].is_const ? 0 : i);
+            bytes += alm_view_is_null(view) ? 0 : view->len;
         }
-        char *p;
-        ALM_TRY(alm_text_room(&w, bytes, &p));
+        char *ptr;
+        ALM_TRY(alm_text_room(&writer, bytes, &ptr));
         for (uint32_t k = 0; k < call->argc; k++) {
-            const alm_view *v = (const alm_view *)args[k].data + (args[k].is_const ? 0 : i);
-            if (alm_view_is_null(v))
+            const alm_view *view = (const alm_view *)args[k].data + (args[k].is_const ? 0 : i);
+            if (alm_view_is_null(view))
                 continue;
-            memcpy(p, alm_view_ptr(v, args[k].heap), v->len);
-            p += v->len;
+            memcpy(ptr, alm_view_ptr(view, args[k].heap), view->len);
+            ptr += view->len;
         }
-        o[i] = alm_text_take(&w, bytes);
+        views[i] = alm_text_take(&writer, bytes);
     }
     return ALM_OK;
 }
@@ -43,7 +43,7 @@ static alm_status concat(alm_call *call, size_t n, const alm_vec *args, alm_vec 
 static const alm_fn ROWS[] = {
     {.name = "concat",
      .signature = "(ANY...) STRING",
-     .bind = bind_concat,
+     .bind = scalar_bind_concat,
      .kernel = concat,
      .doc = "Arguments as text, end to end; nulls are left out.",
      .example = "concat('BTC', '-', 7)",
@@ -51,7 +51,7 @@ static const alm_fn ROWS[] = {
     {.name = "||",
      .signature = "(ANY, ANY...) STRING",
      .flags = ALM_FN_INTERNAL,
-     .bind = bind_concat,
+     .bind = scalar_bind_concat,
      .kernel = concat,
      .doc = "Arguments as text, end to end.",
      .example = "'BTC' || '-' || 7",

@@ -8,18 +8,18 @@
 #include "func/value/tables.h"
 
 /* Address form, so that views of several heaps stand in one vector. */
-static inline alm_view address_of(const alm_vec *v, size_t i)
+static inline alm_view address_of(const alm_vec *vec, size_t i)
 {
-    const alm_view view = ((const alm_view *)v->data)[v->is_const ? 0 : i];
-    if (view.len <= ALM_VIEW_INLINE || view.len == ALM_VIEW_NULL || v->heap == NULL)
+    const alm_view view = ((const alm_view *)vec->data)[vec->is_const ? 0 : i];
+    if (view.len <= ALM_VIEW_INLINE || view.len == ALM_VIEW_NULL || vec->heap == NULL)
         return view;
-    return alm_view_of(alm_view_str(&view, v->heap));
+    return alm_view_of(alm_view_str(&view, vec->heap));
 }
 
 /* -------------------------------------------------------------------- bind */
 
-static alm_status bind_meet(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t argc,
-                            alm_arg *args, alm_type *result, ALM_UNUSED void **data)
+static alm_status conditional_bind_meet(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t argc,
+                                        alm_arg *args, alm_type *result, ALM_UNUSED void **data)
 {
     alm_type met = ALM_TY(NULL);
     if (argc < 2)
@@ -68,80 +68,80 @@ FILL(u16, uint16_t, x == 0)
 FILL(u32, uint32_t, x == 0)
 FILL(longs, longs, x.lo == ALM_LONG_NULL && x.hi == ALM_LONG_NULL)
 
-static bool fill_text(const alm_vec *v, alm_view *o, size_t n)
+static bool conditional_fill_text(const alm_vec *vec, alm_view *out, size_t n_rows)
 {
     size_t left = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (alm_view_is_null(&o[i]))
-            o[i] = address_of(v, i);
-        left += alm_view_is_null(&o[i]);
+    for (size_t i = 0; i < n_rows; i++) {
+        if (alm_view_is_null(&out[i]))
+            out[i] = address_of(vec, i);
+        left += alm_view_is_null(&out[i]);
     }
     return left > 0;
 }
 
-/* Types without a loop of their own; v has the type of the result. */
-static bool fill_other(const alm_vec *v, void *o, size_t n)
+/* Types without a loop of their own; vec has the type of the result. */
+static bool fill_other(const alm_vec *vec, void *out, size_t n_rows)
 {
-    alm_vec so_far = {.type = v->type, .width = v->width, .data = o};
+    alm_vec so_far = {.type = vec->type, .width = vec->width, .data = out};
     size_t left = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_rows; i++) {
         if (!alm_vec_is_null(&so_far, i))
             continue;
-        memcpy((char *)o + i * v->width, (const char *)v->data + (v->is_const ? 0 : i) * v->width,
-               v->width);
+        memcpy((char *)out + i * vec->width,
+               (const char *)vec->data + (vec->is_const ? 0 : i) * vec->width, vec->width);
         left += alm_vec_is_null(&so_far, i);
     }
     return left > 0;
 }
 
-static bool fill_nulls(const alm_vec *v, alm_null_kind kind, void *o, size_t n)
+static bool fill_nulls(const alm_vec *vec, alm_null_kind kind, void *out, size_t n_rows)
 {
     switch (kind) {
     case ALM_NULL_NONE:
         return false; /* the first argument is never null */
     case ALM_NULL_INT:
-        return fill_int(v, o, n);
+        return fill_int(vec, out, n_rows);
     case ALM_NULL_LONG:
-        return fill_long(v, o, n);
+        return fill_long(vec, out, n_rows);
     case ALM_NULL_NAN32:
-        return fill_float(v, o, n);
+        return fill_float(vec, out, n_rows);
     case ALM_NULL_NAN64:
-        return fill_double(v, o, n);
+        return fill_double(vec, out, n_rows);
     case ALM_NULL_ZERO16:
-        return fill_u16(v, o, n);
+        return fill_u16(vec, out, n_rows);
     case ALM_NULL_ZERO32:
-        return fill_u32(v, o, n);
+        return fill_u32(vec, out, n_rows);
     case ALM_NULL_LONG2:
-        return fill_longs(v, o, n);
+        return fill_longs(vec, out, n_rows);
     case ALM_NULL_MIN8:
     case ALM_NULL_MIN16:
     case ALM_NULL_MIN128:
     case ALM_NULL_MIN256:
     case ALM_NULL_LONG4:
-        return fill_other(v, o, n);
+        return fill_other(vec, out, n_rows);
     case ALM_NULL_VIEW:
     case ALM_NULL_CODE:
         break;
     }
-    return fill_text(v, o, n);
+    return conditional_fill_text(vec, out, n_rows);
 }
 
-static alm_status coalesce(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status coalesce(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const alm_null_kind kind = alm_type_info_of(call->result)->null;
     if (kind == ALM_NULL_VIEW) {
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n_rows; i++)
             ((alm_view *)out->data)[i] = address_of(&args[0], i);
     } else {
         const size_t width = alm_type_width(call->result);
         if (args[0].is_const)
-            for (size_t i = 0; i < n; i++)
+            for (size_t i = 0; i < n_rows; i++)
                 memcpy((char *)out->data + i * width, args[0].data, width);
         else
-            memcpy(out->data, args[0].data, n * width);
+            memcpy(out->data, args[0].data, n_rows * width);
     }
     for (uint32_t k = 1; k < call->argc; k++)
-        if (!fill_nulls(&args[k], kind, out->data, n))
+        if (!fill_nulls(&args[k], kind, out->data, n_rows))
             break;
     return ALM_OK;
 }
@@ -156,22 +156,22 @@ NULL_IF(double, double, __builtin_nan(""))
 NULL_IF(char, uint16_t, 0)
 NULL_IF(ipv4, uint32_t, 0)
 
-static alm_status nullif_text(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+static alm_status nullif_text(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
                               alm_vec *out)
 {
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const alm_view x = address_of(&args[0], i), y = address_of(&args[1], i);
-        o[i] = alm_view_eq(&x, NULL, &y, NULL) ? alm_view_null() : x;
+        views[i] = alm_view_eq(&x, NULL, &y, NULL) ? alm_view_null() : x;
     }
     return ALM_OK;
 }
 
-static alm_status nullif_longs(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+static alm_status nullif_longs(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
                                alm_vec *out)
 {
     longs *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_rows; i++) {
         const longs x = ALM_AT(longs, args[0], i), y = ALM_AT(longs, args[1], i);
         o[i] = x.lo == y.lo && x.hi == y.hi ? (longs){ALM_LONG_NULL, ALM_LONG_NULL} : x;
     }
@@ -214,26 +214,27 @@ EXTREME(least_double, double, __builtin_nan(""), x < y || y != y)
 static alm_status bind_choice(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t argc,
                               alm_arg *args, alm_type *result, void **data)
 {
-    return bind_meet(cx, fn, pos, argc - 1, args + 1, result, data);
+    return conditional_bind_meet(cx, fn, pos, argc - 1, args + 1, result, data);
 }
 
-static void choose_views(size_t n, const alm_vec *args, alm_view *o)
+static void conditional_choose_views(size_t n, const alm_vec *args, alm_view *out)
 {
     for (size_t i = 0; i < n; i++)
-        o[i] = address_of(&args[ALM_AT(uint8_t, args[0], i) ? 1 : 2], i);
+        out[i] = address_of(&args[ALM_AT(uint8_t, args[0], i) ? 1 : 2], i);
 }
 
-static alm_status choose(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status conditional_choose(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                                     alm_vec *out)
 {
-    char *o = out->data;
+    char *results = out->data;
     if (alm_type_info_of(call->result)->null == ALM_NULL_VIEW) {
-        choose_views(n, args, out->data);
+        conditional_choose_views(n_rows, args, out->data);
         return ALM_OK;
     }
-    for (size_t i = 0; i < n; i++) {
-        const alm_vec *v = &args[ALM_AT(uint8_t, args[0], i) ? 1 : 2];
-        memcpy(o + i * v->width, (const char *)v->data + (v->is_const ? 0 : i) * v->width,
-               v->width);
+    for (size_t i = 0; i < n_rows; i++) {
+        const alm_vec *vec = &args[ALM_AT(uint8_t, args[0], i) ? 1 : 2];
+        memcpy(results + i * vec->width,
+               (const char *)vec->data + (vec->is_const ? 0 : i) * vec->width, vec->width);
     }
     return ALM_OK;
 }
@@ -241,16 +242,16 @@ static alm_status choose(ALM_UNUSED alm_call *call, size_t n, const alm_vec *arg
 /* ------------------------------------------------------------- rows of subqueries */
 
 /* True for the first row of a subquery that may give one; a second one is an error. */
-static alm_status single_row(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status single_row(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const int64_t *number = args[0].data;
     const size_t step = args[0].is_const ? 0 : 1;
     int64_t most = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n_rows; i++)
         most = ALM_MAX(most, number[i * step]);
     if (most > 1)
         return alm_fail(call->cx, ALM_E_LIMIT, call->pos, "the subquery gives more than one row");
-    memset(out->data, 1, n);
+    memset(out->data, 1, n_rows);
     return ALM_OK;
 }
 
@@ -269,10 +270,10 @@ static alm_status single_row(alm_call *call, size_t n, const alm_vec *args, alm_
     ROW("nullif", "(" T ", " T ") " T, 0, NULL, kernel, "The first, or null if both are equal.",   \
         "nullif(5, 5)")
 #define COALESCE_OF_TWO(f)                                                                         \
-    ROW(f, "(ANY, ANY) ?", 0, bind_meet, coalesce,                                                 \
+    ROW(f, "(ANY, ANY) ?", 0, conditional_bind_meet, coalesce,                                     \
         "The first, or the second if the first is null.", f "(null, 5)")
 #define IIF(f)                                                                                     \
-    ROW(f, "(BOOLEAN, ANY, ANY) ?", 0, bind_choice, choose,                                        \
+    ROW(f, "(BOOLEAN, ANY, ANY) ?", 0, bind_choice, conditional_choose,                            \
         "The second where the first is true, else the third. Either may be null.",                 \
         f "(2 > 1, 'yes', 'no')")
 #define EXTREMES(f, doc, example)                                                                  \
@@ -298,8 +299,8 @@ static alm_status single_row(alm_call *call, size_t n, const alm_vec *args, alm_
 #define LEAST_DOC    "Least argument, nulls left out."
 
 static const alm_fn ROWS[] = {
-    ROW("coalesce", "(ANY...) ?", 0, bind_meet, coalesce, "First argument that is not null.",
-        "coalesce(null, 0, 1)"),
+    ROW("coalesce", "(ANY...) ?", 0, conditional_bind_meet, coalesce,
+        "First argument that is not null.", "coalesce(null, 0, 1)"),
     NULLIF("CHAR", nullif_char),
     NULLIF("STRING", nullif_text),
     NULLIF("VARCHAR", nullif_text),

@@ -13,13 +13,14 @@
 
 static const double RADIUS_M = 6371008.8;
 
-static alm_status within_box(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status within_box(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                             alm_vec *out)
 {
-    uint8_t *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    uint8_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const double x = ALM_AT(double, args[0], i), y = ALM_AT(double, args[1], i);
-        o[i] = x >= ALM_AT(double, args[2], i) && y >= ALM_AT(double, args[3], i) &&
-               x <= ALM_AT(double, args[4], i) && y <= ALM_AT(double, args[5], i);
+        results[i] = x >= ALM_AT(double, args[2], i) && y >= ALM_AT(double, args[3], i) &&
+                     x <= ALM_AT(double, args[4], i) && y <= ALM_AT(double, args[5], i);
     }
     return ALM_OK;
 }
@@ -33,15 +34,15 @@ static alm_status check_radius(alm_call *call, const alm_vec *arg, double radius
     return ALM_OK;
 }
 
-static alm_status within_radius(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status within_radius(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    uint8_t *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    uint8_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const double dx = ALM_AT(double, args[0], i) - ALM_AT(double, args[2], i);
         const double dy = ALM_AT(double, args[1], i) - ALM_AT(double, args[3], i);
         const double radius = ALM_AT(double, args[4], i);
         ALM_TRY(check_radius(call, &args[4], radius));
-        o[i] = hypot(dx, dy) <= radius;
+        results[i] = hypot(dx, dy) <= radius;
     }
     return ALM_OK;
 }
@@ -67,23 +68,23 @@ static alm_status distance_at(alm_call *call, const alm_vec *args, size_t i, dou
     return ALM_OK;
 }
 
-static alm_status distance(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status scalar_distance(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    double *o = out->data;
-    for (size_t i = 0; i < n; i++)
-        ALM_TRY(distance_at(call, args, i, &o[i]));
+    double *results = out->data;
+    for (size_t i = 0; i < n_rows; i++)
+        ALM_TRY(distance_at(call, args, i, &results[i]));
     return ALM_OK;
 }
 
-static alm_status within_distance(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status within_distance(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    uint8_t *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    uint8_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const double radius = ALM_AT(double, args[4], i);
         double metres = 0;
         ALM_TRY(check_radius(call, &args[4], radius));
         ALM_TRY(distance_at(call, args, i, &metres));
-        o[i] = metres <= radius;
+        results[i] = metres <= radius;
     }
     return ALM_OK;
 }
@@ -107,8 +108,8 @@ static const alm_fn ROWS[] = {
         "(x DOUBLE, y DOUBLE, center_x DOUBLE, center_y DOUBLE, radius DOUBLE) BOOLEAN",
         within_radius, "Is a point of a plane no farther from another one than the radius?",
         "(3, 4, 0, 0, 5)"),
-    ROW("geo_distance_meters", "(lat DOUBLE, lon DOUBLE, lat DOUBLE, lon DOUBLE) DOUBLE", distance,
-        "Distance of two points of the globe in metres, along the great circle.",
+    ROW("geo_distance_meters", "(lat DOUBLE, lon DOUBLE, lat DOUBLE, lon DOUBLE) DOUBLE",
+        scalar_distance, "Distance of two points of the globe in metres, along the great circle.",
         "(52.52, 13.405, 48.137, 11.575)"),
     ROW("geo_within_radius_latlon",
         "(lat DOUBLE, lon DOUBLE, center_lat DOUBLE, center_lon DOUBLE, meters DOUBLE) BOOLEAN",

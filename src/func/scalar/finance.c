@@ -11,23 +11,23 @@ ALM_BINARY(spread, double, double, double, ALM_FINITE(y - x))
 ALM_BINARY(spread_bps, double, double, double, ALM_FINITE((y - x) / ((x + y) / 2) * 10000))
 
 /* wmid(bid size, bid, ask, ask size): the price leans to the side that has less on offer. */
-static alm_status wmid(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status wmid(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    double *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    double *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const double bid_size = ALM_AT(double, args[0], i), bid = ALM_AT(double, args[1], i),
                      ask = ALM_AT(double, args[2], i), ask_size = ALM_AT(double, args[3], i);
         const double share = bid_size / (bid_size + ask_size);
-        o[i] = ALM_FINITE(ask * share + bid * (1 - share));
+        results[i] = ALM_FINITE(ask * share + bid * (1 - share));
     }
     return ALM_OK;
 }
 
 /* l2price(wanted, size, price, size, price, ...): average price of that amount from the levels. */
-static alm_status l2price(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status finance_l2price(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    double *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    double *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const double want = ALM_AT(double, args[0], i);
         double left = want, cost = 0;
         uint32_t k = 1;
@@ -41,7 +41,7 @@ static alm_status l2price(alm_call *call, size_t n, const alm_vec *args, alm_vec
             left -= size;
         }
         const double last = k + 1 < call->argc ? ALM_AT(double, args[k + 1], i) : __builtin_nan("");
-        o[i] = want == 0 ? last : ALM_FINITE((cost + left * last) / want);
+        results[i] = want == 0 ? last : ALM_FINITE((cost + left * last) / want);
     }
     return ALM_OK;
 }
@@ -76,7 +76,7 @@ static const alm_fn ROWS[] = {
     {.name = "l2price",
      .signature = "(DOUBLE, DOUBLE, DOUBLE, DOUBLE...) DOUBLE",
      .bind = bind_levels,
-     .kernel = l2price,
+     .kernel = finance_l2price,
      .doc = "Average price of an amount taken from levels of size and price; levels with a null "
             "are left "
             "out.",

@@ -9,48 +9,48 @@
 #include "func/value/tables.h"
 #include "func/value/text_out.h"
 
-static void put_hex(const uint8_t *bytes, size_t n, char *out)
+static void put_hex(const uint8_t *bytes, size_t n_bytes, char *out)
 {
     static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_bytes; i++) {
         out[2 * i] = digits[bytes[i] >> 4];
         out[2 * i + 1] = digits[bytes[i] & 15];
     }
 }
 
-static alm_status digest_all(const alm_call *call, const EVP_MD *method, size_t n,
+static alm_status digest_all(const alm_call *call, const EVP_MD *method, size_t n_rows,
                              const alm_vec *args, alm_vec *out)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
-    EVP_MD_CTX *md = EVP_MD_CTX_new();
-    alm_status st = ALM_OK;
-    for (size_t i = 0; i < n && st == ALM_OK; i++) {
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
+    EVP_MD_CTX *CTX = EVP_MD_CTX_new();
+    alm_status status = ALM_OK;
+    for (size_t i = 0; i < n_rows && status == ALM_OK; i++) {
         const alm_str text = alm_vec_text(&args[0], i);
-        o[i] = alm_view_null();
+        views[i] = alm_view_null();
         if (text.ptr == NULL)
             continue;
-        st = alm_text_work(call->cx, 4 * text.len);
-        if (st != ALM_OK)
+        status = alm_text_work(call->cx, 4 * text.len);
+        if (status != ALM_OK)
             break;
         uint8_t bytes[EVP_MAX_MD_SIZE];
         unsigned len = 0;
-        char *p;
-        if (md == NULL || EVP_DigestInit_ex(md, method, NULL) != 1 ||
-            EVP_DigestUpdate(md, text.ptr, text.len) != 1 ||
-            EVP_DigestFinal_ex(md, bytes, &len) != 1) {
-            st = alm_fail(call->cx, ALM_E_UNSUPPORTED, call->pos,
-                          "the cryptographic library refuses %s", call->fn->name);
+        char *ptr;
+        if (CTX == NULL || EVP_DigestInit_ex(CTX, method, NULL) != 1 ||
+            EVP_DigestUpdate(CTX, text.ptr, text.len) != 1 ||
+            EVP_DigestFinal_ex(CTX, bytes, &len) != 1) {
+            status = alm_fail(call->cx, ALM_E_UNSUPPORTED, call->pos,
+                              "the cryptographic library refuses %s", call->fn->name);
             break;
         }
-        st = alm_text_room(&w, (size_t)len * 2, &p);
-        if (st == ALM_OK) {
-            put_hex(bytes, len, p);
-            o[i] = alm_text_take(&w, (size_t)len * 2);
+        status = alm_text_room(&writer, (size_t)len * 2, &ptr);
+        if (status == ALM_OK) {
+            put_hex(bytes, len, ptr);
+            views[i] = alm_text_take(&writer, (size_t)len * 2);
         }
     }
-    EVP_MD_CTX_free(md);
-    return st;
+    EVP_MD_CTX_free(CTX);
+    return status;
 }
 
 #define DIGEST(name, method)                                                                       \

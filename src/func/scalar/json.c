@@ -32,7 +32,8 @@ static alm_status bind_path(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED
     return ALM_OK;
 }
 
-static alm_status value_at(const alm_call *call, const alm_vec *args, size_t i, alm_json_value *out)
+static alm_status scalar_json_value_at(const alm_call *call, const alm_vec *args, size_t i,
+                                       alm_json_value *out)
 {
     const alm_str text = alm_vec_text(&args[0], i);
     ALM_TRY(alm_text_work(call->cx, text.len));
@@ -41,65 +42,65 @@ static alm_status value_at(const alm_call *call, const alm_vec *args, size_t i, 
     return ALM_OK;
 }
 
-static alm_status as_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status as_text(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        alm_json_value v;
-        char *p;
-        ALM_TRY(value_at(call, args, i, &v));
-        o[i] = alm_view_null();
-        if (v.kind == ALM_JSON_NOTHING || v.kind == ALM_JSON_NULL)
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        alm_json_value value;
+        char *ptr;
+        ALM_TRY(scalar_json_value_at(call, args, i, &value));
+        views[i] = alm_view_null();
+        if (value.kind == ALM_JSON_NOTHING || value.kind == ALM_JSON_NULL)
             continue;
-        ALM_TRY(alm_text_room(&w, v.raw.len, &p));
-        if (v.kind == ALM_JSON_STRING) {
-            o[i] = alm_text_take(&w, alm_json_unescape(v.raw, p));
+        ALM_TRY(alm_text_room(&writer, value.raw.len, &ptr));
+        if (value.kind == ALM_JSON_STRING) {
+            views[i] = alm_text_take(&writer, alm_json_unescape(value.raw, ptr));
             continue;
         }
-        if (v.raw.len > 0)
-            memcpy(p, v.raw.ptr, v.raw.len);
-        o[i] = alm_text_take(&w, v.raw.len);
+        if (value.raw.len > 0)
+            memcpy(ptr, value.raw.ptr, value.raw.len);
+        views[i] = alm_text_take(&writer, value.raw.len);
     }
     return ALM_OK;
 }
 
 /* A number, or a text of one; fractions are cut off. */
-static int64_t whole_of(alm_json_value v, int64_t min, int64_t max, int64_t none)
+static int64_t whole_of(alm_json_value value, int64_t min, int64_t max, int64_t none)
 {
     int64_t whole = 0;
     double real = 0;
-    if (v.kind == ALM_JSON_TRUE || v.kind == ALM_JSON_FALSE)
-        return v.kind == ALM_JSON_TRUE;
-    if (v.kind != ALM_JSON_NUMBER && v.kind != ALM_JSON_STRING)
+    if (value.kind == ALM_JSON_TRUE || value.kind == ALM_JSON_FALSE)
+        return value.kind == ALM_JSON_TRUE;
+    if (value.kind != ALM_JSON_NUMBER && value.kind != ALM_JSON_STRING)
         return none;
-    if (alm_int64_parse(v.raw, &whole) == ALM_NUM_OK)
+    if (alm_int64_parse(value.raw, &whole) == ALM_NUM_OK)
         return whole >= min && whole <= max ? whole : none;
-    if (alm_double_parse(v.raw, &real) != ALM_NUM_OK || !(real > -9.3e18 && real < 9.3e18))
+    if (alm_double_parse(value.raw, &real) != ALM_NUM_OK || !(real > -9.3e18 && real < 9.3e18))
         return none;
     if (real < (double)min || real >= (double)max + 1)
         return none;
     return (int64_t)real;
 }
 
-static double real_of(alm_json_value v)
+static double real_of(alm_json_value value)
 {
     double real = 0;
-    const bool number = v.kind == ALM_JSON_NUMBER || v.kind == ALM_JSON_STRING;
-    if (v.kind == ALM_JSON_TRUE || v.kind == ALM_JSON_FALSE)
-        return v.kind == ALM_JSON_TRUE ? 1 : 0;
-    return number && alm_double_parse(v.raw, &real) == ALM_NUM_OK && __builtin_isfinite(real)
+    const bool number = value.kind == ALM_JSON_NUMBER || value.kind == ALM_JSON_STRING;
+    if (value.kind == ALM_JSON_TRUE || value.kind == ALM_JSON_FALSE)
+        return value.kind == ALM_JSON_TRUE ? 1 : 0;
+    return number && alm_double_parse(value.raw, &real) == ALM_NUM_OK && __builtin_isfinite(real)
                ? real
                : __builtin_nan("");
 }
 
 /* A text of a time, or a count of its units. */
-static int64_t time_of(alm_json_value v, alm_time_unit unit)
+static int64_t scalar_json_time_of(alm_json_value value, alm_time_unit unit)
 {
     int64_t ticks = 0;
-    if (v.kind == ALM_JSON_STRING && alm_time_parse(v.raw, unit, &ticks))
+    if (value.kind == ALM_JSON_STRING && alm_time_parse(value.raw, unit, &ticks))
         return ticks;
-    return whole_of(v, -INT64_MAX, INT64_MAX, ALM_TS_NULL);
+    return whole_of(value, -INT64_MAX, INT64_MAX, ALM_TS_NULL);
 }
 
 #define AS(name, T, EXPR)                                                                          \
@@ -108,7 +109,7 @@ static int64_t time_of(alm_json_value v, alm_time_unit unit)
         T *o = out->data;                                                                          \
         for (size_t i = 0; i < n; i++) {                                                           \
             alm_json_value v;                                                                      \
-            ALM_TRY(value_at(call, args, i, &v));                                                  \
+            ALM_TRY(scalar_json_value_at(call, args, i, &v));                                      \
             o[i] = (T)(EXPR);                                                                      \
         }                                                                                          \
         return ALM_OK;                                                                             \
@@ -116,12 +117,12 @@ static int64_t time_of(alm_json_value v, alm_time_unit unit)
 AS(as_boolean, uint8_t, v.kind == ALM_JSON_TRUE)
 AS(as_short, int16_t, whole_of(v, INT16_MIN, INT16_MAX, 0))
 AS(as_int, int32_t, whole_of(v, -INT32_MAX, INT32_MAX, ALM_INT_NULL))
-AS(as_long, int64_t, whole_of(v, -INT64_MAX, INT64_MAX, ALM_LONG_NULL))
-AS(as_double, double, real_of(v))
+AS(scalar_json_as_long, int64_t, whole_of(v, -INT64_MAX, INT64_MAX, ALM_LONG_NULL))
+AS(scalar_json_as_double, double, real_of(v))
 AS(as_float, float, real_of(v))
-AS(as_date, int64_t, time_of(v, ALM_TIME_MS))
-AS(as_micros, int64_t, time_of(v, ALM_TIME_US))
-AS(as_nanos, int64_t, time_of(v, ALM_TIME_NS))
+AS(as_date, int64_t, scalar_json_time_of(v, ALM_TIME_MS))
+AS(as_micros, int64_t, scalar_json_time_of(v, ALM_TIME_US))
+AS(as_nanos, int64_t, scalar_json_time_of(v, ALM_TIME_NS))
 
 #define ROW(suffix, type, flags_, kernel_)                                                         \
     {.name = "json_extract" suffix,                                                                \
@@ -139,9 +140,9 @@ static const alm_fn ROWS[] = {
     ROW("::boolean", "BOOLEAN", ALM_FN_INTERNAL, as_boolean),
     ROW("::short", "SHORT", ALM_FN_INTERNAL, as_short),
     ROW("::int", "INT", ALM_FN_INTERNAL, as_int),
-    ROW("::long", "LONG", ALM_FN_INTERNAL, as_long),
+    ROW("::long", "LONG", ALM_FN_INTERNAL, scalar_json_as_long),
     ROW("::float", "FLOAT", ALM_FN_INTERNAL, as_float),
-    ROW("::double", "DOUBLE", ALM_FN_INTERNAL, as_double),
+    ROW("::double", "DOUBLE", ALM_FN_INTERNAL, scalar_json_as_double),
     ROW("::date", "DATE", ALM_FN_INTERNAL, as_date),
     ROW("::timestamp", "TIMESTAMP", ALM_FN_INTERNAL, as_micros),
     ROW("::timestamp_ns", "TIMESTAMP_NS", ALM_FN_INTERNAL, as_nanos),

@@ -9,29 +9,30 @@
 #include "func/value/tables.h"
 #include "type/int256.h"
 
-static inline bool below(alm_i256 x, alm_i256 y)
+static inline bool scalar_long256_below(alm_i256 x, alm_i256 y)
 {
     return alm_u256_cmp(x, y) < 0 && !alm_long256_is_null(x) && !alm_long256_is_null(y);
 }
 ALM_BINARY(eq_long256, alm_i256, alm_i256, uint8_t, alm_i256_eq(x, y))
 ALM_BINARY(ne_long256, alm_i256, alm_i256, uint8_t, !alm_i256_eq(x, y))
-ALM_BINARY(lt_long256, alm_i256, alm_i256, uint8_t, below(x, y))
-ALM_BINARY(gt_long256, alm_i256, alm_i256, uint8_t, below(y, x))
-ALM_BINARY(le_long256, alm_i256, alm_i256, uint8_t, alm_i256_eq(x, y) || below(x, y))
-ALM_BINARY(ge_long256, alm_i256, alm_i256, uint8_t, alm_i256_eq(x, y) || below(y, x))
+ALM_BINARY(lt_long256, alm_i256, alm_i256, uint8_t, scalar_long256_below(x, y))
+ALM_BINARY(gt_long256, alm_i256, alm_i256, uint8_t, scalar_long256_below(y, x))
+ALM_BINARY(le_long256, alm_i256, alm_i256, uint8_t, alm_i256_eq(x, y) || scalar_long256_below(x, y))
+ALM_BINARY(ge_long256, alm_i256, alm_i256, uint8_t, alm_i256_eq(x, y) || scalar_long256_below(y, x))
 
-static alm_status to_long256(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status to_long256(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                             alm_vec *out)
 {
-    alm_i256 *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    alm_i256 *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         bool null = false;
         for (size_t k = 0; k < 4; k++) {
             const int64_t word = ALM_AT(int64_t, args[k], i);
             null |= word == ALM_LONG_NULL;
-            o[i].w[k] = (uint64_t)word;
+            results[i].w[k] = (uint64_t)word;
         }
         if (null)
-            o[i] = alm_long256_null();
+            results[i] = alm_long256_null();
     }
     return ALM_OK;
 }
@@ -43,12 +44,12 @@ typedef struct total {
     bool seen, lost;
 } total;
 
-static inline void total_add(total *s, alm_i256 x)
+static inline void total_add(total *self, alm_i256 value)
 {
-    const alm_i256 sum = alm_i256_add(s->sum, x);
-    s->lost |= alm_u256_cmp(sum, x) < 0;
-    s->sum = sum;
-    s->seen = true;
+    const alm_i256 sum = alm_i256_add(self->sum, value);
+    self->lost |= alm_u256_cmp(sum, value) < 0;
+    self->sum = sum;
+    self->seen = true;
 }
 
 ALM_AGG_INIT(total, total, {{{0}}, false, false})
@@ -65,15 +66,15 @@ ALM_AGG_MERGE(total, total, {
         total_add(d, p->sum);
 })
 
-static alm_status total_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
+static alm_status total_finish(alm_call *call, const void *states, size_t n_rows, alm_vec *out)
 {
-    const total *s = states;
-    alm_i256 *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        if (s[i].lost || (s[i].seen && alm_long256_is_null(s[i].sum)))
+    const total *self = states;
+    alm_i256 *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        if (self[i].lost || (self[i].seen && alm_long256_is_null(self[i].sum)))
             return alm_fail(call->cx, ALM_E_RANGE, call->pos,
                             "sum aggregation failed: result exceeds the range of LONG256");
-        o[i] = s[i].seen ? s[i].sum : alm_long256_null();
+        results[i] = self[i].seen ? self[i].sum : alm_long256_null();
     }
     return ALM_OK;
 }

@@ -18,11 +18,11 @@ bool alm_network_parse(alm_str text, alm_network *out)
     const char *slash = memchr(text.ptr, '/', text.len);
     const size_t address = slash == NULL ? text.len : (size_t)(slash - text.ptr);
     int bits = slash == NULL ? 32 : -1;
-    for (const char *p = slash == NULL ? NULL : slash + 1; p != NULL && p < text.ptr + text.len;
-         p++) {
-        if (*p < '0' || *p > '9' || p - slash > 2)
+    for (const char *ptr = slash == NULL ? NULL : slash + 1;
+         ptr != NULL && ptr < text.ptr + text.len; ptr++) {
+        if (*ptr < '0' || *ptr > '9' || ptr - slash > 2)
             return false;
-        bits = (bits < 0 ? 0 : bits * 10) + (*p - '0');
+        bits = (bits < 0 ? 0 : bits * 10) + (*ptr - '0');
     }
     if (bits < 0 || bits > 32)
         return false;
@@ -37,7 +37,7 @@ bool alm_network_parse(alm_str text, alm_network *out)
     return true;
 }
 
-static alm_status bind_network(alm_ctx *cx, const alm_arg *arg, void **data)
+static alm_status scalar_bind_network(alm_ctx *cx, const alm_arg *arg, void **data)
 {
     alm_str text;
     alm_network *net = NULL;
@@ -52,54 +52,55 @@ static alm_status bind_network(alm_ctx *cx, const alm_arg *arg, void **data)
     return ALM_OK;
 }
 
-static alm_status bind_second(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
-                              ALM_UNUSED uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
-                              void **data)
+static alm_status network_bind_second(alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
+                                      ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc,
+                                      alm_arg *args, ALM_UNUSED alm_type *result, void **data)
 {
-    return bind_network(cx, &args[1], data);
+    return scalar_bind_network(cx, &args[1], data);
 }
 
-static alm_status bind_first(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
-                             ALM_UNUSED uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
-                             void **data)
+static alm_status network_bind_first(alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
+                                     ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc,
+                                     alm_arg *args, ALM_UNUSED alm_type *result, void **data)
 {
-    return bind_network(cx, &args[0], data);
+    return scalar_bind_network(cx, &args[0], data);
 }
 
 /* An address equal to a network of 32 bits is not strictly inside it. */
-static ALM_SIMD void inside(const uint32_t *restrict a, const uint32_t base, const uint32_t mask,
-                            uint8_t *restrict o, size_t n)
+static ALM_SIMD void network_inside(const uint32_t *restrict a, const uint32_t base,
+                                    const uint32_t mask, uint8_t *restrict out, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        o[i] = (uint8_t)(((a[i] & mask) == base) & (a[i] != 0));
+        out[i] = (uint8_t)(((a[i] & mask) == base) & (a[i] != 0));
 }
 
 /* The networks are of a column. */
-static void each_inside(size_t n, const alm_vec *ip, const alm_vec *text, uint8_t *o, bool or_equal)
+static void each_inside(size_t n_rows, const alm_vec *vec, const alm_vec *text, uint8_t *out,
+                        bool or_equal)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_rows; i++) {
         const alm_str name = alm_vec_text(text, i);
-        const uint32_t address = ALM_AT(uint32_t, *ip, i);
+        const uint32_t address = ALM_AT(uint32_t, *vec, i);
         alm_network net = {0};
-        o[i] = 0;
+        out[i] = 0;
         if (name.ptr != NULL && alm_network_parse(name, &net) && (net.bits < 32 || or_equal))
-            inside(&address, net.base, net.mask, &o[i], 1);
+            network_inside(&address, net.base, net.mask, &out[i], 1);
     }
 }
 
-static alm_status contained(const alm_call *call, size_t n, const alm_vec *ip, const alm_vec *text,
-                            alm_vec *out, bool or_equal)
+static alm_status contained(const alm_call *call, size_t n_rows, const alm_vec *vec,
+                            const alm_vec *text, alm_vec *out, bool or_equal)
 {
     const alm_network *net = call->data;
     if (net == NULL)
-        each_inside(n, ip, text, out->data, or_equal);
+        each_inside(n_rows, vec, text, out->data, or_equal);
     else if (!net->ok || (net->bits == 32 && !or_equal))
-        memset(out->data, 0, n);
-    else if (!ip->is_const || n == 1)
-        inside(ip->data, net->base, net->mask, out->data, n);
+        memset(out->data, 0, n_rows);
+    else if (!vec->is_const || n_rows == 1)
+        network_inside(vec->data, net->base, net->mask, out->data, n_rows);
     else
-        for (size_t i = 0; i < n; i++)
-            inside(ip->data, net->base, net->mask, (uint8_t *)out->data + i, 1);
+        for (size_t i = 0; i < n_rows; i++)
+            network_inside(vec->data, net->base, net->mask, (uint8_t *)out->data + i, 1);
     return ALM_OK;
 }
 
@@ -108,18 +109,19 @@ static alm_status contained(const alm_call *call, size_t n, const alm_vec *ip, c
     {                                                                                              \
         return contained(call, n, &args[which], &args[1 - (which)], out, or_equal);                \
     }
-CONTAINED(within, 0, false)
+CONTAINED(network_within, 0, false)
 CONTAINED(within_equal, 0, true)
-CONTAINED(contains, 1, false)
+CONTAINED(network_contains, 1, false)
 CONTAINED(contains_equal, 1, true)
 
-static alm_status netmask(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status netmask(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                          alm_vec *out)
 {
-    uint32_t *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    uint32_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         alm_network net = {0};
         const alm_str text = alm_vec_text(&args[0], i);
-        o[i] = text.ptr != NULL && alm_network_parse(text, &net) ? net.mask : 0;
+        results[i] = text.ptr != NULL && alm_network_parse(text, &net) ? net.mask : 0;
     }
     return ALM_OK;
 }
@@ -130,12 +132,13 @@ typedef struct uuid_halves {
     uint64_t hi, lo;
 } uuid_halves;
 
-static alm_status to_uuid(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status to_uuid(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                          alm_vec *out)
 {
-    uuid_halves *o = out->data;
+    uuid_halves *halves = out->data;
     const uint64_t *lo = args[0].data, *hi = args[1].data;
-    for (size_t i = 0; i < n; i++)
-        o[i] =
+    for (size_t i = 0; i < n_rows; i++)
+        halves[i] =
             (uuid_halves){.hi = hi[args[1].is_const ? 0 : i], .lo = lo[args[0].is_const ? 0 : i]};
     return ALM_OK;
 }
@@ -153,14 +156,14 @@ static alm_status to_uuid(ALM_UNUSED alm_call *call, size_t n, const alm_vec *ar
      .since = "0.1"}
 
 static const alm_fn ROWS[] = {
-    NET("<<", "(IPv4, TEXT)", bind_second, within, "Address inside a network.",
+    NET("<<", "(IPv4, TEXT)", network_bind_second, network_within, "Address inside a network.",
         "'10.1.2.3'::ipv4 << '10.0.0.0/8'"),
-    NET("<<=", "(IPv4, TEXT)", bind_second, within_equal, "Address inside a network, or equal.",
-        "'10.1.2.3'::ipv4 <<= '10.0.0.0/8'"),
-    NET(">>", "(TEXT, IPv4)", bind_first, contains, "Network around an address.",
+    NET("<<=", "(IPv4, TEXT)", network_bind_second, within_equal,
+        "Address inside a network, or equal.", "'10.1.2.3'::ipv4 <<= '10.0.0.0/8'"),
+    NET(">>", "(TEXT, IPv4)", network_bind_first, network_contains, "Network around an address.",
         "'10.0.0.0/8' >> '10.1.2.3'::ipv4"),
-    NET(">>=", "(TEXT, IPv4)", bind_first, contains_equal, "Network around an address, or equal.",
-        "'10.0.0.0/8' >>= '10.1.2.3'::ipv4"),
+    NET(">>=", "(TEXT, IPv4)", network_bind_first, contains_equal,
+        "Network around an address, or equal.", "'10.0.0.0/8' >>= '10.1.2.3'::ipv4"),
     {.name = "netmask",
      .signature = "(TEXT) IPv4",
      .flags = ALM_FN_NULL_OUT,

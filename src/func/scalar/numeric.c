@@ -21,14 +21,14 @@
 ALM_UNARY(abs_int, int32_t, int32_t, x < 0 ? 0U - (uint32_t)x : (uint32_t)x)
 ALM_UNARY(abs_long, int64_t, int64_t, x < 0 ? UINT64_C(0) - (uint64_t)x : (uint64_t)x)
 ALM_UNARY(abs_byte, int8_t, int16_t, x < 0 ? -x : x)
-static alm_status abs_short(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status abs_short(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const int16_t *a = args[0].data;
-    int16_t *o = out->data;
+    int16_t *results = out->data;
     bool fits = true; /* SHORT has no null */
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_rows; i++) {
         fits &= a[i] != INT16_MIN;
-        o[i] = (int16_t)(a[i] < 0 ? -a[i] : a[i]);
+        results[i] = (int16_t)(a[i] < 0 ? -a[i] : a[i]);
     }
     return fits ? ALM_OK
                 : alm_fail(call->cx, ALM_E_RANGE, call->pos,
@@ -102,15 +102,16 @@ static inline double round_scaled(double x, int32_t scale, rounding how)
 }
 
 /* Halves up, as for whole numbers of the reference; never -0. */
-static inline double round_up_half(double x)
+static inline double round_up_half(double value)
 {
-    const double low = floor(x);
-    return __builtin_fabs(x) < 0x1p52 ? low + (x - low >= 0.5 ? 1.0 : 0.0) + 0.0 : x;
+    const double low = floor(value);
+    return __builtin_fabs(value) < 0x1p52 ? low + (value - low >= 0.5 ? 1.0 : 0.0) + 0.0 : value;
 }
 
-double alm_round_to(double x, int32_t scale)
+double alm_round_to(double value, int32_t scale)
 {
-    return scale == 0 && x == x ? round_up_half(x) : round_scaled(x, scale, HALF_AWAY);
+    return scale == 0 && value == value ? round_up_half(value)
+                                        : round_scaled(value, scale, HALF_AWAY);
 }
 
 ALM_UNARY(whole_part, double, double, trunc(x))
@@ -123,10 +124,10 @@ ALM_BINARY(round_down, double, int32_t, double, round_scaled(x, y, DOWN))
 /* -------------------------------------------------------------- real functions */
 
 /* The library's may be one unit off: -3.0000000000000004 of -27. One step of Newton puts that right. */
-static double cube_root(double x)
+static double cube_root(double value)
 {
-    const double r = cbrt(x);
-    return r == 0 || r != r ? r : r - (r * r * r - x) / (3 * r * r);
+    const double r = cbrt(value);
+    return r == 0 || r != r ? r : r - (r * r * r - value) / (3 * r * r);
 }
 
 #define REAL(name, EXPR) ALM_UNARY(name, double, double, ALM_FINITE(EXPR))
@@ -148,20 +149,20 @@ REAL(real_radians, x *(M_PI / 180))
 ALM_BINARY(real_power, double, double, double, x != x || y != y ? NONE : ALM_FINITE(pow(x, y)))
 ALM_BINARY(real_atan2, double, double, double, atan2(x, y))
 
-static alm_status real_pi(ALM_UNUSED alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+static alm_status real_pi(ALM_UNUSED alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
                           alm_vec *out)
 {
-    double *o = out->data;
-    for (size_t i = 0; i < n; i++)
-        o[i] = M_PI;
+    double *results = out->data;
+    for (size_t i = 0; i < n_rows; i++)
+        results[i] = M_PI;
     return ALM_OK;
 }
 
 /* --------------------------------------------------------------- gcd, lcm */
 
-static uint64_t magnitude(int64_t x)
+static uint64_t magnitude(int64_t value)
 {
-    return x < 0 ? UINT64_C(0) - (uint64_t)x : (uint64_t)x;
+    return value < 0 ? UINT64_C(0) - (uint64_t)value : (uint64_t)value;
 }
 
 static int64_t divisor(int64_t x, int64_t y)
@@ -192,15 +193,16 @@ ALM_BINARY(lcm, int64_t, int64_t, int64_t, EITHER_NULL(x, y) ? ALM_LONG_NULL : m
 /* -------------------------------------------------------------- size_pretty */
 
 /* 1536 -> "1.5 KiB" */
-static alm_status size_pretty(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status numeric_size_pretty(alm_call *call, size_t n_rows, const alm_vec *args,
+                                      alm_vec *out)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     enum { ROOM = 24 };
-    alm_text_out w = alm_text_out_of(call);
+    alm_text_out writer = alm_text_out_of(call);
     const int64_t *a = args[0].data;
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        o[i] = alm_view_null();
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        views[i] = alm_view_null();
         if (a[i] == ALM_LONG_NULL)
             continue;
         double size = (double)a[i];
@@ -209,10 +211,10 @@ static alm_status size_pretty(alm_call *call, size_t n, const alm_vec *args, alm
             size /= 1024;
             unit++;
         }
-        char *p;
-        ALM_TRY(alm_text_room(&w, ROOM, &p));
-        const int len = snprintf(p, ROOM, "%.1f %s", size, units[unit]);
-        o[i] = alm_text_take(&w, (size_t)len);
+        char *ptr;
+        ALM_TRY(alm_text_room(&writer, ROOM, &ptr));
+        const int len = snprintf(ptr, ROOM, "%.1f %s", size, units[unit]);
+        views[i] = alm_text_take(&writer, (size_t)len);
     }
     return ALM_OK;
 }
@@ -284,7 +286,7 @@ static const alm_fn ROWS[] = {
     ROW("lcm", "(LONG, LONG) LONG", lcm, 0,
         "Least number that both divide; null if it does not fit.", "lcm(4, 6)"),
     ROW("pi", "() DOUBLE", real_pi, 0, "The number pi.", "pi()"),
-    ROW("size_pretty", "(LONG) STRING", size_pretty, 0, "Bytes in binary units.",
+    ROW("size_pretty", "(LONG) STRING", numeric_size_pretty, 0, "Bytes in binary units.",
         "size_pretty(1536)"),
 };
 ALM_FN_TABLE(numeric, ROWS);

@@ -18,10 +18,10 @@
 #include "func/value/text_out.h"
 #include "type/pg_oid.h"
 
-static inline alm_str text_at(const alm_vec *v, size_t i)
+static inline alm_str pg_text_at(const alm_vec *vec, size_t i)
 {
-    const alm_view *view = (const alm_view *)v->data + (v->is_const ? 0 : i);
-    return alm_view_is_null(view) ? (alm_str){0} : alm_view_str(view, v->heap);
+    const alm_view *view = (const alm_view *)vec->data + (vec->is_const ? 0 : i);
+    return alm_view_is_null(view) ? (alm_str){0} : alm_view_str(view, vec->heap);
 }
 
 static alm_view view_of(const char *text)
@@ -37,9 +37,9 @@ static alm_view view_of(const char *text)
 
 KERNEL(no_text)
 {
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++)
-        o[i] = alm_view_null();
+        views[i] = alm_view_null();
     return ALM_OK;
 }
 
@@ -63,27 +63,27 @@ KERNEL(no)
 
 KERNEL(utf8)
 {
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++)
-        o[i] = view_of("UTF8");
+        views[i] = view_of("UTF8");
     return ALM_OK;
 }
 
 KERNEL(empty_text)
 {
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++)
-        o[i] = view_of("");
+        views[i] = view_of("");
     return ALM_OK;
 }
 
 /* Names in pg_catalog and public need no schema; those of information_schema (13000 and up) do. */
 KERNEL(table_visible)
 {
-    uint8_t *o = out->data;
+    uint8_t *results = out->data;
     for (size_t i = 0; i < n; i++) {
         const int32_t oid = ALM_AT(int32_t, args[0], i);
-        o[i] = oid != ALM_INT_NULL && (oid < 13000 || oid >= 14000);
+        results[i] = oid != ALM_INT_NULL && (oid < 13000 || oid >= 14000);
     }
     return ALM_OK;
 }
@@ -100,45 +100,46 @@ static const struct pg_type {
 };
 
 /* "numeric(10,2)", "character(1)", "bigint[]". */
-static alm_status type_text(alm_text_out *w, int32_t oid, int32_t mod, alm_view *out)
+static alm_status type_text(alm_text_out *writer, int32_t oid, int32_t mod, alm_view *out)
 {
-    const struct pg_type *t = NULL;
+    const struct pg_type *type = NULL;
     char mods[32] = "";
-    for (size_t i = 0; i < ALM_COUNT(types) && t == NULL; i++)
+    for (size_t i = 0; i < ALM_COUNT(types) && type == NULL; i++)
         if (types[i].oid == oid || (types[i].array == oid && oid != 0))
-            t = &types[i];
-    if (t == NULL) {
+            type = &types[i];
+    if (type == NULL) {
         *out = oid == 0 ? view_of("-") : view_of("???");
         return ALM_OK;
     }
-    if (mod >= 4 && t->oid == ALM_PG_OID_NUMERIC)
+    if (mod >= 4 && type->oid == ALM_PG_OID_NUMERIC)
         (void)snprintf(mods, sizeof mods, "(%d,%d)", ((mod - 4) >> 16) & 0xffff,
                        (mod - 4) & 0xffff);
-    else if (mod >= 4 && (t->oid == ALM_PG_OID_BPCHAR || t->oid == ALM_PG_OID_VARCHAR))
+    else if (mod >= 4 && (type->oid == ALM_PG_OID_BPCHAR || type->oid == ALM_PG_OID_VARCHAR))
         (void)snprintf(mods, sizeof mods, "(%d)", mod - 4);
     char *ptr = NULL;
-    const size_t room = strlen(t->display) + sizeof mods + 3;
-    ALM_TRY(alm_text_room(w, room, &ptr));
-    const int len = snprintf(ptr, room, "%s%s%s", t->display, mods, oid == t->array ? "[]" : "");
-    *out = alm_text_take(w, (size_t)len);
+    const size_t room = strlen(type->display) + sizeof mods + 3;
+    ALM_TRY(alm_text_room(writer, room, &ptr));
+    const int len =
+        snprintf(ptr, room, "%s%s%s", type->display, mods, oid == type->array ? "[]" : "");
+    *out = alm_text_take(writer, (size_t)len);
     return ALM_OK;
 }
 
 KERNEL(format_type)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
         const int32_t oid = ALM_AT(int32_t, args[0], i);
         const int32_t mod = call->argc > 1 ? ALM_AT(int32_t, args[1], i) : -1;
-        o[i] = alm_view_null();
+        views[i] = alm_view_null();
         if (oid != ALM_INT_NULL)
-            ALM_TRY(type_text(&w, oid, mod, &o[i]));
+            ALM_TRY(type_text(&writer, oid, mod, &views[i]));
     }
     return ALM_OK;
 }
 
-static int32_t digits(alm_str text)
+static int32_t pg_digits(alm_str text)
 {
     int64_t number = text.len == 0 ? -1 : 0;
     for (size_t i = 0; i < text.len && number >= 0 && number < INT32_MAX; i++)
@@ -148,7 +149,7 @@ static int32_t digits(alm_str text)
 
 static int32_t type_oid(alm_str name)
 {
-    const int32_t number = digits(name);
+    const int32_t number = pg_digits(name);
     if (number >= 0)
         return number;
     if (name.len > 11 && strncmp(name.ptr, "pg_catalog.", 11) == 0)
@@ -191,7 +192,7 @@ static alm_status find_type(alm_call *call, alm_str name, int32_t *oid)
 static alm_status find_schema(alm_call *call, alm_str name, int32_t *oid)
 {
     (void)call;
-    const int32_t number = digits(name);
+    const int32_t number = pg_digits(name);
     *oid = number >= 0                                        ? number
            : alm_str_ieq(name, ALM_STR("public"))             ? 2200
            : alm_str_ieq(name, ALM_STR("pg_catalog"))         ? 11
@@ -203,7 +204,7 @@ static alm_status find_schema(alm_call *call, alm_str name, int32_t *oid)
 static alm_status find_role(alm_call *call, alm_str name, int32_t *oid)
 {
     const struct alm_conf *conf = call->cx->conf;
-    const int32_t number = digits(name);
+    const int32_t number = pg_digits(name);
     const char *reader = conf != NULL ? conf->pg_readonly_user : "";
     *oid = number >= 0                                                            ? number
            : alm_str_eq(name, alm_str_of(conf != NULL ? conf->pg_user : "admin")) ? 10
@@ -212,24 +213,24 @@ static alm_status find_role(alm_call *call, alm_str name, int32_t *oid)
     return ALM_OK;
 }
 
-static alm_status names_to_oids(alm_call *call, size_t n, const alm_vec *args, alm_vec *out,
+static alm_status names_to_oids(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out,
                                 find_oid find, alm_status code, const char *missing)
 {
-    int32_t *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        const alm_str name = text_at(&args[0], i);
-        o[i] = ALM_INT_NULL;
+    int32_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        const alm_str name = pg_text_at(&args[0], i);
+        results[i] = ALM_INT_NULL;
         if (name.ptr == NULL)
             continue;
-        ALM_TRY(find(call, name, &o[i]));
-        if (o[i] != 0)
+        ALM_TRY(find(call, name, &results[i]));
+        if (results[i] != 0)
             continue;
         const bool unknown =
             missing != NULL && !(name.len == 1 && (name.ptr[0] == '-' || name.ptr[0] == '0'));
         if (unknown && args[0].is_const)
             return alm_fail(call->cx, code, call->pos, "%s \"%.*s\" does not exist", missing,
                             (int)name.len, name.ptr);
-        o[i] = missing != NULL && !unknown ? 0 : ALM_INT_NULL;
+        results[i] = missing != NULL && !unknown ? 0 : ALM_INT_NULL;
     }
     return ALM_OK;
 }
@@ -250,38 +251,38 @@ TO_OID(regrole_in, find_role, ALM_E_SETTING, "role")
 
 /* ---------------------------------------------------------------------------- numbers to names */
 
-static alm_status relation_texts(alm_call *call, size_t n, const alm_vec *args, alm_vec *out,
+static alm_status relation_texts(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out,
                                  alm_relation_text what)
 {
     const alm_lookup *lookup = call->cx->lookup;
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const int32_t oid = ALM_AT(int32_t, args[0], i);
         const char *text = NULL;
-        o[i] = alm_view_null();
+        views[i] = alm_view_null();
         if (oid == ALM_INT_NULL || lookup == NULL)
             continue;
         ALM_TRY(lookup->relation_text(call->cx, lookup->arg, call->arena, oid, what, &text));
         if (text == NULL && what == ALM_RELATION_NAME)
             ALM_TRY(alm_arena_printf(call->cx, call->arena, &text, oid == 0 ? "-" : "%d", oid));
-        o[i] = view_of(text);
+        views[i] = view_of(text);
     }
     return ALM_OK;
 }
 
 /* obj_description(oid [, catalogue]), col_description(oid, column). */
-static alm_status comments(alm_call *call, size_t n, const alm_vec *args, alm_vec *out,
+static alm_status comments(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out,
                            const alm_vec *column)
 {
     const alm_lookup *lookup = call->cx->lookup;
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const int32_t oid = ALM_AT(int32_t, args[0], i);
-        const int32_t at = column == NULL ? 0 : ALM_AT(int32_t, *column, i);
+        const int32_t place = column == NULL ? 0 : ALM_AT(int32_t, *column, i);
         const char *text = NULL;
-        if (lookup != NULL && oid != ALM_INT_NULL && (column == NULL || at > 0))
-            ALM_TRY(lookup->comment(call->cx, lookup->arg, call->arena, oid, at, &text));
-        o[i] = view_of(text);
+        if (lookup != NULL && oid != ALM_INT_NULL && (column == NULL || place > 0))
+            ALM_TRY(lookup->comment(call->cx, lookup->arg, call->arena, oid, place, &text));
+        views[i] = view_of(text);
     }
     return ALM_OK;
 }
@@ -324,14 +325,14 @@ KERNEL(view_text)
 
 KERNEL(named_view_text)
 {
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
         int32_t oid = 0;
-        const alm_str name = text_at(&args[0], i);
+        const alm_str name = pg_text_at(&args[0], i);
         if (name.ptr != NULL)
             ALM_TRY(find_relation(call, name, &oid));
         alm_vec number = {.type = ALM_TY(INT), .width = 4, .data = &oid, .is_const = true};
-        alm_vec one = {.type = out->type, .width = out->width, .data = &o[i]};
+        alm_vec one = {.type = out->type, .width = out->width, .data = &views[i]};
         ALM_TRY(view_text(call, 1, &number, &one));
     }
     return ALM_OK;
@@ -357,9 +358,9 @@ static const char *schema_name(int32_t oid)
 
 KERNEL(regnamespace_out)
 {
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++)
-        o[i] = view_of(schema_name(ALM_AT(int32_t, args[0], i)));
+        views[i] = view_of(schema_name(ALM_AT(int32_t, args[0], i)));
     return ALM_OK;
 }
 
@@ -367,39 +368,40 @@ KERNEL(regnamespace_out)
 KERNEL(user_by_id)
 {
     const struct alm_conf *conf = call->cx->conf;
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
         const int32_t oid = ALM_AT(int32_t, args[0], i);
-        o[i] = oid == ALM_INT_NULL            ? alm_view_null()
-               : oid == 10                    ? view_of(conf != NULL ? conf->pg_user : "admin")
-               : oid == 16382 && conf != NULL ? view_of(conf->pg_readonly_user)
-                                              : view_of("public");
+        views[i] = oid == ALM_INT_NULL            ? alm_view_null()
+                   : oid == 10                    ? view_of(conf != NULL ? conf->pg_user : "admin")
+                   : oid == 16382 && conf != NULL ? view_of(conf->pg_readonly_user)
+                                                  : view_of("public");
     }
     return ALM_OK;
 }
 
 KERNEL(encoding_name)
 {
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
         const int32_t number = ALM_AT(int32_t, args[0], i);
-        o[i] = number == ALM_INT_NULL ? alm_view_null()
-                                      : view_of(number == 6   ? "UTF8"
-                                                : number == 0 ? "SQL_ASCII"
-                                                              : "");
+        views[i] = number == ALM_INT_NULL ? alm_view_null()
+                                          : view_of(number == 6   ? "UTF8"
+                                                    : number == 0 ? "SQL_ASCII"
+                                                                  : "");
     }
     return ALM_OK;
 }
 
 KERNEL(encoding_number)
 {
-    int32_t *o = out->data;
+    int32_t *results = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str name = text_at(&args[0], i);
-        o[i] = name.ptr == NULL                          ? ALM_INT_NULL
-               : alm_str_ieq(name, ALM_STR("SQL_ASCII")) ? 0
-               : alm_str_ieq(name, ALM_STR("UTF8")) || alm_str_ieq(name, ALM_STR("UTF-8")) ? 6
-                                                                                           : -1;
+        const alm_str name = pg_text_at(&args[0], i);
+        results[i] = name.ptr == NULL                          ? ALM_INT_NULL
+                     : alm_str_ieq(name, ALM_STR("SQL_ASCII")) ? 0
+                     : alm_str_ieq(name, ALM_STR("UTF8")) || alm_str_ieq(name, ALM_STR("UTF-8"))
+                         ? 6
+                         : -1;
     }
     return ALM_OK;
 }
@@ -424,13 +426,13 @@ static alm_status read_setting(alm_call *call, alm_str name, bool missing_ok, al
 
 KERNEL(current_setting)
 {
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str name = text_at(&args[0], i);
-        o[i] = alm_view_null();
+        const alm_str name = pg_text_at(&args[0], i);
+        views[i] = alm_view_null();
         const bool missing_ok = call->argc > 1 && ALM_AT(uint8_t, args[1], i) != 0;
         if (name.ptr != NULL)
-            ALM_TRY(read_setting(call, name, missing_ok || !args[0].is_const, &o[i]));
+            ALM_TRY(read_setting(call, name, missing_ok || !args[0].is_const, &views[i]));
     }
     return ALM_OK;
 }
@@ -439,10 +441,10 @@ KERNEL(current_setting)
 KERNEL(set_config)
 {
     const alm_lookup *lookup = call->cx->lookup;
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str name = text_at(&args[0], i), value = text_at(&args[1], i);
-        o[i] = alm_view_null();
+        const alm_str name = pg_text_at(&args[0], i), value = pg_text_at(&args[1], i);
+        views[i] = alm_view_null();
         if (name.ptr == NULL && args[0].is_const)
             return alm_fail(call->cx, ALM_E_ARG, call->pos, "SET requires parameter name");
         if (name.ptr == NULL)
@@ -450,11 +452,11 @@ KERNEL(set_config)
         if (lookup != NULL && value.ptr != NULL)
             ALM_TRY(lookup->set(call->cx, lookup->arg, call->arena, name, value,
                                 ALM_AT(uint8_t, args[2], i) != 0));
-        ALM_TRY(read_setting(call, name, true, &o[i]));
-        if (alm_view_is_null(&o[i]) && value.ptr != NULL) {
+        ALM_TRY(read_setting(call, name, true, &views[i]));
+        if (alm_view_is_null(&views[i]) && value.ptr != NULL) {
             alm_str copy = {0};
             ALM_TRY(alm_arena_copy(call->cx, call->arena, value, &copy));
-            o[i] = alm_view_of(copy);
+            views[i] = alm_view_of(copy);
         }
     }
     return ALM_OK;
@@ -462,9 +464,9 @@ KERNEL(set_config)
 
 KERNEL(backend_pid)
 {
-    int32_t *o = out->data;
+    int32_t *results = out->data;
     for (size_t i = 0; i < n; i++)
-        o[i] = call->cx->lookup != NULL ? call->cx->lookup->pid : 0;
+        results[i] = call->cx->lookup != NULL ? call->cx->lookup->pid : 0;
     return ALM_OK;
 }
 
@@ -479,9 +481,9 @@ static alm_status bind_names(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn
 /* Schemas of the search path; with the argument true the one that needs no naming too. */
 KERNEL(current_schemas)
 {
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++)
-        o[i] = view_of(ALM_AT(uint8_t, args[0], i) != 0 ? "{pg_catalog,public}" : "{public}");
+        views[i] = view_of(ALM_AT(uint8_t, args[0], i) != 0 ? "{pg_catalog,public}" : "{public}");
     return ALM_OK;
 }
 
@@ -499,23 +501,23 @@ static alm_status size_of(alm_call *call, int32_t oid, int64_t *out)
 
 KERNEL(table_bytes)
 {
-    int64_t *o = out->data;
+    int64_t *results = out->data;
     for (size_t i = 0; i < n; i++) {
         const int32_t oid = ALM_AT(int32_t, args[0], i);
-        o[i] = ALM_LONG_NULL;
+        results[i] = ALM_LONG_NULL;
         if (oid != ALM_INT_NULL && oid != 0)
-            ALM_TRY(size_of(call, oid, &o[i]));
+            ALM_TRY(size_of(call, oid, &results[i]));
     }
     return ALM_OK;
 }
 
 KERNEL(named_table_bytes)
 {
-    int64_t *o = out->data;
+    int64_t *results = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str name = text_at(&args[0], i);
+        const alm_str name = pg_text_at(&args[0], i);
         int32_t oid = 0;
-        o[i] = ALM_LONG_NULL;
+        results[i] = ALM_LONG_NULL;
         if (name.ptr == NULL)
             continue;
         ALM_TRY(find_relation(call, name, &oid));
@@ -523,25 +525,25 @@ KERNEL(named_table_bytes)
             return alm_fail(call->cx, ALM_E_TABLE, call->pos, "relation \"%.*s\" does not exist",
                             (int)name.len, name.ptr);
         if (oid != 0)
-            ALM_TRY(size_of(call, oid, &o[i]));
+            ALM_TRY(size_of(call, oid, &results[i]));
     }
     return ALM_OK;
 }
 
 KERNEL(database_bytes)
 {
-    int64_t *o = out->data, bytes = 0;
+    int64_t *results = out->data, bytes = 0;
     ALM_TRY(size_of(call, 0, &bytes));
     for (size_t i = 0; i < n; i++)
-        o[i] = bytes;
+        results[i] = bytes;
     return ALM_OK;
 }
 
 KERNEL(no_count)
 {
-    int64_t *o = out->data;
+    int64_t *results = out->data;
     for (size_t i = 0; i < n; i++)
-        o[i] = ALM_LONG_NULL;
+        results[i] = ALM_LONG_NULL;
     return ALM_OK;
 }
 
@@ -555,20 +557,20 @@ KERNEL(no_bytes)
 KERNEL(size_pretty)
 {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
         int64_t size = ALM_AT(int64_t, args[0], i);
         size_t unit = 0;
-        o[i] = alm_view_null();
+        views[i] = alm_view_null();
         if (size == ALM_LONG_NULL)
             continue;
         for (; unit + 1 < ALM_COUNT(units) && (size >= 10240 || size <= -10240); unit++)
             size = size / 1024 + (size % 1024 >= 512) - (size % 1024 <= -512);
         char *ptr = NULL;
-        ALM_TRY(alm_text_room(&w, 40, &ptr));
-        o[i] =
-            alm_text_take(&w, (size_t)snprintf(ptr, 40, "%lld %s", (long long)size, units[unit]));
+        ALM_TRY(alm_text_room(&writer, 40, &ptr));
+        views[i] = alm_text_take(
+            &writer, (size_t)snprintf(ptr, 40, "%lld %s", (long long)size, units[unit]));
     }
     return ALM_OK;
 }
@@ -576,25 +578,25 @@ KERNEL(size_pretty)
 /* ------------------------------------------------------------------------------------- quoting */
 
 /* The text between quotes, those in it doubled. */
-static alm_status quoted(alm_text_out *w, alm_str t, char quote, alm_view *out)
+static alm_status pg_quoted(alm_text_out *writer, alm_str text, char quote, alm_view *out)
 {
     char *ptr = NULL;
-    ALM_TRY(alm_text_room(w, 2 * t.len + 2, &ptr));
-    *out = alm_text_take(w, alm_quote(t, quote, ptr));
+    ALM_TRY(alm_text_room(writer, 2 * text.len + 2, &ptr));
+    *out = alm_text_take(writer, alm_quote(text, quote, ptr));
     return ALM_OK;
 }
 
 KERNEL(quote_literal)
 {
     const bool nullable = strcmp(call->fn->name, "quote_nullable") == 0;
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_str t = text_at(&args[0], i);
-        if (t.ptr == NULL)
-            o[i] = nullable ? view_of("NULL") : alm_view_null();
+        const alm_str text = pg_text_at(&args[0], i);
+        if (text.ptr == NULL)
+            views[i] = nullable ? view_of("NULL") : alm_view_null();
         else
-            ALM_TRY(quoted(&w, t, '\'', &o[i]));
+            ALM_TRY(pg_quoted(&writer, text, '\'', &views[i]));
     }
     return ALM_OK;
 }
@@ -619,49 +621,49 @@ static alm_status bind_json(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t po
     return ALM_OK;
 }
 
-static size_t json_text(char *to, alm_str t, bool bare)
+static size_t json_text(char *dest, alm_str text, bool bare)
 {
-    size_t n = 0;
-    if (t.ptr == NULL || bare) {
-        const alm_str plain = t.ptr == NULL ? ALM_STR("null") : t;
-        memcpy(to, plain.ptr, plain.len);
+    size_t count = 0;
+    if (text.ptr == NULL || bare) {
+        const alm_str plain = text.ptr == NULL ? ALM_STR("null") : text;
+        memcpy(dest, plain.ptr, plain.len);
         return plain.len;
     }
-    to[n++] = '"';
-    for (size_t i = 0; i < t.len; i++) {
-        const unsigned char ch = (unsigned char)t.ptr[i];
-        if (ch < 0x20)
-            n += (size_t)snprintf(to + n, 7, "\\u%04x", ch);
-        else if (ch == '"' || ch == '\\')
-            to[n++] = '\\', to[n++] = (char)ch;
+    dest[count++] = '"';
+    for (size_t i = 0; i < text.len; i++) {
+        const unsigned char byte = (unsigned char)text.ptr[i];
+        if (byte < 0x20)
+            count += (size_t)snprintf(dest + count, 7, "\\u%04x", byte);
+        else if (byte == '"' || byte == '\\')
+            dest[count++] = '\\', dest[count++] = (char)byte;
         else
-            to[n++] = (char)ch;
+            dest[count++] = (char)byte;
     }
-    to[n++] = '"';
-    return n;
+    dest[count++] = '"';
+    return count;
 }
 
 KERNEL(json_object)
 {
-    alm_text_out w = alm_text_out_of(call);
+    alm_text_out writer = alm_text_out_of(call);
     const uint8_t *bare = call->data;
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
         size_t room = 8, len = 0;
         char *ptr = NULL;
         for (uint32_t a = 0; a < call->argc; a++)
-            room += 6 * text_at(&args[a], i).len + 12;
-        ALM_TRY(alm_text_room(&w, room, &ptr));
+            room += 6 * pg_text_at(&args[a], i).len + 12;
+        ALM_TRY(alm_text_room(&writer, room, &ptr));
         ptr[len++] = '{';
         for (uint32_t a = 0; a < call->argc; a++) {
             if (a > 0) {
                 memcpy(ptr + len, a % 2 == 1 ? " : " : ", ", 3);
                 len += a % 2 == 1 ? 3 : 2;
             }
-            len += json_text(ptr + len, text_at(&args[a], i), bare[a] != 0);
+            len += json_text(ptr + len, pg_text_at(&args[a], i), bare[a] != 0);
         }
         ptr[len++] = '}';
-        o[i] = alm_text_take(&w, len);
+        views[i] = alm_text_take(&writer, len);
     }
     return ALM_OK;
 }
@@ -709,12 +711,12 @@ static alm_status nap(alm_ctx *cx, double seconds)
 
 KERNEL(pg_sleep)
 {
-    alm_view *o = out->data;
+    alm_view *views = out->data;
     for (size_t i = 0; i < n; i++) {
         const double seconds = ALM_AT(double, args[0], i);
         if (seconds > 0) /* null is NaN */
             ALM_TRY(nap(call->cx, seconds));
-        o[i] = seconds == seconds ? alm_view_of(ALM_STR("")) : alm_view_null();
+        views[i] = seconds == seconds ? alm_view_of(ALM_STR("")) : alm_view_null();
     }
     return ALM_OK;
 }

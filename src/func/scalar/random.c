@@ -29,15 +29,16 @@ typedef struct params {
     int64_t len_lo, len_hi;
 } params;
 
-static inline uint64_t draw(const alm_call *call, uint64_t row, uint64_t salt)
+static inline uint64_t random_draw(const alm_call *call, uint64_t row, uint64_t salt)
 {
     const uint64_t place = (uint64_t)(uint32_t)call->pos << 32 | (salt & UINT32_MAX);
     return alm_hash_u128(call->cx->seed ^ place * ALM_HASH_K1, row);
 }
 
-static inline bool is_null_row(const alm_call *call, const params *p, uint64_t row)
+static inline bool is_null_row(const alm_call *call, const params *given, uint64_t row)
 {
-    return p != NULL && p->rate > 0 && draw(call, row, 1) % (uint64_t)p->rate == 0;
+    return given != NULL && given->rate > 0 &&
+           random_draw(call, row, 1) % (uint64_t)given->rate == 0;
 }
 
 /* lo..hi, both included; the bias of the fold is below 2^-32 for ranges up to 2^32. */
@@ -77,9 +78,9 @@ static alm_status read_rate(alm_ctx *cx, const alm_arg *arg, int64_t *out)
 static alm_status bind_range(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
                              uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result, void **data)
 {
-    params *p = NULL;
-    ALM_TRY(new_params(cx, &p));
-    *data = p;
+    params *given = NULL;
+    ALM_TRY(new_params(cx, &given));
+    *data = given;
     for (uint32_t i = 0; i < argc; i++)
         if (args[i].value == NULL)
             return ALM_OK;
@@ -91,18 +92,18 @@ static alm_status bind_range(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSE
             ALM_TRY(alm_arg_value(cx, &args[i], args[i].type, ends[i], &fits));
         for (uint32_t i = 0; i < 2 && !time; i++)
             ALM_TRY(alm_arg_long(cx, &args[i], ends[i]));
-        p->lo = ends[0][0];
-        p->hi = ends[1][0];
-        if (p->lo > p->hi || p->lo == ALM_LONG_NULL)
+        given->lo = ends[0][0];
+        given->hi = ends[1][0];
+        if (given->lo > given->hi || given->lo == ALM_LONG_NULL)
             return alm_fail(cx, ALM_E_ARG, args[0].pos, "invalid range");
     }
     if (argc == 1 || argc == 3)
-        ALM_TRY(read_rate(cx, &args[argc - 1], &p->rate));
+        ALM_TRY(read_rate(cx, &args[argc - 1], &given->rate));
     return ALM_OK;
 }
 
 /* Into the query arena: constants of a bind variable do not last. */
-static alm_status copy_text(alm_ctx *cx, const alm_arg *arg, alm_view *out)
+static alm_status random_copy_text(alm_ctx *cx, const alm_arg *arg, alm_view *out)
 {
     alm_str text, copy;
     ALM_TRY(alm_arg_text(cx, arg, &text));
@@ -115,21 +116,22 @@ static alm_status copy_text(alm_ctx *cx, const alm_arg *arg, alm_view *out)
 }
 
 /* (text, text, ...) */
-static alm_status bind_texts(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos, uint32_t argc,
-                             alm_arg *args, ALM_UNUSED alm_type *result, void **data)
+static alm_status random_bind_texts(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos,
+                                    uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
+                                    void **data)
 {
-    params *p = NULL;
-    ALM_TRY(new_params(cx, &p));
-    *data = p;
+    params *given = NULL;
+    ALM_TRY(new_params(cx, &given));
+    *data = given;
     if (argc == 0)
         return alm_fail(cx, ALM_E_ARG, pos, "a list of texts is expected");
-    ALM_TRY(ALM_NEWN(cx, cx->arena, argc, &p->texts));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, argc, &given->texts));
     for (uint32_t i = 0; i < argc; i++) {
         if (args[i].value == NULL)
             return ALM_OK;
-        ALM_TRY(copy_text(cx, &args[i], &p->texts[i]));
+        ALM_TRY(random_copy_text(cx, &args[i], &given->texts[i]));
     }
-    p->n_texts = argc;
+    given->n_texts = argc;
     return ALM_OK;
 }
 
@@ -140,27 +142,27 @@ static alm_status bind_made_texts(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int3
                                   void **data)
 {
     enum { LENGTH_MAX = 10000 };
-    params *p = NULL;
+    params *given = NULL;
     int64_t v[4] = {0};
-    ALM_TRY(new_params(cx, &p));
-    *data = p;
+    ALM_TRY(new_params(cx, &given));
+    *data = given;
     for (uint32_t i = 0; i < argc; i++) {
         if (args[i].value == NULL)
             return ALM_OK;
         ALM_TRY(alm_arg_long(cx, &args[i], &v[i + 4 - argc]));
     }
     if (argc == 0) {
-        p->hi = 0;
-        p->len_lo = 3;
-        p->len_hi = 10;
+        given->hi = 0;
+        given->len_lo = 3;
+        given->len_hi = 10;
         return ALM_OK;
     }
-    p->hi = argc == 4 ? v[0] : 0; /* how many different ones; 0: no limit */
-    p->len_lo = v[1];
-    p->len_hi = v[2];
-    p->rate = v[3];
-    if (p->hi < 0 || p->len_lo < 1 || p->len_hi < p->len_lo || p->len_hi > LENGTH_MAX ||
-        p->rate < 0)
+    given->hi = argc == 4 ? v[0] : 0; /* how many different ones; 0: no limit */
+    given->len_lo = v[1];
+    given->len_hi = v[2];
+    given->rate = v[3];
+    if (given->hi < 0 || given->len_lo < 1 || given->len_hi < given->len_lo ||
+        given->len_hi > LENGTH_MAX || given->rate < 0)
         return alm_fail(cx, ALM_E_ARG, pos, "invalid range of text lengths or null rate");
     return ALM_OK;
 }
@@ -174,7 +176,7 @@ static alm_status bind_made_texts(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int3
         const params *p = call->data;                                                              \
         T *o = out->data;                                                                          \
         for (size_t i = 0; i < n; i++) {                                                           \
-            const uint64_t row = call->row_base + i, r = draw(call, row, 0);                       \
+            const uint64_t row = call->row_base + i, r = random_draw(call, row, 0);                \
             o[i] = is_null_row(call, p, row) ? (T)(none) : (T)(VALUE);                             \
         }                                                                                          \
         return ALM_OK;                                                                             \
@@ -196,51 +198,55 @@ typedef struct uuid_halves {
 } uuid_halves;
 
 /* Version 4, variant 1 (RFC 9562). */
-static alm_status rnd_uuid4(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+static alm_status rnd_uuid4(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
+                            alm_vec *out)
 {
-    const params *p = call->data;
-    uuid_halves *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    const params *given = call->data;
+    uuid_halves *halves = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const uint64_t row = call->row_base + i;
-        const uint64_t a = draw(call, row, 0), b = draw(call, row, 2);
-        o[i].hi = (a & ~UINT64_C(0xf000)) | UINT64_C(0x4000);
-        o[i].lo = (b >> 2) | (UINT64_C(1) << 63);
-        if (is_null_row(call, p, row))
-            o[i] = (uuid_halves){(uint64_t)ALM_LONG_NULL, (uint64_t)ALM_LONG_NULL};
+        const uint64_t a = random_draw(call, row, 0), b = random_draw(call, row, 2);
+        halves[i].hi = (a & ~UINT64_C(0xf000)) | UINT64_C(0x4000);
+        halves[i].lo = (b >> 2) | (UINT64_C(1) << 63);
+        if (is_null_row(call, given, row))
+            halves[i] = (uuid_halves){(uint64_t)ALM_LONG_NULL, (uint64_t)ALM_LONG_NULL};
     }
     return ALM_OK;
 }
 
-static alm_status rnd_of_list(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+static alm_status rnd_of_list(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
                               alm_vec *out)
 {
-    const params *p = call->data;
-    alm_view *o = out->data;
-    ALM_ASSERT(p->n_texts > 0);
-    for (size_t i = 0; i < n; i++)
-        o[i] = p->texts[between(draw(call, call->row_base + i, 0), 0, p->n_texts - 1)];
+    const params *given = call->data;
+    alm_view *views = out->data;
+    ALM_ASSERT(given->n_texts > 0);
+    for (size_t i = 0; i < n_rows; i++)
+        views[i] =
+            given->texts[between(random_draw(call, call->row_base + i, 0), 0, given->n_texts - 1)];
     return ALM_OK;
 }
 
-static alm_status rnd_made_text(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+static alm_status rnd_made_text(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
                                 alm_vec *out)
 {
-    const params *p = call->data;
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    const params *given = call->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const uint64_t row = call->row_base + i;
-        o[i] = alm_view_null();
-        if (is_null_row(call, p, row))
+        views[i] = alm_view_null();
+        if (is_null_row(call, given, row))
             continue;
         /* a limited number of texts: the text is a function of its number instead of the row */
-        const uint64_t which = p->hi == 0 ? row : draw(call, row, 0) % (uint64_t)p->hi;
-        const size_t len = (size_t)between(draw(call, which, 3), p->len_lo, p->len_hi);
+        const uint64_t which =
+            given->hi == 0 ? row : random_draw(call, row, 0) % (uint64_t)given->hi;
+        const size_t len =
+            (size_t)between(random_draw(call, which, 3), given->len_lo, given->len_hi);
         char *text;
-        ALM_TRY(alm_text_room(&w, len, &text));
+        ALM_TRY(alm_text_room(&writer, len, &text));
         for (size_t k = 0; k < len; k++)
-            text[k] = (char)('A' + draw(call, which, 4 + k) % 26);
-        o[i] = alm_text_take(&w, len);
+            text[k] = (char)('A' + random_draw(call, which, 4 + k) % 26);
+        views[i] = alm_text_take(&writer, len);
     }
     return ALM_OK;
 }
@@ -249,26 +255,26 @@ static alm_status rnd_made_text(alm_call *call, size_t n, ALM_UNUSED const alm_v
 
 static alm_i256 draw_256(const alm_call *call, uint64_t row)
 {
-    alm_i256 x;
+    alm_i256 value;
     for (uint32_t k = 0; k < 4; k++)
-        x.w[k] = draw(call, row, 16 + k);
-    return x;
+        value.w[k] = random_draw(call, row, 16 + k);
+    return value;
 }
 
-static alm_status rnd_long256(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+static alm_status rnd_long256(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
                               alm_vec *out)
 {
-    alm_i256 *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    alm_i256 *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const uint64_t row = call->row_base + i;
-        o[i] = is_null_row(call, call->data, row) ? alm_long256_null() : draw_256(call, row);
+        results[i] = is_null_row(call, call->data, row) ? alm_long256_null() : draw_256(call, row);
     }
     return ALM_OK;
 }
 
-static alm_status bind_geohash(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
-                               ALM_UNUSED uint32_t argc, alm_arg *args, alm_type *result,
-                               ALM_UNUSED void **data)
+static alm_status random_bind_geohash(alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
+                                      ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc,
+                                      alm_arg *args, alm_type *result, ALM_UNUSED void **data)
 {
     int64_t bits = 1;
     if (args[0].value != NULL)
@@ -279,13 +285,14 @@ static alm_status bind_geohash(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNU
     return ALM_OK;
 }
 
-static alm_status rnd_geohash(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+static alm_status rnd_geohash(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
                               alm_vec *out)
 {
-    char *o = out->data;
-    for (size_t i = 0; i < n; i++, o += out->width)
-        alm_geohash_store((int64_t)(draw(call, call->row_base + i, 0) >> (64 - call->result.p)), o,
-                          out->width);
+    char *results = out->data;
+    for (size_t i = 0; i < n_rows; i++, results += out->width)
+        alm_geohash_store(
+            (int64_t)(random_draw(call, call->row_base + i, 0) >> (64 - call->result.p)), results,
+            out->width);
     return ALM_OK;
 }
 
@@ -295,8 +302,8 @@ static alm_status bind_decimal(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNU
                                void **data)
 {
     int64_t sizes[2] = {1, 0};
-    params *p = NULL;
-    ALM_TRY(new_params(cx, &p));
+    params *given = NULL;
+    ALM_TRY(new_params(cx, &given));
     for (uint32_t i = 0; i < 2; i++)
         if (args[i].value != NULL)
             ALM_TRY(alm_arg_long(cx, &args[i], &sizes[i]));
@@ -305,23 +312,24 @@ static alm_status bind_decimal(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNU
     if (sizes[1] < 0 || sizes[1] > sizes[0])
         return alm_fail(cx, ALM_E_ARG, args[1].pos, "scale must be in [0..precision] range");
     if (args[2].value != NULL)
-        ALM_TRY(read_rate(cx, &args[2], &p->rate));
+        ALM_TRY(read_rate(cx, &args[2], &given->rate));
     *result = alm_type_decimal((uint32_t)sizes[0], (uint32_t)sizes[1]);
-    *data = p;
+    *data = given;
     return ALM_OK;
 }
 
-static alm_status rnd_decimal(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+static alm_status rnd_decimal(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
                               alm_vec *out)
 {
     const alm_i256 limit = alm_pow10_256(call->result.p);
-    char *o = out->data;
-    for (size_t i = 0; i < n; i++, o += out->width) {
+    char *results = out->data;
+    for (size_t i = 0; i < n_rows; i++, results += out->width) {
         const uint64_t row = call->row_base + i;
-        alm_i256 whole, x = draw_256(call, row);
-        x.w[3] >>= 1; /* not below zero */
-        alm_i256_divmod(x, limit, &whole, &x);
-        alm_decimal_store(call->result, is_null_row(call, call->data, row) ? alm_i256_min() : x, o);
+        alm_i256 whole, value = draw_256(call, row);
+        value.w[3] >>= 1; /* not below zero */
+        alm_i256_divmod(value, limit, &whole, &value);
+        alm_decimal_store(call->result, is_null_row(call, call->data, row) ? alm_i256_min() : value,
+                          results);
     }
     return ALM_OK;
 }
@@ -331,38 +339,39 @@ static alm_status bind_bin(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos
                            alm_arg *args, ALM_UNUSED alm_type *result, void **data)
 {
     enum { USUAL = 32, MOST = 1 << 20 };
-    params *p = NULL;
-    ALM_TRY(new_params(cx, &p));
-    p->len_lo = p->len_hi = USUAL;
+    params *given = NULL;
+    ALM_TRY(new_params(cx, &given));
+    given->len_lo = given->len_hi = USUAL;
     if (argc > 0 && args[0].value != NULL)
-        ALM_TRY(alm_arg_long(cx, &args[0], &p->len_lo));
+        ALM_TRY(alm_arg_long(cx, &args[0], &given->len_lo));
     if (argc > 0 && args[1].value != NULL)
-        ALM_TRY(alm_arg_long(cx, &args[1], &p->len_hi));
+        ALM_TRY(alm_arg_long(cx, &args[1], &given->len_hi));
     if (argc > 0 && args[2].value != NULL)
-        ALM_TRY(read_rate(cx, &args[2], &p->rate));
-    if (p->len_lo < 1 || p->len_hi < p->len_lo || p->len_hi > MOST)
+        ALM_TRY(read_rate(cx, &args[2], &given->rate));
+    if (given->len_lo < 1 || given->len_hi < given->len_lo || given->len_hi > MOST)
         return alm_fail(cx, ALM_E_ARG, pos, "sizes must be in [1..%d] range, the least first",
                         MOST);
-    *data = p;
+    *data = given;
     return ALM_OK;
 }
 
-static alm_status rnd_bin(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+static alm_status rnd_bin(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
+                          alm_vec *out)
 {
-    const params *p = call->data;
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    const params *given = call->data;
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const uint64_t row = call->row_base + i;
-        o[i] = alm_view_null();
-        if (is_null_row(call, p, row))
+        views[i] = alm_view_null();
+        if (is_null_row(call, given, row))
             continue;
-        const size_t len = (size_t)between(draw(call, row, 3), p->len_lo, p->len_hi);
+        const size_t len = (size_t)between(random_draw(call, row, 3), given->len_lo, given->len_hi);
         char *bytes;
-        ALM_TRY(alm_text_room(&w, len, &bytes));
+        ALM_TRY(alm_text_room(&writer, len, &bytes));
         for (size_t k = 0; k < len; k++)
-            bytes[k] = (char)draw(call, row, 4 + k);
-        o[i] = alm_text_take(&w, len);
+            bytes[k] = (char)random_draw(call, row, 4 + k);
+        views[i] = alm_text_take(&writer, len);
     }
     return ALM_OK;
 }
@@ -374,19 +383,19 @@ static alm_status bind_weighted(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_
                                 uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
                                 void **data)
 {
-    params *p = NULL;
+    params *given = NULL;
     double *reach = NULL, sum = 0;
-    ALM_TRY(new_params(cx, &p));
-    *data = p;
+    ALM_TRY(new_params(cx, &given));
+    *data = given;
     if (argc == 0 || argc % 2 != 0)
         return alm_fail(cx, ALM_E_ARG, pos, "texts and their weights are expected in turn");
-    ALM_TRY(ALM_NEWN(cx, cx->arena, argc / 2, &p->texts));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, argc / 2, &given->texts));
     ALM_TRY(ALM_NEWN(cx, cx->arena, argc / 2, &reach));
     for (uint32_t i = 0; i < argc; i += 2) {
         double weight = 0;
         if (args[i].value == NULL || args[i + 1].value == NULL)
             return ALM_OK;
-        ALM_TRY(copy_text(cx, &args[i], &p->texts[i / 2]));
+        ALM_TRY(random_copy_text(cx, &args[i], &given->texts[i / 2]));
         ALM_TRY(alm_arg_double(cx, &args[i + 1], &weight));
         if (!(weight >= 0))
             return alm_fail(cx, ALM_E_ARG, args[i + 1].pos, "a weight must be a number from 0");
@@ -395,13 +404,13 @@ static alm_status bind_weighted(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_
     }
     if (!(sum > 0 && sum < __builtin_inf()))
         return alm_fail(cx, ALM_E_ARG, pos, "the weights must have a sum above 0");
-    p->n_texts = argc / 2;
-    p->reach = reach;
+    given->n_texts = argc / 2;
+    given->reach = reach;
     return ALM_OK;
 }
 
 /* (count, exponent): sym0, sym1 ...; (text, text ..., exponent) */
-static alm_status zipf_texts(alm_ctx *cx, uint32_t argc, const alm_arg *args, params *p)
+static alm_status zipf_texts(alm_ctx *cx, uint32_t argc, const alm_arg *args, params *given)
 {
     enum { COUNT_MAX = 1000000 };
     int64_t count = argc - 1;
@@ -412,17 +421,17 @@ static alm_status zipf_texts(alm_ctx *cx, uint32_t argc, const alm_arg *args, pa
     if (count < 1 || count > COUNT_MAX)
         return alm_fail(cx, ALM_E_ARG, args[0].pos, "the number of symbols must be in [1..%d]",
                         COUNT_MAX);
-    ALM_TRY(ALM_NEWN(cx, cx->arena, (size_t)count, &p->texts));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, (size_t)count, &given->texts));
     for (uint32_t i = 0; i < (uint32_t)count; i++) {
         const char *name = NULL;
         if (!made) {
-            ALM_TRY(copy_text(cx, &args[i], &p->texts[i]));
+            ALM_TRY(random_copy_text(cx, &args[i], &given->texts[i]));
             continue;
         }
         ALM_TRY(alm_arena_printf(cx, cx->arena, &name, "sym%u", i));
-        p->texts[i] = alm_view_of(alm_str_of(name));
+        given->texts[i] = alm_view_of(alm_str_of(name));
     }
-    p->n_texts = (uint32_t)count;
+    given->n_texts = (uint32_t)count;
     return ALM_OK;
 }
 
@@ -430,10 +439,10 @@ static alm_status zipf_texts(alm_ctx *cx, uint32_t argc, const alm_arg *args, pa
 static alm_status bind_zipf(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos, uint32_t argc,
                             alm_arg *args, ALM_UNUSED alm_type *result, void **data)
 {
-    params *p = NULL;
+    params *given = NULL;
     double *reach = NULL, exponent = 0, sum = 0;
-    ALM_TRY(new_params(cx, &p));
-    *data = p;
+    ALM_TRY(new_params(cx, &given));
+    *data = given;
     if (argc < 2)
         return alm_fail(cx, ALM_E_ARG, pos, "symbols or their number, and the exponent, expected");
     for (uint32_t i = 0; i < argc; i++)
@@ -442,31 +451,32 @@ static alm_status bind_zipf(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t po
     ALM_TRY(alm_arg_double(cx, &args[argc - 1], &exponent));
     if (!(exponent > 0))
         return alm_fail(cx, ALM_E_ARG, args[argc - 1].pos, "the exponent must be above 0");
-    ALM_TRY(zipf_texts(cx, argc, args, p));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, p->n_texts, &reach));
-    for (uint32_t i = 0; i < p->n_texts; i++)
+    ALM_TRY(zipf_texts(cx, argc, args, given));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, given->n_texts, &reach));
+    for (uint32_t i = 0; i < given->n_texts; i++)
         reach[i] = sum += pow(i + 1.0, -exponent);
-    p->reach = reach;
+    given->reach = reach;
     return ALM_OK;
 }
 
-static alm_status rnd_weighted(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+static alm_status rnd_weighted(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
                                alm_vec *out)
 {
-    const params *p = call->data;
-    alm_view *o = out->data;
-    ALM_ASSERT(p->n_texts > 0);
-    for (size_t i = 0; i < n; i++) {
-        const double x = unit(draw(call, call->row_base + i, 0)) * p->reach[p->n_texts - 1];
-        uint32_t lo = 0, hi = p->n_texts - 1;
+    const params *given = call->data;
+    alm_view *views = out->data;
+    ALM_ASSERT(given->n_texts > 0);
+    for (size_t i = 0; i < n_rows; i++) {
+        const double value =
+            unit(random_draw(call, call->row_base + i, 0)) * given->reach[given->n_texts - 1];
+        uint32_t lo = 0, hi = given->n_texts - 1;
         while (lo < hi) {
             const uint32_t mid = lo + (hi - lo) / 2;
-            if (p->reach[mid] > x)
+            if (given->reach[mid] > value)
                 hi = mid;
             else
                 lo = mid + 1;
         }
-        o[i] = p->texts[lo];
+        views[i] = given->texts[lo];
     }
     return ALM_OK;
 }
@@ -474,14 +484,14 @@ static alm_status rnd_weighted(alm_call *call, size_t n, ALM_UNUSED const alm_ve
 /* ------------------------------------------------------- arrays, intervals, networks */
 
 /* dimensions[, null rate[, greatest length]]; dimensions, null rate, 0, length, length ... */
-static alm_status bind_array(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos, uint32_t argc,
-                             alm_arg *args, alm_type *result, void **data)
+static alm_status random_bind_array(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos,
+                                    uint32_t argc, alm_arg *args, alm_type *result, void **data)
 {
     enum { LENGTH = 16 };
-    params *p = NULL;
+    params *given = NULL;
     int64_t dims = 1;
-    ALM_TRY(new_params(cx, &p));
-    *data = p;
+    ALM_TRY(new_params(cx, &given));
+    *data = given;
     *result = alm_type_array(1);
     for (uint32_t i = 0; i < argc; i++)
         if (args[i].value == NULL)
@@ -493,10 +503,10 @@ static alm_status bind_array(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t p
     if (argc > 3 && argc != 3 + dims)
         return alm_fail(cx, ALM_E_ARG, pos, "a length for each of the %lld dimensions is expected",
                         (long long)dims);
-    p->dims = (uint32_t)dims;
-    p->hi = LENGTH;
+    given->dims = (uint32_t)dims;
+    given->hi = LENGTH;
     if (argc > 1)
-        ALM_TRY(read_rate(cx, &args[1], &p->rate));
+        ALM_TRY(read_rate(cx, &args[1], &given->rate));
     for (uint32_t i = 2; i < argc; i++) {
         int64_t length = 0;
         ALM_TRY(alm_arg_long(cx, &args[i], &length));
@@ -504,33 +514,36 @@ static alm_status bind_array(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t p
             return alm_fail(cx, ALM_E_ARG, args[i].pos, "a length must be in [1..%d]",
                             ALM_ARRAY_MAX);
         if (i == 2)
-            p->hi = length;
+            given->hi = length;
         else
-            p->len[i - 3] = (uint32_t)length;
+            given->len[i - 3] = (uint32_t)length;
     }
-    *result = alm_type_array(p->dims);
+    *result = alm_type_array(given->dims);
     return ALM_OK;
 }
 
-static alm_status rnd_array(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+static alm_status rnd_array(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
+                            alm_vec *out)
 {
-    const params *p = call->data;
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    const params *given = call->data;
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const uint64_t row = call->row_base + i;
         uint32_t len[ALM_ARRAY_DIMS_MAX];
-        alm_array_out w;
-        for (uint32_t d = 0; d < p->dims; d++)
-            len[d] =
-                p->len[0] != 0 ? p->len[d] : (uint32_t)between(draw(call, row, 2 + d), 1, p->hi);
-        ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, p->dims, len, &w));
-        const uint64_t base = draw(call, row, 0);
-        for (size_t k = 0; k < w.count; k++) {
+        alm_array_out writer;
+        for (uint32_t dim = 0; dim < given->dims; dim++)
+            len[dim] = given->len[0] != 0
+                           ? given->len[dim]
+                           : (uint32_t)between(random_draw(call, row, 2 + dim), 1, given->hi);
+        ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, given->dims, len, &writer));
+        const uint64_t base = random_draw(call, row, 0);
+        for (size_t k = 0; k < writer.count; k++) {
             const uint64_t r = alm_hash_u128(base, k);
-            const bool null = p->rate > 0 && alm_hash_u128(~base, k) % (uint64_t)p->rate == 0;
-            alm_array_put(&w, k, null ? __builtin_nan("") : unit(r));
+            const bool null =
+                given->rate > 0 && alm_hash_u128(~base, k) % (uint64_t)given->rate == 0;
+            alm_array_put(&writer, k, null ? __builtin_nan("") : unit(r));
         }
-        o[i] = alm_array_finish(&w);
+        views[i] = alm_array_finish(&writer);
     }
     return ALM_OK;
 }
@@ -539,36 +552,36 @@ typedef struct ends {
     int64_t lo, hi;
 } ends;
 
-static alm_status rnd_interval(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+static alm_status rnd_interval(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
                                alm_vec *out)
 {
     static const int64_t last_us = INT64_C(4102444800000000); /* 2100-01-01 */
     ends *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_rows; i++) {
         const uint64_t row = call->row_base + i;
-        o[i].lo = between(draw(call, row, 0), 0, last_us);
-        o[i].hi = between(draw(call, row, 2), o[i].lo, last_us);
+        o[i].lo = between(random_draw(call, row, 0), 0, last_us);
+        o[i].hi = between(random_draw(call, row, 2), o[i].lo, last_us);
     }
     return ALM_OK;
 }
 
-static alm_status bind_network(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
-                               ALM_UNUSED uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
-                               void **data)
+static alm_status random_bind_network(alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
+                                      ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc,
+                                      alm_arg *args, ALM_UNUSED alm_type *result, void **data)
 {
-    params *p = NULL;
+    params *given = NULL;
     alm_str text = {0};
     alm_network net = {0};
-    ALM_TRY(new_params(cx, &p));
-    *data = p;
+    ALM_TRY(new_params(cx, &given));
+    *data = given;
     if (args[0].value == NULL || args[1].value == NULL)
         return ALM_OK;
     ALM_TRY(alm_arg_text(cx, &args[0], &text));
     if (text.ptr == NULL || !alm_network_parse(text, &net))
         return alm_fail(cx, ALM_E_ARG, args[0].pos, "a network is expected, as '10.0.0.0/8'");
-    p->lo = ALM_MAX((int64_t)net.base, 1); /* 0.0.0.0 is null */
-    p->hi = ALM_MAX((int64_t)(net.base | ~net.mask), 1);
-    return read_rate(cx, &args[1], &p->rate);
+    given->lo = ALM_MAX((int64_t)net.base, 1); /* 0.0.0.0 is null */
+    given->hi = ALM_MAX((int64_t)(net.base | ~net.mask), 1);
+    return read_rate(cx, &args[1], &given->rate);
 }
 
 /* -------------------------------------------------------------------- rows */
@@ -594,7 +607,8 @@ static alm_status bind_network(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNU
     ROW(f, "() " T, bind_range, kernel, doc, f "()"),                                              \
         ROW(f, "(INT const) " T, bind_range, kernel, doc, f "(2)")
 #define TEXTS(f, T, doc)                                                                           \
-    ROW(f, "(TEXT const, TEXT const...) " T, bind_texts, rnd_of_list, doc, f "('ab', 'cd')"),      \
+    ROW(f, "(TEXT const, TEXT const...) " T, random_bind_texts, rnd_of_list, doc,                  \
+        f "('ab', 'cd')"),                                                                         \
         LONG_ROW(f, "(INT const, INT const, INT const) " T, bind_made_texts, rnd_made_text, doc,   \
                  f "(3, 5, 0)"),                                                                   \
         LONG_ROW(f, "(INT const, INT const, INT const, INT const) " T, bind_made_texts,            \
@@ -611,11 +625,11 @@ static const alm_fn ROWS[] = {
     ROW("rnd_char", "() CHAR", bind_range, rnd_char, "A capital letter.", "rnd_char()"),
     RATED("rnd_uuid4", "UUID", rnd_uuid4, "A UUID of version 4."),
     ROW("rnd_ipv4", "() IPv4", bind_range, rnd_ipv4, "An address.", "rnd_ipv4()"),
-    ROW("rnd_ipv4", "(TEXT const, INT const) IPv4", bind_network, rnd_ipv4,
+    ROW("rnd_ipv4", "(TEXT const, INT const) IPv4", random_bind_network, rnd_ipv4,
         "An address of a network; null rate.", "rnd_ipv4('10.0.0.0/8', 0)"),
     ROW("rnd_interval", "() INTERVAL", bind_range, rnd_interval,
         "An interval between 1970 and 2100.", "rnd_interval()"),
-    LONG_ROW("rnd_double_array", "(LONG const, LONG const...) ?", bind_array, rnd_array,
+    LONG_ROW("rnd_double_array", "(LONG const, LONG const...) ?", random_bind_array, rnd_array,
              "Array of numbers from 0 to below 1: dimensions, null rate of the elements, greatest "
              "length of "
              "a dimension (16); or dimensions, null rate, 0 and the length of each dimension.",
@@ -638,7 +652,7 @@ static const alm_fn ROWS[] = {
         "rnd_varchar()"),
     TEXTS("rnd_varchar", "VARCHAR", "One of the texts, or letters: lengths from, to, null rate."),
     RATED("rnd_long256", "LONG256", rnd_long256, "A LONG256."),
-    ROW("rnd_geohash", "(INT const) ?", bind_geohash, rnd_geohash, "A cell of so many bits.",
+    ROW("rnd_geohash", "(INT const) ?", random_bind_geohash, rnd_geohash, "A cell of so many bits.",
         "rnd_geohash(30)"),
     ROW("rnd_decimal", "(INT const, INT const, INT const) ?", bind_decimal, rnd_decimal,
         "A decimal from 0: precision, scale, null rate.", "rnd_decimal(10, 2, 0)"),

@@ -24,13 +24,13 @@ static const struct pg_proc {
 };
 static const char *const ways[] = {"in", "out", "recv", "send"};
 
-static alm_str text_at(const alm_vec *v, size_t i)
+static alm_str regproc_text_at(const alm_vec *vec, size_t i)
 {
-    const alm_view *view = (const alm_view *)v->data + (v->is_const ? 0 : i);
-    return alm_view_is_null(view) ? (alm_str){0} : alm_view_str(view, v->heap);
+    const alm_view *view = (const alm_view *)vec->data + (vec->is_const ? 0 : i);
+    return alm_view_is_null(view) ? (alm_str){0} : alm_view_str(view, vec->heap);
 }
 
-static int32_t digits(alm_str text)
+static int32_t regproc_digits(alm_str text)
 {
     int64_t n = 0;
     for (size_t i = 0; i < text.len; i++) {
@@ -57,11 +57,11 @@ static int32_t reader_or_writer(alm_str name)
     return 0;
 }
 
-static alm_status find(alm_call *call, alm_str name, int32_t *oid, bool *several)
+static alm_status regproc_find(alm_call *call, alm_str name, int32_t *oid, bool *several)
 {
     const alm_lookup *lookup = call->cx->lookup;
     *several = false;
-    *oid = digits(name);
+    *oid = regproc_digits(name);
     if (name.len > 11 && strncmp(name.ptr, "pg_catalog.", 11) == 0)
         name = (alm_str){name.ptr + 11, name.len - 11};
     if (*oid == 0)
@@ -72,26 +72,26 @@ static alm_status find(alm_call *call, alm_str name, int32_t *oid, bool *several
 }
 
 /* "regprocin": an unknown name is an error, that of a row null; "to_regproc": null. */
-static alm_status numbers(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status numbers(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    int32_t *o = out->data;
+    int32_t *results = out->data;
     const bool reads = call->fn->name[0] == 'r', must = reads && args[0].is_const;
-    for (size_t i = 0; i < n; i++) {
-        const alm_str name = text_at(&args[0], i);
+    for (size_t i = 0; i < n_rows; i++) {
+        const alm_str name = regproc_text_at(&args[0], i);
         bool several = false;
-        o[i] = ALM_INT_NULL;
+        results[i] = ALM_INT_NULL;
         if (name.ptr == NULL)
             continue;
-        ALM_TRY(find(call, name, &o[i], &several));
+        ALM_TRY(regproc_find(call, name, &results[i], &several));
         if (must && several)
             return alm_fail(call->cx, ALM_E_FUNCTION_AMBIGUOUS, call->pos,
                             "more than one function named \"%.*s\"", (int)name.len, name.ptr);
         const bool none = name.len == 1 && (name.ptr[0] == '-' || name.ptr[0] == '0');
-        if (o[i] == 0 && must && !none)
+        if (results[i] == 0 && must && !none)
             return alm_fail(call->cx, ALM_E_FUNCTION, call->pos, "function \"%.*s\" does not exist",
                             (int)name.len, name.ptr);
-        if (several || (o[i] == 0 && !(reads && none)))
-            o[i] = ALM_INT_NULL;
+        if (several || (results[i] == 0 && !(reads && none)))
+            results[i] = ALM_INT_NULL;
     }
     return ALM_OK;
 }
@@ -118,13 +118,13 @@ static size_t reader_or_writer_text(int32_t oid, bool types, char out[160])
     return 0;
 }
 
-static alm_status names(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status regproc_names(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const alm_lookup *lookup = call->cx->lookup;
     const bool types = strcmp(call->fn->name, "regprocedureout") == 0;
     alm_text_out writer = alm_text_out_of(call);
-    alm_view *o = out->data;
-    for (size_t r = 0; r < n; r++) {
+    alm_view *views = out->data;
+    for (size_t r = 0; r < n_rows; r++) {
         const int32_t oid = ALM_AT(int32_t, args[0], r);
         const char *name = NULL;
         char *ptr = NULL;
@@ -132,14 +132,14 @@ static alm_status names(alm_call *call, size_t n, const alm_vec *args, alm_vec *
             ALM_TRY(lookup->relation_text(call->cx, lookup->arg, call->arena, oid,
                                           types ? ALM_FUNCTION_SIGNATURE : ALM_FUNCTION_NAME,
                                           &name));
-        o[r] = oid == 0       ? alm_view_of(ALM_STR("-"))
-               : name != NULL ? alm_view_of(alm_str_of(name))
-                              : alm_view_null();
+        views[r] = oid == 0       ? alm_view_of(ALM_STR("-"))
+                   : name != NULL ? alm_view_of(alm_str_of(name))
+                                  : alm_view_null();
         if (oid <= 0 || name != NULL)
             continue;
         ALM_TRY(alm_text_room(&writer, 160, &ptr));
         const size_t len = reader_or_writer_text(oid, types, ptr);
-        o[r] = alm_text_take(&writer, len > 0 ? len : (size_t)snprintf(ptr, 160, "%d", oid));
+        views[r] = alm_text_take(&writer, len > 0 ? len : (size_t)snprintf(ptr, 160, "%d", oid));
     }
     return ALM_OK;
 }
@@ -162,7 +162,7 @@ static alm_status names(alm_call *call, size_t n, const alm_vec *args, alm_vec *
         {.name = f "out",                                                                          \
          .signature = "(INT) STRING",                                                              \
          .flags = ALM_FN_STABLE,                                                                   \
-         .kernel = names,                                                                          \
+         .kernel = regproc_names,                                                                  \
          .doc = "The function of an object number, by " what ".",                                  \
          .example = f "out" number_,                                                               \
          .since = "0.1"}

@@ -26,43 +26,43 @@ static alm_status bind_row(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
     return ALM_OK;
 }
 
-static bool needs_quotes(alm_str text)
+static bool scalar_row_needs_quotes(alm_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
-        const char c = text.ptr[i];
-        if (c == '"' || c == '\\' || c == '(' || c == ')' || c == ',' || c == ' ' ||
-            (c >= '\t' && c <= '\r'))
+        const char byte = text.ptr[i];
+        if (byte == '"' || byte == '\\' || byte == '(' || byte == ')' || byte == ',' ||
+            byte == ' ' || (byte >= '\t' && byte <= '\r'))
             return true;
     }
     return text.len == 0;
 }
 
-/* Into `to`, which has room for 2 * len + 2 bytes. */
-static size_t write_field(alm_str text, char *to)
+/* Into `dest`, which has room for 2 * len + 2 bytes. */
+static size_t write_field(alm_str text, char *dest)
 {
-    char *at = to;
-    if (!needs_quotes(text)) {
-        memcpy(to, text.ptr, text.len);
+    char *ptr = dest;
+    if (!scalar_row_needs_quotes(text)) {
+        memcpy(dest, text.ptr, text.len);
         return text.len;
     }
-    *at++ = '"';
+    *ptr++ = '"';
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == '"' || text.ptr[i] == '\\')
-            *at++ = text.ptr[i];
-        *at++ = text.ptr[i];
+            *ptr++ = text.ptr[i];
+        *ptr++ = text.ptr[i];
     }
-    *at++ = '"';
-    return (size_t)(at - to);
+    *ptr++ = '"';
+    return (size_t)(ptr - dest);
 }
 
 /* False: null. A text of another value stands in the scratch. */
-static bool field_text(const alm_vec *v, size_t i, char scratch[ALM_VALUE_TEXT_MAX], alm_str *out)
+static bool field_text(const alm_vec *vec, size_t i, char scratch[ALM_VALUE_TEXT_MAX], alm_str *out)
 {
-    if (alm_type_is_text(v->type)) {
-        *out = alm_vec_text(v, v->is_const ? 0 : i);
+    if (alm_type_is_text(vec->type)) {
+        *out = alm_vec_text(vec, vec->is_const ? 0 : i);
         return out->ptr != NULL;
     }
-    return alm_value_text(v, i, ALM_TEXT_PG, scratch, out);
+    return alm_value_text(vec, i, ALM_TEXT_PG, scratch, out);
 }
 
 /* Bytes that row i can take at most. */
@@ -76,23 +76,23 @@ static size_t room_of(const alm_call *call, const alm_vec *args, size_t i)
     return bytes;
 }
 
-static alm_status row(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status row(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        char *to = NULL, scratch[ALM_VALUE_TEXT_MAX];
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
+        char *dest = NULL, scratch[ALM_VALUE_TEXT_MAX];
         size_t len = 0;
         const size_t most = room_of(call, args, i);
-        ALM_TRY(alm_text_room(&w, most, &to));
+        ALM_TRY(alm_text_room(&writer, most, &dest));
         for (uint32_t k = 0; k < call->argc; k++) {
             alm_str text;
-            to[len++] = k == 0 ? '(' : ',';
+            dest[len++] = k == 0 ? '(' : ',';
             if (field_text(&args[k], i, scratch, &text))
-                len += write_field(text, to + len);
+                len += write_field(text, dest + len);
         }
-        to[len++] = ')';
-        o[i] = alm_text_take(&w, len);
+        dest[len++] = ')';
+        views[i] = alm_text_take(&writer, len);
     }
     return ALM_OK;
 }

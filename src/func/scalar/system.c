@@ -10,11 +10,11 @@
 #include "func/value/kernel.h"
 #include "func/value/tables.h"
 
-static alm_status fill_view(size_t n, alm_vec *out, alm_view view)
+static alm_status fill_view(size_t n_rows, alm_vec *out, alm_view view)
 {
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++)
-        o[i] = view;
+    alm_view *views = out->data;
+    for (size_t i = 0; i < n_rows; i++)
+        views[i] = view;
     return ALM_OK;
 }
 
@@ -32,9 +32,10 @@ static alm_status bind_type_of(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNU
     return ALM_OK;
 }
 
-static alm_status type_of(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+static alm_status type_of(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
+                          alm_vec *out)
 {
-    return fill_view(n, out, *(const alm_view *)call->data);
+    return fill_view(n_rows, out, *(const alm_view *)call->data);
 }
 
 /* -------------------------------------------------------------------- texts */
@@ -46,52 +47,52 @@ static alm_status type_of(alm_call *call, size_t n, ALM_UNUSED const alm_vec *ar
         return fill_view(n, out, alm_view_of(text));                                               \
     }
 TEXT(version, ALM_STR("PostgreSQL 14.0, compiled by gcc, 64-bit, Almanac " ALM_VERSION))
-TEXT(build, ALM_STR("Build Information: Almanac " ALM_VERSION))
+TEXT(system_build, ALM_STR("Build Information: Almanac " ALM_VERSION))
 TEXT(database, ALM_STR("qdb"))
-TEXT(schema, ALM_STR("public"))
+TEXT(system_schema, ALM_STR("public"))
 
-static alm_status user(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+static alm_status user(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args, alm_vec *out)
 {
     const char *name = call->cx->user != NULL ? call->cx->user : "admin";
-    return fill_view(n, out, alm_view_of(alm_str_of(name)));
+    return fill_view(n_rows, out, alm_view_of(alm_str_of(name)));
 }
 
 /* ---------------------------------------------------- PostgreSQL's own names */
 
-static alm_status flags(size_t n, alm_vec *out, uint8_t value)
+static alm_status flags(size_t n_rows, alm_vec *out, uint8_t value)
 {
-    memset(out->data, value, n);
+    memset(out->data, value, n_rows);
     return ALM_OK;
 }
-static alm_status no(ALM_UNUSED alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
-                     alm_vec *out)
+static alm_status system_no(ALM_UNUSED alm_call *call, size_t n_rows,
+                            ALM_UNUSED const alm_vec *args, alm_vec *out)
 {
-    return flags(n, out, 0);
+    return flags(n_rows, out, 0);
 }
 
-static alm_status transaction_number(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+static alm_status transaction_number(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
                                      alm_vec *out)
 {
-    int64_t *o = out->data;
+    int64_t *results = out->data;
     const int64_t number = call->cx->now_ns > 0 ? call->cx->now_ns / 1000 : 1;
-    for (size_t i = 0; i < n; i++)
-        o[i] = number;
+    for (size_t i = 0; i < n_rows; i++)
+        results[i] = number;
     return ALM_OK;
 }
 
 /* Transactions are not numbered by wrap-around: nothing grows old. */
-static alm_status age(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status age(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const int64_t *a = args[0].data;
-    int64_t *o = out->data;
-    for (size_t i = 0; i < n; i++)
-        o[i] = a[args[0].is_const ? 0 : i] == ALM_LONG_NULL ? ALM_LONG_NULL : 0;
+    int64_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++)
+        results[i] = a[args[0].is_const ? 0 : i] == ALM_LONG_NULL ? ALM_LONG_NULL : 0;
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------- other statements */
 
-static alm_status check_table(alm_ctx *cx, alm_str name, int32_t pos)
+static alm_status system_check_table(alm_ctx *cx, alm_str name, int32_t pos)
 {
     int32_t oid = 0;
     if (cx->lookup == NULL)
@@ -111,91 +112,94 @@ static alm_status bind_wait(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t po
     if (args[0].value == NULL)
         return ALM_OK;
     ALM_TRY(alm_arg_text(cx, &args[0], &name));
-    return check_table(cx, name, pos);
+    return system_check_table(cx, name, pos);
 }
 
 /* Every statement sees what was acknowledged before it: there is no log to wait for. */
-static alm_status wait_table(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status wait_table(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    if (n > 0)
-        ALM_TRY(check_table(call->cx, alm_vec_text(&args[0], 0), call->pos));
-    return flags(n, out, 1);
+    if (n_rows > 0)
+        ALM_TRY(system_check_table(call->cx, alm_vec_text(&args[0], 0), call->pos));
+    return flags(n_rows, out, 1);
 }
 
-static alm_status cancel(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status system_cancel(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const alm_lookup *lookup = call->cx->lookup;
-    uint8_t *o = out->data;
+    uint8_t *results = out->data;
     const bool of_connection = call->fn->name[0] == 'p';
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_rows; i++) {
         bool done = false;
         if (lookup != NULL)
             lookup->cancel(lookup->arg, ALM_AT(int64_t, args[0], i), of_connection, &done);
-        o[i] = done;
+        results[i] = done;
     }
     return ALM_OK;
 }
 
-static alm_status terminate(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status system_terminate(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const alm_lookup *lookup = call->cx->lookup;
-    uint8_t *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    uint8_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         bool done = false;
         if (lookup != NULL)
             lookup->terminate(lookup->arg, ALM_AT(int64_t, args[0], i), &done);
-        o[i] = done;
+        results[i] = done;
     }
     return ALM_OK;
 }
 
 /* Once for all rows of a call. */
-static alm_status reload(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+static alm_status system_reload(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
+                                alm_vec *out)
 {
     const alm_lookup *lookup = call->cx->lookup;
     bool changed = false;
-    if (lookup != NULL && n > 0)
+    if (lookup != NULL && n_rows > 0)
         ALM_TRY(lookup->reload(call->cx, lookup->arg, strcmp(call->fn->name, "reload_tls") == 0,
                                call->pos, &changed));
-    return flags(n, out, changed);
+    return flags(n_rows, out, changed);
 }
 
-static alm_status forget_users(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
-                               alm_vec *out)
+static alm_status system_forget_users(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
+                                      alm_vec *out)
 {
     const alm_lookup *lookup = call->cx->lookup;
-    if (lookup != NULL && n > 0)
+    if (lookup != NULL && n_rows > 0)
         ALM_TRY(lookup->forget_users(call->cx, lookup->arg, call->pos));
-    return flags(n, out, lookup != NULL);
+    return flags(n_rows, out, lookup != NULL);
 }
 
-static alm_status start_time(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+static alm_status start_time(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
+                             alm_vec *out)
 {
-    int64_t *o = out->data;
-    for (size_t i = 0; i < n; i++)
-        o[i] = call->cx->lookup != NULL ? call->cx->lookup->started_us : ALM_TS_NULL;
+    int64_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++)
+        results[i] = call->cx->lookup != NULL ? call->cx->lookup->started_us : ALM_TS_NULL;
     return ALM_OK;
 }
 
 /* inet_client_addr() and its like: [5] tells client from server. */
-static alm_status address(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+static alm_status address(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
+                          alm_vec *out)
 {
     const alm_lookup *lookup = call->cx->lookup;
     const alm_ends *ends = lookup != NULL ? lookup->ends : NULL;
     const char *text = ends == NULL ? "" : call->fn->name[5] == 'c' ? ends->client : ends->server;
-    return fill_view(n, out, text[0] == 0 ? alm_view_null() : alm_view_of(alm_str_of(text)));
+    return fill_view(n_rows, out, text[0] == 0 ? alm_view_null() : alm_view_of(alm_str_of(text)));
 }
 
-static alm_status port(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+static alm_status port(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args, alm_vec *out)
 {
     const alm_lookup *lookup = call->cx->lookup;
     const alm_ends *ends = lookup != NULL ? lookup->ends : NULL;
     const int32_t value = ends == NULL               ? 0
                           : call->fn->name[5] == 'c' ? ends->client_port
                                                      : ends->server_port;
-    int32_t *o = out->data;
-    for (size_t i = 0; i < n; i++)
-        o[i] = value != 0 ? value : ALM_INT_NULL;
+    int32_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++)
+        results[i] = value != 0 ? value : ALM_INT_NULL;
     return ALM_OK;
 }
 
@@ -222,15 +226,15 @@ static const alm_fn ROWS[] = {
      .example = "typeOf(1 + 1L)",
      .since = "0.1"},
     STABLE("version", version, "Version, in the form clients of PostgreSQL expect."),
-    STABLE("build", build, "Version of the server."),
+    STABLE("build", system_build, "Version of the server."),
     STABLE("current_user", user, "User of the session."),
     STABLE("session_user", user, "User of the session."),
     STABLE("user", user, "User of the session."),
     STABLE("current_role", user, "User of the session."),
     STABLE("current_database", database, "Name of the database."),
     STABLE("current_catalog", database, "Name of the database."),
-    STABLE("current_schema", schema, "Name of the schema."),
-    ROW("pg_is_in_recovery", "() BOOLEAN", "()", ALM_FN_STABLE, NULL, no,
+    STABLE("current_schema", system_schema, "Name of the schema."),
+    ROW("pg_is_in_recovery", "() BOOLEAN", "()", ALM_FN_STABLE, NULL, system_no,
         "Is this a standby server?"),
     ROW("txid_current", "() LONG", "()", ALM_FN_STABLE, NULL, transaction_number,
         "A number of the running transaction."),
@@ -244,29 +248,31 @@ static const alm_fn ROWS[] = {
     ROW("inet_server_port", "() INT", "()", ALM_FN_STABLE, NULL, port,
         "Port of the server that the client is connected to."),
     ROW("reload_config", "() BOOLEAN", "()", ALM_FN_VOLATILE | ALM_FN_WAITS | ALM_FN_EFFECT, NULL,
-        reload,
+        system_reload,
         "Reads server.conf and the files of certificates again. True: some setting that can change "
         "while the server runs did, or there are certificates. What is wrong with the file is an "
         "error, and nothing changes then."),
     ROW("reload_tls", "() BOOLEAN", "()", ALM_FN_VOLATILE | ALM_FN_WAITS | ALM_FN_EFFECT, NULL,
-        reload,
+        system_reload,
         "Reads the files of certificates and keys again, for connections from now on. False: no "
         "interface has TLS."),
     ROW("flush_user_info_cache", "() BOOLEAN", "()", ALM_FN_VOLATILE | ALM_FN_EFFECT, NULL,
-        forget_users,
+        system_forget_users,
         "What the identity provider said about its users counts no more: it is asked again."),
     ROW("wait_wal_table", "(TEXT const) BOOLEAN", "('trades')", ALM_FN_VOLATILE, bind_wait,
         wait_table,
         "True: rows that were acknowledged are seen by the next statement. An error without such a "
         "table."),
-    ROW("cancel_query", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE | ALM_FN_EFFECT, NULL, cancel,
+    ROW("cancel_query", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE | ALM_FN_EFFECT, NULL,
+        system_cancel,
         "Ends the statement of that number, which query_activity() lists as query_id. False where "
         "none runs, for null, and for statements of others in a session that may only read."),
-    ROW("pg_cancel_backend", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE | ALM_FN_EFFECT, NULL, cancel,
+    ROW("pg_cancel_backend", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE | ALM_FN_EFFECT, NULL,
+        system_cancel,
         "Ends the statement of that connection, which pg_stat_activity lists as pid. Else as "
         "cancel_query."),
     ROW("pg_terminate_backend", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE | ALM_FN_EFFECT, NULL,
-        terminate,
+        system_terminate,
         "Closes that connection of the PostgreSQL protocol, which pg_stat_activity lists as pid: "
         "its "
         "statement, transaction and cursors end. False where there is none, for null, and for "

@@ -72,47 +72,47 @@ alm_status alm_time_no_value(const alm_call *call)
                     call->fn->name);
 }
 
-const int64_t *alm_time_piece(const alm_vec *vec, size_t first, size_t n,
+const int64_t *alm_time_piece(const alm_vec *vec, size_t first, size_t n_rows,
                               int64_t room[ALM_TIME_CHUNK])
 {
-    ALM_DASSERT(n <= ALM_TIME_CHUNK);
+    ALM_DASSERT(n_rows <= ALM_TIME_CHUNK);
     if (vec->type.id == ALM_T_INT) {
         const int32_t *in = (const int32_t *)vec->data + (vec->is_const ? 0 : first);
-        for (size_t i = 0; i < n; i++) {
-            const int32_t v = in[vec->is_const ? 0 : i];
-            room[i] = v == ALM_INT_NULL ? ALM_LONG_NULL : v;
+        for (size_t i = 0; i < n_rows; i++) {
+            const int32_t value = in[vec->is_const ? 0 : i];
+            room[i] = value == ALM_INT_NULL ? ALM_LONG_NULL : value;
         }
         return room;
     }
-    const int64_t *in = vec->data;
+    const int64_t *input = vec->data;
     if (!vec->is_const)
-        return in + first;
-    for (size_t i = 0; i < n; i++)
-        room[i] = in[0];
+        return input + first;
+    for (size_t i = 0; i < n_rows; i++)
+        room[i] = input[0];
     return room;
 }
 
-size_t alm_time_same_text(const alm_vec *texts, size_t first, size_t n)
+size_t alm_time_same_text(const alm_vec *texts, size_t first, size_t n_rows)
 {
-    const size_t most = ALM_MIN(n - first, (size_t)ALM_TIME_CHUNK);
+    const size_t most = ALM_MIN(n_rows - first, (size_t)ALM_TIME_CHUNK);
     const alm_str text = alm_vec_text(texts, first);
-    size_t m = 1;
-    while (m < most) {
-        const alm_str next = texts->is_const ? text : alm_vec_text(texts, first + m);
+    size_t more = 1;
+    while (more < most) {
+        const alm_str next = texts->is_const ? text : alm_vec_text(texts, first + more);
         if ((next.ptr == NULL) != (text.ptr == NULL) || !alm_str_eq(next, text))
             break;
-        m++;
+        more++;
     }
-    return m;
+    return more;
 }
 
 /* ------------------------------------------------------------------ the clock */
 
-static alm_status fill(size_t n, int64_t value, alm_vec *out)
+static alm_status scalar_time_fill(size_t n_rows, int64_t value, alm_vec *out)
 {
-    int64_t *o = out->data;
-    for (size_t i = 0; i < n; i++)
-        o[i] = value;
+    int64_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++)
+        results[i] = value;
     return ALM_OK;
 }
 
@@ -122,32 +122,34 @@ static int64_t wall_ns(const alm_ctx *cx)
     return cx->started_ns == 0 ? cx->now_ns : cx->now_ns + (alm_monotonic_ns() - cx->started_ns);
 }
 
-static alm_status now_run(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+static alm_status now_run(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
+                          alm_vec *out)
 {
-    return fill(n, alm_floor_div(call->cx->now_ns, 1000), out);
+    return scalar_time_fill(n_rows, alm_floor_div(call->cx->now_ns, 1000), out);
 }
 
-static alm_status now_ns_run(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+static alm_status now_ns_run(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
+                             alm_vec *out)
 {
-    return fill(n, call->cx->now_ns, out);
+    return scalar_time_fill(n_rows, call->cx->now_ns, out);
 }
 
-static alm_status systimestamp_run(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+static alm_status systimestamp_run(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
                                    alm_vec *out)
 {
-    return fill(n, alm_floor_div(wall_ns(call->cx), 1000), out);
+    return scalar_time_fill(n_rows, alm_floor_div(wall_ns(call->cx), 1000), out);
 }
 
-static alm_status systimestamp_ns_run(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+static alm_status systimestamp_ns_run(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
                                       alm_vec *out)
 {
-    return fill(n, wall_ns(call->cx), out);
+    return scalar_time_fill(n_rows, wall_ns(call->cx), out);
 }
 
-static alm_status sysdate_run(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+static alm_status sysdate_run(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
                               alm_vec *out)
 {
-    return fill(n, alm_floor_div(wall_ns(call->cx), 1000000), out);
+    return scalar_time_fill(n_rows, alm_floor_div(wall_ns(call->cx), 1000000), out);
 }
 
 /* ------------------------------------------------------------------ fields */
@@ -175,34 +177,34 @@ FIELD(week_of_year, WEEK)
 FIELD(days_in_month, DAYS_IN_MONTH)
 
 /* Is the day the last one of its month? */
-static alm_status is_end_of_month_run(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+static alm_status is_end_of_month_run(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
                                       alm_vec *out)
 {
     int32_t day[ALM_TIME_CHUNK], last[ALM_TIME_CHUNK];
-    uint8_t *o = out->data;
-    for (size_t i = 0; i < n; i += ALM_TIME_CHUNK) {
-        const size_t m = ALM_MIN(n - i, (size_t)ALM_TIME_CHUNK);
+    uint8_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i += ALM_TIME_CHUNK) {
+        const size_t more = ALM_MIN(n_rows - i, (size_t)ALM_TIME_CHUNK);
         const int64_t *ts = (const int64_t *)args[0].data + i;
         const alm_time_unit unit = alm_time_unit_of(args[0].type);
-        alm_calendar_extract_all(ts, m, unit, ALM_CAL_DAY, day);
-        alm_calendar_extract_all(ts, m, unit, ALM_CAL_DAYS_IN_MONTH, last);
-        for (size_t j = 0; j < m; j++)
-            o[i + j] = day[j] == last[j] && day[j] != ALM_INT_NULL;
+        alm_calendar_extract_all(ts, more, unit, ALM_CAL_DAY, day);
+        alm_calendar_extract_all(ts, more, unit, ALM_CAL_DAYS_IN_MONTH, last);
+        for (size_t j = 0; j < more; j++)
+            results[i + j] = day[j] == last[j] && day[j] != ALM_INT_NULL;
     }
     return ALM_OK;
 }
 
-static alm_status is_leap_year_run(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+static alm_status is_leap_year_run(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
                                    alm_vec *out)
 {
     int32_t leap[ALM_TIME_CHUNK];
-    uint8_t *o = out->data;
-    for (size_t i = 0; i < n; i += ALM_TIME_CHUNK) {
-        const size_t m = ALM_MIN(n - i, (size_t)ALM_TIME_CHUNK);
-        alm_calendar_extract_all((const int64_t *)args[0].data + i, m,
+    uint8_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i += ALM_TIME_CHUNK) {
+        const size_t more = ALM_MIN(n_rows - i, (size_t)ALM_TIME_CHUNK);
+        alm_calendar_extract_all((const int64_t *)args[0].data + i, more,
                                  alm_time_unit_of(args[0].type), ALM_CAL_LEAP_YEAR, leap);
-        for (size_t j = 0; j < m; j++)
-            o[i + j] = leap[j] == 1;
+        for (size_t j = 0; j < more; j++)
+            results[i + j] = leap[j] == 1;
     }
     return ALM_OK;
 }
@@ -230,16 +232,16 @@ static alm_status extract_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNU
     return ALM_OK;
 }
 
-static alm_status extract_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status extract_run(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const extract_data *d = call->data;
     const alm_time_unit unit = alm_time_unit_of(args[1].type);
     if (d == NULL)
         return alm_time_no_value(call);
     if (d->field == ALM_CAL_EPOCH)
-        alm_calendar_epoch_all(args[1].data, n, unit, out->data);
+        alm_calendar_epoch_all(args[1].data, n_rows, unit, out->data);
     else
-        alm_calendar_extract_all(args[1].data, n, unit, d->field, out->data);
+        alm_calendar_extract_all(args[1].data, n_rows, unit, d->field, out->data);
     return ALM_OK;
 }
 
@@ -275,7 +277,7 @@ static alm_status span_bind(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t
     return ALM_OK;
 }
 
-static alm_status dateadd_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status dateadd_run(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const span_data *d = call->data;
     const alm_time_unit unit = alm_time_unit_of(args[2].type);
@@ -283,65 +285,66 @@ static alm_status dateadd_run(alm_call *call, size_t n, const alm_vec *args, alm
     if (d == NULL)
         return alm_time_no_value(call);
     if (d->no_zone)
-        return fill(n, ALM_TS_NULL, out);
-    for (size_t i = 0; i < n; i += ALM_TIME_CHUNK) {
-        const size_t m = ALM_MIN(n - i, (size_t)ALM_TIME_CHUNK);
-        int64_t *o = (int64_t *)out->data + i;
-        const int64_t *time = alm_time_piece(&args[2], i, m, time_room);
+        return scalar_time_fill(n_rows, ALM_TS_NULL, out);
+    for (size_t i = 0; i < n_rows; i += ALM_TIME_CHUNK) {
+        const size_t more = ALM_MIN(n_rows - i, (size_t)ALM_TIME_CHUNK);
+        int64_t *results = (int64_t *)out->data + i;
+        const int64_t *time = alm_time_piece(&args[2], i, more, time_room);
         if (d->zone != NULL) {
-            alm_zone_to_local(d->zone, time, m, unit, time_room);
+            alm_zone_to_local(d->zone, time, more, unit, time_room);
             time = time_room;
         }
-        const int64_t *count = alm_time_piece(&args[1], i, args[1].is_const ? 1 : m, count_room);
+        const int64_t *count = alm_time_piece(&args[1], i, args[1].is_const ? 1 : more, count_room);
         if (args[1].is_const && count[0] != ALM_LONG_NULL)
-            alm_time_add_all(time, m, unit, d->unit, count[0], o);
+            alm_time_add_all(time, more, unit, d->unit, count[0], results);
         else
-            alm_time_add_each(time, alm_time_piece(&args[1], i, m, count_room), m, unit, d->unit,
-                              o);
+            alm_time_add_each(time, alm_time_piece(&args[1], i, more, count_room), more, unit,
+                              d->unit, results);
         if (d->zone != NULL)
-            alm_zone_to_utc(d->zone, o, m, unit, o);
+            alm_zone_to_utc(d->zone, results, more, unit, results);
     }
     return ALM_OK;
 }
 
 /* Zones of a column: rows with the same one are taken together. */
-static alm_status dateadd_zones(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status dateadd_zones(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const span_data *d = call->data;
     const alm_time_unit unit = alm_time_unit_of(args[2].type);
-    int64_t counts[ALM_TIME_CHUNK], times[ALM_TIME_CHUNK], *o = out->data;
+    int64_t counts[ALM_TIME_CHUNK], times[ALM_TIME_CHUNK], *results = out->data;
     if (d == NULL)
         return alm_time_no_value(call);
-    for (size_t i = 0, m; i < n; i += m) {
+    for (size_t i = 0, more; i < n_rows; i += more) {
         const alm_zone *zone = NULL;
-        m = alm_time_same_text(&args[3], i, n);
+        more = alm_time_same_text(&args[3], i, n_rows);
         const alm_str name = alm_vec_text(&args[3], i);
         if (name.ptr == NULL) {
-            for (size_t k = 0; k < m; k++)
-                o[i + k] = ALM_TS_NULL;
+            for (size_t k = 0; k < more; k++)
+                results[i + k] = ALM_TS_NULL;
             continue;
         }
-        const alm_status st = alm_zone_find(call->cx, name, call->pos, &zone);
-        if (alm_row_is_null(call, st, !args[3].is_const)) {
-            for (size_t k = 0; k < m; k++)
-                o[i + k] = ALM_TS_NULL;
+        const alm_status status = alm_zone_find(call->cx, name, call->pos, &zone);
+        if (alm_row_is_null(call, status, !args[3].is_const)) {
+            for (size_t k = 0; k < more; k++)
+                results[i + k] = ALM_TS_NULL;
             continue;
         }
-        ALM_TRY(st);
-        alm_zone_to_local(zone, alm_time_piece(&args[2], i, m, times), m, unit, times);
-        alm_time_add_each(times, alm_time_piece(&args[1], i, m, counts), m, unit, d->unit, o + i);
-        alm_zone_to_utc(zone, o + i, m, unit, o + i);
+        ALM_TRY(status);
+        alm_zone_to_local(zone, alm_time_piece(&args[2], i, more, times), more, unit, times);
+        alm_time_add_each(times, alm_time_piece(&args[1], i, more, counts), more, unit, d->unit,
+                          results + i);
+        alm_zone_to_utc(zone, results + i, more, unit, results + i);
     }
     return ALM_OK;
 }
 
-static alm_status datediff_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status datediff_run(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const span_data *d = call->data;
     if (d == NULL)
         return alm_time_no_value(call);
     alm_time_diff_all(args[1].data, args[1].is_const ? 0 : 1, args[2].data,
-                      args[2].is_const ? 0 : 1, n, alm_time_unit_of(args[1].type), d->unit,
+                      args[2].is_const ? 0 : 1, n_rows, alm_time_unit_of(args[1].type), d->unit,
                       out->data);
     return ALM_OK;
 }
@@ -355,43 +358,43 @@ static alm_status unit_bind(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t
     return alm_bind_meet_times(cx, fn, pos, argc, args, result, data);
 }
 
-static char letter_at(const alm_vec *v, size_t i)
+static char letter_at(const alm_vec *vec, size_t i)
 {
-    const uint16_t unit = ((const uint16_t *)v->data)[v->is_const ? 0 : i];
+    const uint16_t unit = ((const uint16_t *)vec->data)[vec->is_const ? 0 : i];
     return unit < 0x80 ? alm_unit_letter((char)unit) : 0;
 }
 
-static alm_status dateadd_units(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status dateadd_units(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const alm_time_unit time_unit = alm_time_unit_of(args[2].type);
-    int64_t *o = out->data;
+    int64_t *results = out->data;
     if (call->data != NULL)
-        return dateadd_run(call, n, args, out);
-    for (size_t i = 0; i < n; i += ALM_TIME_CHUNK) {
-        const size_t m = ALM_MIN(n - i, (size_t)ALM_TIME_CHUNK);
+        return dateadd_run(call, n_rows, args, out);
+    for (size_t i = 0; i < n_rows; i += ALM_TIME_CHUNK) {
+        const size_t more = ALM_MIN(n_rows - i, (size_t)ALM_TIME_CHUNK);
         int64_t room[ALM_TIME_CHUNK];
-        const int64_t *count = alm_time_piece(&args[1], i, m, room);
-        for (size_t j = 0; j < m; j++) {
+        const int64_t *count = alm_time_piece(&args[1], i, more, room);
+        for (size_t j = 0; j < more; j++) {
             const char unit = letter_at(&args[0], i + j);
             const int64_t time = ALM_AT(int64_t, args[2], i + j);
             const bool none = unit == 0 || count[j] == ALM_LONG_NULL || time == ALM_TS_NULL;
-            o[i + j] = none ? ALM_TS_NULL : alm_time_add(time, time_unit, unit, count[j]);
+            results[i + j] = none ? ALM_TS_NULL : alm_time_add(time, time_unit, unit, count[j]);
         }
     }
     return ALM_OK;
 }
 
-static alm_status datediff_units(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status datediff_units(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const alm_time_unit time_unit = alm_time_unit_of(args[1].type);
-    int64_t *o = out->data;
+    int64_t *results = out->data;
     if (call->data != NULL)
-        return datediff_run(call, n, args, out);
-    for (size_t i = 0; i < n; i++) {
+        return datediff_run(call, n_rows, args, out);
+    for (size_t i = 0; i < n_rows; i++) {
         const char unit = letter_at(&args[0], i);
         const int64_t a = ALM_AT(int64_t, args[1], i), b = ALM_AT(int64_t, args[2], i);
         const bool none = unit == 0 || a == ALM_TS_NULL || b == ALM_TS_NULL;
-        o[i] = none ? ALM_LONG_NULL : alm_time_diff(a, b, time_unit, unit);
+        results[i] = none ? ALM_LONG_NULL : alm_time_diff(a, b, time_unit, unit);
     }
     return ALM_OK;
 }

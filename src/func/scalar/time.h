@@ -37,13 +37,13 @@ int64_t alm_time_const_long(const alm_arg *arg, int64_t absent);
 /* The error of a kernel whose constant was a bind variable without a value when it was bound. */
 alm_status alm_time_no_value(const alm_call *call);
 
-/* Rows first .. first + n - 1 (n at most ALM_TIME_CHUNK) of 64-bit values; a constant, or a column
+/* Rows first .. first + n_rows - 1 (n at most ALM_TIME_CHUNK) of 64-bit values; a constant, or a column
  * of INT, is spread over `room`. */
-const int64_t *alm_time_piece(const alm_vec *vec, size_t first, size_t n,
+const int64_t *alm_time_piece(const alm_vec *vec, size_t first, size_t n_rows,
                               int64_t room[ALM_TIME_CHUNK]);
 
-/* How many of the rows first .. n - 1 have the text of the first one, ALM_TIME_CHUNK at most. */
-size_t alm_time_same_text(const alm_vec *texts, size_t first, size_t n);
+/* How many of the rows first .. n_rows - 1 have the text of the first one, ALM_TIME_CHUNK at most. */
+size_t alm_time_same_text(const alm_vec *texts, size_t first, size_t n_rows);
 
 /* Row of a table: all fields that differ. */
 #define ALM_TIME_FN(name_, sig, flags_, bind_, kernel_, mono, doc_, example_)                      \

@@ -8,7 +8,7 @@
 #include "func/value/by_row.h"
 
 /* A unit text such as "15m". */
-static alm_status read_unit(alm_ctx *cx, const alm_arg *arg, alm_bucket_spec *spec)
+static alm_status time_floor_read_unit(alm_ctx *cx, const alm_arg *arg, alm_bucket_spec *spec)
 {
     alm_unit_span span;
     const alm_str text = alm_time_const_text(arg);
@@ -20,7 +20,8 @@ static alm_status read_unit(alm_ctx *cx, const alm_arg *arg, alm_bucket_spec *sp
     return ALM_OK;
 }
 
-static alm_status make(alm_ctx *cx, int32_t pos, const alm_bucket_spec *spec, void **data)
+static alm_status time_floor_make(alm_ctx *cx, int32_t pos, const alm_bucket_spec *spec,
+                                  void **data)
 {
     alm_bucketer *bucketer;
     ALM_TRY(ALM_NEW(cx, cx->arena, &bucketer));
@@ -47,7 +48,7 @@ static alm_status floor_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSE
         args[2].type = args[1].type;
     if (lacks_value(args, argc))
         return ALM_OK;
-    ALM_TRY(read_unit(cx, &args[0], &spec));
+    ALM_TRY(time_floor_read_unit(cx, &args[0], &spec));
     if (argc > 2) {
         ALM_TRY(alm_time_const_ticks(cx, &args[2], spec.time_unit, &spec.origin));
         spec.has_origin = spec.origin != ALM_TS_NULL;
@@ -60,7 +61,7 @@ static alm_status floor_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSE
         if (zone.ptr != NULL)
             ALM_TRY(alm_zone_find(cx, zone, args[4].pos, &spec.zone));
     }
-    return make(cx, args[0].pos, &spec, data);
+    return time_floor_make(cx, args[0].pos, &spec, data);
 }
 
 /* (unit, ts, from, offset, zone), the last three by row: what is made of them is made by row. */
@@ -76,7 +77,7 @@ static alm_status rows_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED
     ALM_TRY(ALM_NEW(cx, cx->arena, &spec));
     spec->time_unit = alm_time_unit_of(args[1].type);
     *data = spec;
-    return read_unit(cx, &args[0], spec);
+    return time_floor_read_unit(cx, &args[0], spec);
 }
 
 /* Names of date_trunc; centuries begin with the year 1. */
@@ -114,18 +115,18 @@ static alm_status trunc_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSE
             spec.has_origin = true;
             spec.origin = alm_days_of_date(trunc_units[i].origin_year, 1, 1) * alm_time_day(unit);
         }
-        return make(cx, args[0].pos, &spec, data);
+        return time_floor_make(cx, args[0].pos, &spec, data);
     }
     return alm_fail(cx, ALM_E_ARG, args[0].pos, "invalid unit '%.*s'",
                     (int)ALM_MIN(given.len, (size_t)100), given.ptr == NULL ? "" : given.ptr);
 }
 
 /* args[1] is dense, or there is one row: the others are constants. */
-static alm_status floor_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status floor_run(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     if (call->data == NULL)
         return alm_time_no_value(call);
-    alm_bucket_floor(call->data, args[1].data, n, out->data);
+    alm_bucket_floor(call->data, args[1].data, n_rows, out->data);
     return ALM_OK;
 }
 
@@ -144,30 +145,30 @@ static alm_status spec_of_rows(alm_call *call, const alm_vec *args, size_t first
     return zone.ptr == NULL ? ALM_OK : alm_zone_find(call->cx, zone, call->pos, &spec->zone);
 }
 
-static void nulls(int64_t *o, size_t n)
+static void nulls(int64_t *out, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        o[i] = ALM_TS_NULL;
+        out[i] = ALM_TS_NULL;
 }
 
-static alm_status floor_rows(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status floor_rows(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     int64_t times[ALM_TIME_CHUNK], froms[ALM_TIME_CHUNK];
     if (call->data == NULL)
         return alm_time_no_value(call);
-    for (size_t i = 0, m; i < n; i += m) {
+    for (size_t i = 0, more; i < n_rows; i += more) {
         alm_bucket_spec spec = *(const alm_bucket_spec *)call->data;
-        const alm_status st = spec_of_rows(call, args, i, n, &spec, &m);
-        if (alm_row_is_null(call, st, alm_by_row(args, 3, call->argc))) {
-            nulls((int64_t *)out->data + i, m);
+        const alm_status status = spec_of_rows(call, args, i, n_rows, &spec, &more);
+        if (alm_row_is_null(call, status, alm_by_row(args, 3, call->argc))) {
+            nulls((int64_t *)out->data + i, more);
             continue;
         }
-        ALM_TRY(st);
-        const int64_t *ts = alm_time_piece(&args[1], i, m, times);
-        const int64_t *from = alm_time_piece(&args[2], i, m, froms);
-        for (size_t k = 0, same; k < m; k += same) {
+        ALM_TRY(status);
+        const int64_t *ts = alm_time_piece(&args[1], i, more, times);
+        const int64_t *from = alm_time_piece(&args[2], i, more, froms);
+        for (size_t k = 0, same; k < more; k += same) {
             alm_bucketer bucketer;
-            for (same = 1; k + same < m && from[k + same] == from[k]; same++) {
+            for (same = 1; k + same < more && from[k + same] == from[k]; same++) {
             }
             spec.origin = from[k];
             spec.has_origin = from[k] != ALM_TS_NULL;
@@ -183,15 +184,15 @@ static alm_status floor_rows(alm_call *call, size_t n, const alm_vec *args, alm_
     return ALM_OK;
 }
 
-static alm_status ceil_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status ceil_run(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const alm_bucketer *bucketer = call->data;
     if (bucketer == NULL)
         return alm_time_no_value(call);
     if (!bucketer->months && bucketer->stride == 1) /* a tick is no bucket to be in */
-        memcpy(out->data, args[1].data, n * sizeof(int64_t));
+        memcpy(out->data, args[1].data, n_rows * sizeof(int64_t));
     else
-        alm_bucket_ceil(bucketer, args[1].data, n, out->data);
+        alm_bucket_ceil(bucketer, args[1].data, n_rows, out->data);
     return ALM_OK;
 }
 

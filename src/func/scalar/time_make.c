@@ -16,24 +16,24 @@ typedef struct sequence_state {
 } sequence_state;
 
 /* start + the sum of the steps of the rows before. Sums wrap around. */
-static alm_status sequence_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status sequence_run(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     sequence_state *state = call->state;
-    int64_t *o = out->data;
+    int64_t *results = out->data;
     const int64_t start = *(const int64_t *)args[0].data;
     if (args[1].is_const) { /* by the number of the row: no state, any order of batches */
         const int64_t step = *(const int64_t *)args[1].data;
         const bool null = start == ALM_TS_NULL || step == ALM_LONG_NULL;
-        for (size_t i = 0; i < n; i++)
-            o[i] = null ? ALM_TS_NULL
-                        : (int64_t)((uint64_t)start + (uint64_t)step * (call->row_base + i));
+        for (size_t i = 0; i < n_rows; i++)
+            results[i] = null ? ALM_TS_NULL
+                              : (int64_t)((uint64_t)start + (uint64_t)step * (call->row_base + i));
         return ALM_OK;
     }
     const int64_t *step = args[1].data;
     if (!state->started)
         *state = (sequence_state){.next = start, .started = true};
-    for (size_t i = 0; i < n; i++) {
-        o[i] = state->next;
+    for (size_t i = 0; i < n_rows; i++) {
+        results[i] = state->next;
         if (state->next == ALM_TS_NULL || step[i] == ALM_LONG_NULL)
             state->next = ALM_TS_NULL;
         else
@@ -67,17 +67,18 @@ static alm_status shuffle_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t
     return ALM_OK;
 }
 
-static alm_status shuffle_run(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+static alm_status shuffle_run(alm_call *call, size_t n_rows, ALM_UNUSED const alm_vec *args,
                               alm_vec *out)
 {
     const shuffle_data *d = call->data;
-    int64_t *o = out->data;
+    int64_t *results = out->data;
     if (d == NULL)
         return alm_time_no_value(call);
     const uint64_t place = call->cx->seed ^ ((uint64_t)(uint32_t)call->pos << 32) * ALM_HASH_K1;
-    for (size_t i = 0; i < n; i++) { /* the high half of the product: even over the width */
-        const unsigned __int128 r = alm_hash_u128(place, call->row_base + i);
-        o[i] = (int64_t)((uint64_t)d->lo + (uint64_t)(r * ((unsigned __int128)d->width + 1) >> 64));
+    for (size_t i = 0; i < n_rows; i++) { /* the high half of the product: even over the width */
+        const unsigned __int128 int128 = alm_hash_u128(place, call->row_base + i);
+        results[i] = (int64_t)((uint64_t)d->lo +
+                               (uint64_t)(int128 * ((unsigned __int128)d->width + 1) >> 64));
     }
     return ALM_OK;
 }

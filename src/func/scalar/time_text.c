@@ -40,7 +40,7 @@ static alm_status read_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED
     return pattern_bind(cx, args, "pattern is required", data);
 }
 
-static alm_status to_str_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status to_str_run(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const alm_time_pattern *pattern = call->data;
     if (pattern == NULL)
@@ -48,49 +48,49 @@ static alm_status to_str_run(alm_call *call, size_t n, const alm_vec *args, alm_
     const alm_time_unit unit = alm_time_unit_of(args[0].type);
     const size_t most = ALM_MAX(alm_time_pattern_max(pattern), (size_t)1);
     const int64_t *time = args[0].data;
-    alm_view *o = out->data;
-    alm_text_out w = alm_text_out_of(call);
-    for (size_t i = 0; i < n; i++) {
+    alm_view *views = out->data;
+    alm_text_out writer = alm_text_out_of(call);
+    for (size_t i = 0; i < n_rows; i++) {
         char *room;
         if (time[i] == ALM_TS_NULL) {
-            o[i] = alm_view_null();
+            views[i] = alm_view_null();
         } else if (i > 0 && time[i] == time[i - 1]) {
-            o[i] = o[i - 1];
+            views[i] = views[i - 1];
         } else {
-            ALM_TRY(alm_text_room(&w, most, &room));
-            o[i] = alm_text_take(&w, alm_time_pattern_write(pattern, time[i], unit, room));
+            ALM_TRY(alm_text_room(&writer, most, &room));
+            views[i] = alm_text_take(&writer, alm_time_pattern_write(pattern, time[i], unit, room));
         }
     }
     return ALM_OK;
 }
 
 /* By the pattern, into the unit of the result. */
-static alm_status parse_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status parse_run(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const alm_time_pattern *pattern = call->data;
     if (pattern == NULL)
         return alm_time_no_value(call);
     const alm_time_unit unit = alm_time_unit_of(call->result);
     const alm_view *text = args[0].data;
-    int64_t *o = out->data;
-    for (size_t i = 0; i < n; i++)
+    int64_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++)
         if (alm_view_is_null(&text[i]) ||
             !alm_time_pattern_read(call->cx, pattern, alm_view_str(&text[i], args[0].heap), unit,
-                                   &o[i]))
-            o[i] = ALM_TS_NULL;
+                                   &results[i]))
+            results[i] = ALM_TS_NULL;
     return ALM_OK;
 }
 
 /* By the form of the dialect. */
-static alm_status parse_iso_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status parse_iso_run(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
     const alm_time_unit unit = alm_time_unit_of(call->result);
     const alm_view *text = args[0].data;
-    int64_t *o = out->data;
-    for (size_t i = 0; i < n; i++)
+    int64_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++)
         if (alm_view_is_null(&text[i]) ||
-            !alm_time_parse(alm_view_str(&text[i], args[0].heap), unit, &o[i]))
-            o[i] = ALM_TS_NULL;
+            !alm_time_parse(alm_view_str(&text[i], args[0].heap), unit, &results[i]))
+            results[i] = ALM_TS_NULL;
     return ALM_OK;
 }
 

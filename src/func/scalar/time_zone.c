@@ -40,16 +40,16 @@ static alm_status shift_run(alm_call *call, alm_str name, const alm_vec *args, s
     int64_t room[ALM_TIME_CHUNK];
     const alm_time_unit unit = alm_time_unit_of(time->type);
     if (name.ptr != NULL) {
-        const alm_status st = alm_zone_find(call->cx, name, call->pos, &zone);
-        if (!alm_row_is_null(call, st, !args[1].is_const))
-            ALM_TRY(st);
+        const alm_status status = alm_zone_find(call->cx, name, call->pos, &zone);
+        if (!alm_row_is_null(call, status, !args[1].is_const))
+            ALM_TRY(status);
     }
     for (size_t i = 0; i < n; i += ALM_TIME_CHUNK) {
-        const size_t m = ALM_MIN(n - i, (size_t)ALM_TIME_CHUNK);
+        const size_t more = ALM_MIN(n - i, (size_t)ALM_TIME_CHUNK);
         if (zone != NULL)
-            shift(zone, alm_time_piece(time, first + i, m, room), m, unit, out + i);
+            shift(zone, alm_time_piece(time, first + i, more, room), more, unit, out + i);
         else
-            for (size_t j = 0; j < m; j++)
+            for (size_t j = 0; j < more; j++)
                 out[i + j] = ALM_TS_NULL;
     }
     return ALM_OK;
@@ -75,14 +75,14 @@ static alm_status zones_run(alm_call *call, size_t n, const alm_vec *args, zone_
     return ALM_OK;
 }
 
-static alm_status to_timezone_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status to_timezone_run(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return zones_run(call, n, args, alm_zone_to_local, out->data);
+    return zones_run(call, n_rows, args, alm_zone_to_local, out->data);
 }
 
-static alm_status to_utc_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status to_utc_run(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    return zones_run(call, n, args, alm_zone_to_utc, out->data);
+    return zones_run(call, n_rows, args, alm_zone_to_utc, out->data);
 }
 
 /* ------------------------------------------------------------------ today, tomorrow, yesterday */
@@ -120,44 +120,45 @@ static alm_interval_value day_of(const alm_ctx *cx, const alm_zone *zone, int64_
 }
 
 /* Zones of a column: looked up where the name is not that of the row before. */
-static alm_status days_run(alm_call *call, size_t n, const alm_vec *names, int64_t days,
-                           alm_interval_value *o)
+static alm_status days_run(alm_call *call, size_t n_rows, const alm_vec *names, int64_t days,
+                           alm_interval_value *values)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_rows; i++) {
         const alm_str name = alm_vec_text(names, i);
         const alm_zone *zone;
         if (name.ptr == NULL) {
-            o[i] = (alm_interval_value){ALM_TS_NULL, ALM_TS_NULL};
+            values[i] = (alm_interval_value){ALM_TS_NULL, ALM_TS_NULL};
         } else if (i > 0 && alm_str_eq(name, alm_vec_text(names, i - 1))) {
-            o[i] = o[i - 1];
+            values[i] = values[i - 1];
         } else {
-            const alm_status st = alm_zone_find(call->cx, name, call->pos, &zone);
-            o[i] = (alm_interval_value){ALM_TS_NULL, ALM_TS_NULL};
-            if (alm_row_is_null(call, st, !names->is_const))
+            const alm_status status = alm_zone_find(call->cx, name, call->pos, &zone);
+            values[i] = (alm_interval_value){ALM_TS_NULL, ALM_TS_NULL};
+            if (alm_row_is_null(call, status, !names->is_const))
                 continue;
-            ALM_TRY(st);
-            o[i] = day_of(call->cx, zone, days);
+            ALM_TRY(status);
+            values[i] = day_of(call->cx, zone, days);
         }
     }
     return ALM_OK;
 }
 
-static alm_status day_run(alm_call *call, size_t n, const alm_vec *args, int64_t days, alm_vec *out)
+static alm_status time_zone_day_run(alm_call *call, size_t n_rows, const alm_vec *args,
+                                    int64_t days, alm_vec *out)
 {
     const alm_zone *const *zone = call->data;
-    alm_interval_value *o = out->data;
+    alm_interval_value *values = out->data;
     if (call->argc > 0 && zone == NULL)
-        return days_run(call, n, &args[0], days, o);
+        return days_run(call, n_rows, &args[0], days, values);
     const alm_interval_value day = day_of(call->cx, zone != NULL ? *zone : NULL, days);
-    for (size_t i = 0; i < n; i++)
-        o[i] = day;
+    for (size_t i = 0; i < n_rows; i++)
+        values[i] = day;
     return ALM_OK;
 }
 
 #define DAY(name, days)                                                                            \
     static alm_status name##_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)      \
     {                                                                                              \
-        return day_run(call, n, args, days, out);                                                  \
+        return time_zone_day_run(call, n, args, days, out);                                        \
     }
 DAY(yesterday, -1)
 DAY(today, 0)
@@ -165,39 +166,39 @@ DAY(tomorrow, 1)
 
 /* ------------------------------------------------------------------ intervals */
 
-static alm_status interval_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status interval_run(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    alm_interval_value *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    alm_interval_value *values = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const int64_t lo = ALM_AT(int64_t, args[0], i), hi = ALM_AT(int64_t, args[1], i);
         const bool turned = lo > hi && alm_by_row(args, 0, 2);
         if (lo == ALM_TS_NULL || hi == ALM_TS_NULL || turned)
-            o[i] = (alm_interval_value){ALM_TS_NULL, ALM_TS_NULL};
+            values[i] = (alm_interval_value){ALM_TS_NULL, ALM_TS_NULL};
         else if (lo > hi)
             return alm_fail(call->cx, ALM_E_ARG, call->pos, "invalid interval boundaries");
         else
-            o[i] = (alm_interval_value){lo, hi};
+            values[i] = (alm_interval_value){lo, hi};
     }
     return ALM_OK;
 }
 
-static alm_status interval_start_run(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+static alm_status interval_start_run(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
                                      alm_vec *out)
 {
     const alm_interval_value *in = args[0].data;
-    int64_t *o = out->data;
-    for (size_t i = 0; i < n; i++)
-        o[i] = in[i].lo;
+    int64_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++)
+        results[i] = in[i].lo;
     return ALM_OK;
 }
 
-static alm_status interval_end_run(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+static alm_status interval_end_run(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
                                    alm_vec *out)
 {
     const alm_interval_value *in = args[0].data;
-    int64_t *o = out->data;
-    for (size_t i = 0; i < n; i++)
-        o[i] = in[i].hi;
+    int64_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++)
+        results[i] = in[i].hi;
     return ALM_OK;
 }
 
@@ -218,13 +219,13 @@ static alm_status in_text_bind(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint3
     return ALM_OK;
 }
 
-static alm_status in_text_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status in_text_run(alm_call *call, size_t n_rows, const alm_vec *args, alm_vec *out)
 {
-    uint8_t *o = out->data;
-    const size_t rows = args[0].is_const ? ALM_MIN(n, (size_t)1) : n;
-    alm_ranges_contain(call->data, args[0].data, rows, o);
-    if (rows < n)
-        memset(o + 1, o[0], n - 1);
+    uint8_t *results = out->data;
+    const size_t rows = args[0].is_const ? ALM_MIN(n_rows, (size_t)1) : n_rows;
+    alm_ranges_contain(call->data, args[0].data, rows, results);
+    if (rows < n_rows)
+        memset(results + 1, results[0], n_rows - 1);
     return ALM_OK;
 }
 

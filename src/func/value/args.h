@@ -15,10 +15,10 @@ ALM_NODISCARD alm_status alm_arg_text(alm_ctx *cx, const alm_arg *arg, alm_str *
 ALM_NODISCARD alm_status alm_arg_long(alm_ctx *cx, const alm_arg *arg, int64_t *out);
 ALM_NODISCARD alm_status alm_arg_double(alm_ctx *cx, const alm_arg *arg, double *out);
 /*
- * The constant as `to`, into 32 bytes at most. Text is read strictly. *fits is false where a number
- * has no equal in `to` (1.5 as INT, 300 as BYTE): then nothing is written.
+ * The constant as `target`, into 32 bytes at most. Text is read strictly. *fits is false where a number
+ * has no equal in `target` (1.5 as INT, 300 as BYTE): then nothing is written.
  */
-ALM_NODISCARD alm_status alm_arg_value(alm_ctx *cx, const alm_arg *arg, alm_type to, void *out,
+ALM_NODISCARD alm_status alm_arg_value(alm_ctx *cx, const alm_arg *arg, alm_type target, void *out,
                                        bool *fits);
 
 #endif

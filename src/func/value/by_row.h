@@ -16,10 +16,10 @@ static inline bool alm_by_row(const alm_vec *args, uint32_t first, uint32_t end)
     return false;
 }
 
-/* Is `st` what a value of this row was refused with? Then the error is taken back, and the row is null. */
-static inline bool alm_row_is_null(const alm_call *call, alm_status st, bool by_row)
+/* Is `status` what a value of this row was refused with? Then the error is taken back, and the row is null. */
+static inline bool alm_row_is_null(const alm_call *call, alm_status status, bool by_row)
 {
-    if (!by_row || (st != ALM_E_VALUE && st != ALM_E_ARG && st != ALM_E_RANGE))
+    if (!by_row || (status != ALM_E_VALUE && status != ALM_E_ARG && status != ALM_E_RANGE))
         return false;
     alm_error_clear(call->cx);
     return true;

@@ -13,19 +13,19 @@
 #include "type/ops.h"
 
 /* Place on the ladder of numbers, 0 for what is none. */
-static int number_rank(alm_type t)
+static int number_rank(alm_type type)
 {
     static const uint8_t rank[ALM_TYPE_COUNT] = {
         [ALM_T_BYTE] = 1, [ALM_T_SHORT] = 2, [ALM_T_INT] = 3,
         [ALM_T_LONG] = 4, [ALM_T_FLOAT] = 5, [ALM_T_DOUBLE] = 6};
-    return rank[t.id];
+    return rank[type.id];
 }
 
-static int time_rank(alm_type t)
+static int time_rank(alm_type type)
 {
     static const uint8_t rank[ALM_TYPE_COUNT] = {
         [ALM_T_DATE] = 1, [ALM_T_TIMESTAMP] = 2, [ALM_T_TIMESTAMP_NS] = 3};
-    return rank[t.id];
+    return rank[type.id];
 }
 
 alm_type alm_decimal_for(alm_type from)
@@ -54,33 +54,34 @@ alm_type alm_decimal_meet(alm_type a, alm_type b)
     return alm_type_decimal(ALM_MIN(whole + scale, (uint32_t)ALM_DECIMAL_DIGITS_MAX), scale);
 }
 
-static int text_cost(alm_type from, alm_type to)
+static int text_cost(alm_type from, alm_type target)
 {
     enum { TEXT_TO_TIME = 30, TEXT_TO_OTHER = 17, TEXT_TO_NUMBER = 32, TEXT_TO_WIDE = 50 };
     const bool symbol = from.id == ALM_T_SYMBOL;
-    if (alm_type_is_text(to))
+    if (alm_type_is_text(target))
         return 1;
-    if (time_rank(to) != 0)
-        return TEXT_TO_TIME + time_rank(to);
-    if (alm_type_written(to) == ALM_WRITTEN_TEXT)
+    if (time_rank(target) != 0)
+        return TEXT_TO_TIME + time_rank(target);
+    if (alm_type_written(target) == ALM_WRITTEN_TEXT)
         return TEXT_TO_OTHER;
-    if (alm_type_written(to) == ALM_WRITTEN_WIDE)
+    if (alm_type_written(target) == ALM_WRITTEN_WIDE)
         return symbol ? -1 : TEXT_TO_WIDE;
     if (symbol) /* sum(symbol) is a mistake, sum(varchar) may be meant */
         return -1;
-    if (number_rank(to) != 0) /* DOUBLE holds what most texts of numbers say */
-        return TEXT_TO_NUMBER + 6 - number_rank(to);
-    if (to.id == ALM_T_CHAR)
+    if (number_rank(target) != 0) /* DOUBLE holds what most texts of numbers say */
+        return TEXT_TO_NUMBER + 6 - number_rank(target);
+    if (target.id == ALM_T_CHAR)
         return TEXT_TO_NUMBER;
     return -1;
 }
 
-static bool is_rare(alm_type t)
+static bool is_rare(alm_type type)
 {
-    return alm_type_written(t) == ALM_WRITTEN_WIDE || t.id == ALM_T_BINARY || t.id == ALM_T_ARRAY;
+    return alm_type_written(type) == ALM_WRITTEN_WIDE || type.id == ALM_T_BINARY ||
+           type.id == ALM_T_ARRAY;
 }
 
-int alm_cast_cost(alm_type from, alm_type to)
+int alm_cast_cost(alm_type from, alm_type target)
 {
     enum {
         TO_FLOAT = 7,
@@ -92,68 +93,68 @@ int alm_cast_cost(alm_type from, alm_type to)
         TO_LONG256 = 45,
         ADDRESS_TO_TEXT = 25 /* above text to them: those are compared as what they are */
     };
-    if (alm_type_eq(from, to))
+    if (alm_type_eq(from, target))
         return 0;
     if (from.id ==
         ALM_T_NONE) /* a parameter: a DOUBLE takes any number, and nobody means the rare types */
-        return is_rare(to) || alm_type_written(to) == ALM_WRITTEN_TEXT ? 2
-               : number_rank(to) != 0 && to.id != ALM_T_DOUBLE         ? 1
-                                                                       : 0;
+        return is_rare(target) || alm_type_written(target) == ALM_WRITTEN_TEXT ? 2
+               : number_rank(target) != 0 && target.id != ALM_T_DOUBLE         ? 1
+                                                                               : 0;
     if (from.id == ALM_T_NULL) /* nobody means a type without null, nor one of the rare types */
-        return alm_type_info_of(to)->null == ALM_NULL_NONE ? 3
-               : is_rare(to) || to.id == ALM_T_UUID        ? 2
-                                                           : 1;
+        return alm_type_info_of(target)->null == ALM_NULL_NONE ? 3
+               : is_rare(target) || target.id == ALM_T_UUID    ? 2
+                                                               : 1;
     if (alm_type_is_text(from))
-        return text_cost(from, to);
-    const int nf = number_rank(from), nt = number_rank(to);
-    const int tf = time_rank(from), tt = time_rank(to);
+        return text_cost(from, target);
+    const int nf = number_rank(from), nt = number_rank(target);
+    const int tf = time_rank(from), tt = time_rank(target);
     if (nf != 0 && nt != 0)
-        return nt <= nf ? -1 : to.id == ALM_T_FLOAT ? TO_FLOAT : nt - nf;
+        return nt <= nf ? -1 : target.id == ALM_T_FLOAT ? TO_FLOAT : nt - nf;
     if (tf != 0 && tt != 0)
         return tt > tf ? tt - tf : NARROW_TIME + tf - tt;
     if (nf != 0 && nf <= 4 && tt != 0) /* 1704067200000000 as a timestamp */
         return OTHER_FAMILY + tt;
-    if (nf != 0 && nf <= 4 && to.id == ALM_T_DECIMAL)
+    if (nf != 0 && nf <= 4 && target.id == ALM_T_DECIMAL)
         return TO_DECIMAL;
-    if (nf != 0 && nf <= 4 && to.id == ALM_T_LONG256)
+    if (nf != 0 && nf <= 4 && target.id == ALM_T_LONG256)
         return TO_LONG256;
-    if (from.id == ALM_T_DECIMAL && to.id == ALM_T_DECIMAL)
+    if (from.id == ALM_T_DECIMAL && target.id == ALM_T_DECIMAL)
         return 1;
-    if (from.id == ALM_T_DECIMAL && to.id == ALM_T_DOUBLE)
+    if (from.id == ALM_T_DECIMAL && target.id == ALM_T_DOUBLE)
         return FROM_DECIMAL;
-    if (from.id == ALM_T_CHAR && (to.id == ALM_T_GEOHASH || to.id == ALM_T_DECIMAL))
+    if (from.id == ALM_T_CHAR && (target.id == ALM_T_GEOHASH || target.id == ALM_T_DECIMAL))
         return CHAR_TO_NUMBER + 10;
-    if (tf != 0 && to.id == ALM_T_LONG)
+    if (tf != 0 && target.id == ALM_T_LONG)
         return OTHER_FAMILY;
-    if (tf != 0 && to.id == ALM_T_DOUBLE)
+    if (tf != 0 && target.id == ALM_T_DOUBLE)
         return OTHER_FAMILY + 2;
-    if (from.id == ALM_T_CHAR && alm_type_is_text(to))
-        return to.id == ALM_T_STRING ? 1 : 2;
+    if (from.id == ALM_T_CHAR && alm_type_is_text(target))
+        return target.id == ALM_T_STRING ? 1 : 2;
     if (from.id == ALM_T_CHAR && nt != 0)
         return CHAR_TO_NUMBER + 6 - nt;
-    if (alm_type_written(from) == ALM_WRITTEN_TEXT && alm_type_is_text(to))
-        return ADDRESS_TO_TEXT + (to.id == ALM_T_STRING ? 0 : 1);
+    if (alm_type_written(from) == ALM_WRITTEN_TEXT && alm_type_is_text(target))
+        return ADDRESS_TO_TEXT + (target.id == ALM_T_STRING ? 0 : 1);
     return -1;
 }
 
-static bool is_text_or_char(alm_type t)
+static bool is_text_or_char(alm_type type)
 {
-    return alm_type_is_text(t) || t.id == ALM_T_CHAR;
+    return alm_type_is_text(type) || type.id == ALM_T_CHAR;
 }
 
-static alm_type not_symbol(alm_type t)
+static alm_type cast_rules_not_symbol(alm_type type)
 {
-    return t.id == ALM_T_SYMBOL ? ALM_TY(STRING) : t;
+    return type.id == ALM_T_SYMBOL ? ALM_TY(STRING) : type;
 }
 
 alm_type alm_type_meet(alm_type a, alm_type b)
 {
     if (a.id == ALM_T_NULL || a.id == ALM_T_NONE)
-        return not_symbol(b);
+        return cast_rules_not_symbol(b);
     if (b.id == ALM_T_NULL || b.id == ALM_T_NONE)
-        return not_symbol(a);
+        return cast_rules_not_symbol(a);
     if (alm_type_eq(a, b))
-        return not_symbol(a);
+        return cast_rules_not_symbol(a);
     if (number_rank(a) != 0 && number_rank(b) != 0)
         return number_rank(a) > number_rank(b) ? a : b;
     const bool dec_a = a.id == ALM_T_DECIMAL, dec_b = b.id == ALM_T_DECIMAL;
@@ -179,9 +180,9 @@ alm_type alm_type_meet(alm_type a, alm_type b)
     return ALM_TY(NONE);
 }
 
-static bool is_any_number(alm_type t)
+static bool is_any_number(alm_type type)
 {
-    return number_rank(t) != 0 || t.id == ALM_T_DECIMAL;
+    return number_rank(type) != 0 || type.id == ALM_T_DECIMAL;
 }
 
 alm_type alm_type_union(alm_type a, alm_type b)
@@ -204,28 +205,29 @@ alm_type alm_type_union(alm_type a, alm_type b)
 }
 
 /* What may be stored into a column of another type. Narrowing is checked value by value. */
-bool alm_assign_allowed(alm_type from, alm_type to)
+bool alm_assign_allowed(alm_type from, alm_type target)
 {
-    if (alm_type_eq(from, to) || from.id == ALM_T_NULL)
+    if (alm_type_eq(from, target) || from.id == ALM_T_NULL)
         return true;
-    const bool to_number = number_rank(to) != 0, to_time = time_rank(to) != 0;
+    const bool to_number = number_rank(target) != 0, to_time = time_rank(target) != 0;
     if (number_rank(from) != 0)
         return to_number || (number_rank(from) <= 4 &&
-                             (to_time || to.id == ALM_T_DECIMAL || to.id == ALM_T_LONG256));
+                             (to_time || target.id == ALM_T_DECIMAL || target.id == ALM_T_LONG256));
     if (time_rank(from) != 0)
-        return to_time || (to_number && to.id != ALM_T_FLOAT);
-    const bool to_string = to.id == ALM_T_STRING || to.id == ALM_T_VARCHAR;
+        return to_time || (to_number && target.id != ALM_T_FLOAT);
+    const bool to_string = target.id == ALM_T_STRING || target.id == ALM_T_VARCHAR;
     if (from.id == ALM_T_CHAR)
-        return alm_type_is_text(to) || to_number || to_time || to.id == ALM_T_GEOHASH ||
-               to.id == ALM_T_DECIMAL;
+        return alm_type_is_text(target) || to_number || to_time || target.id == ALM_T_GEOHASH ||
+               target.id == ALM_T_DECIMAL;
     if (from.id == ALM_T_STRING || from.id == ALM_T_VARCHAR)
-        return to.id != ALM_T_BOOLEAN && to.id != ALM_T_INTERVAL && to.id != ALM_T_BINARY;
+        return target.id != ALM_T_BOOLEAN && target.id != ALM_T_INTERVAL &&
+               target.id != ALM_T_BINARY;
     if (from.id == ALM_T_SYMBOL)
-        return alm_type_is_text(to) || to_time;
+        return alm_type_is_text(target) || to_time;
     if (from.id == ALM_T_DECIMAL)
-        return to.id == ALM_T_DECIMAL || to.id == ALM_T_DOUBLE || to.id == ALM_T_FLOAT;
-    if (from.id == ALM_T_GEOHASH && to.id == ALM_T_GEOHASH) /* cells may grow, not shrink */
-        return from.p >= to.p;
+        return target.id == ALM_T_DECIMAL || target.id == ALM_T_DOUBLE || target.id == ALM_T_FLOAT;
+    if (from.id == ALM_T_GEOHASH && target.id == ALM_T_GEOHASH) /* cells may grow, not shrink */
+        return from.p >= target.p;
     return alm_type_written(from) != ALM_WRITTEN_BY_CLASS && to_string;
 }
 

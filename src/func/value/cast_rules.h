@@ -6,8 +6,8 @@
 
 #include "func/registry.h"
 
-/* May a value of `from` be stored into a column of `to`? */
-bool alm_assign_allowed(alm_type from, alm_type to);
+/* May a value of `from` be stored into a column of `target`? */
+bool alm_assign_allowed(alm_type from, alm_type target);
 
 /* The DECIMAL that holds all of another type: its own, that of the digits of an integer type, else the
  * usual one. */

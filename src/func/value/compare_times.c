@@ -43,40 +43,42 @@ typedef struct sides {
 } sides;
 
 /* By a number, not by address: gcc 12 takes kernels for the same that hand on different cloned functions. */
-static void loop(op which, const sides *s, size_t n, uint8_t *o)
+static void loop(op which, const sides *self, size_t n, uint8_t *out)
 {
-    const int64_t *c = s->coarse->data, *f = s->fine->data;
-    const size_t c_step = s->coarse->is_const ? 0 : 1, f_step = s->fine->is_const ? 0 : 1;
+    const int64_t *c = self->coarse->data, *f = self->fine->data;
+    const size_t c_step = self->coarse->is_const ? 0 : 1, f_step = self->fine->is_const ? 0 : 1;
     switch (which) {
     case EQ:
-        eq_loop(c, c_step, f, f_step, s->factor, o, n);
+        eq_loop(c, c_step, f, f_step, self->factor, out, n);
         break;
     case NE:
-        ne_loop(c, c_step, f, f_step, s->factor, o, n);
+        ne_loop(c, c_step, f, f_step, self->factor, out, n);
         break;
     case LT:
-        lt_loop(c, c_step, f, f_step, s->factor, o, n);
+        lt_loop(c, c_step, f, f_step, self->factor, out, n);
         break;
     case GT:
-        gt_loop(c, c_step, f, f_step, s->factor, o, n);
+        gt_loop(c, c_step, f, f_step, self->factor, out, n);
         break;
     case LE:
-        le_loop(c, c_step, f, f_step, s->factor, o, n);
+        le_loop(c, c_step, f, f_step, self->factor, out, n);
         break;
     case GE:
-        ge_loop(c, c_step, f, f_step, s->factor, o, n);
+        ge_loop(c, c_step, f, f_step, self->factor, out, n);
         break;
     }
 }
 
-static alm_status run(const alm_vec *args, op which, op mirrored, size_t n, alm_vec *out)
+static alm_status compare_times_run(const alm_vec *args, op which, op mirrored, size_t n_rows,
+                                    alm_vec *out)
 {
     const alm_time_unit x = alm_time_unit_of(args[0].type), y = alm_time_unit_of(args[1].type);
     const bool turned = x > y; /* the finer one comes first */
-    const sides s = {.coarse = &args[turned ? 1 : 0],
-                     .fine = &args[turned ? 0 : 1],
-                     .factor = alm_time_second(turned ? x : y) / alm_time_second(turned ? y : x)};
-    loop(turned ? mirrored : which, &s, n, out->data);
+    const sides self = {.coarse = &args[turned ? 1 : 0],
+                        .fine = &args[turned ? 0 : 1],
+                        .factor =
+                            alm_time_second(turned ? x : y) / alm_time_second(turned ? y : x)};
+    loop(turned ? mirrored : which, &self, n_rows, out->data);
     return ALM_OK;
 }
 
@@ -84,7 +86,7 @@ static alm_status run(const alm_vec *args, op which, op mirrored, size_t n, alm_
     static alm_status name##_times(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,       \
                                    alm_vec *out)                                                   \
     {                                                                                              \
-        return run(args, op, mirrored, n, out);                                                    \
+        return compare_times_run(args, op, mirrored, n, out);                                      \
     }
 KERNEL(eq, EQ, EQ)
 KERNEL(ne, NE, NE)
@@ -99,20 +101,21 @@ KERNEL(ge, GE, LE)
  * Numbers that are equal where the times are. factor > 0: of the coarser time, by how much it is; < 0: of the
  * finer one. Those that cannot meet get numbers that are no multiple of it: 1 what is too fine, 2 what is too far.
  */
-static alm_status time_key(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+static alm_status time_key(ALM_UNUSED alm_call *call, size_t n_rows, const alm_vec *args,
+                           alm_vec *out)
 {
     enum { TOO_FINE = 1, TOO_FAR = 2 };
     const int64_t *time = args[0].data, factor = *(const int64_t *)args[1].data;
     const size_t step = args[0].is_const ? 0 : 1;
-    int64_t *o = out->data;
-    for (size_t i = 0; i < n; i++) {
+    int64_t *results = out->data;
+    for (size_t i = 0; i < n_rows; i++) {
         const int64_t t = time[i * step];
         if (t == ALM_TS_NULL)
-            o[i] = ALM_LONG_NULL;
+            results[i] = ALM_LONG_NULL;
         else if (factor < 0)
-            o[i] = t % factor == 0 ? t : TOO_FINE;
-        else if (__builtin_mul_overflow(t, factor, &o[i]))
-            o[i] = TOO_FAR;
+            results[i] = t % factor == 0 ? t : TOO_FINE;
+        else if (__builtin_mul_overflow(t, factor, &results[i]))
+            results[i] = TOO_FAR;
     }
     return ALM_OK;
 }

@@ -10,10 +10,10 @@
             to[i] = a[i] == (NUL) ? ALM_I128_MIN : (alm_i128)a[i] * unit;                          \
     } while (0)
 
-alm_status alm_dec128_load(const alm_call *call, const alm_vec *v, size_t n, uint32_t up,
+alm_status alm_dec128_load(const alm_call *call, const alm_vec *v, size_t n_rows, uint32_t up,
                            alm_dec128 *out)
 {
-    const size_t count = v->is_const ? 1 : n;
+    const size_t count = v->is_const ? 1 : n_rows;
     bool fits = true;
     const alm_i128 unit = alm_i256_low(alm_pow10_256(up), &fits);
     ALM_ASSERT(fits && v->width <= sizeof(alm_i128));
@@ -40,21 +40,21 @@ static alm_i256 beyond(bool negative)
     return negative ? alm_i256_neg(most) : most;
 }
 
-alm_status alm_dec256_load(const alm_call *call, const alm_vec *v, size_t n, uint32_t up,
+alm_status alm_dec256_load(const alm_call *call, const alm_vec *vec, size_t n_rows, uint32_t up,
                            alm_dec256 *out)
 {
-    const size_t count = v->is_const ? 1 : n;
+    const size_t count = vec->is_const ? 1 : n_rows;
     const alm_i256 unit = alm_pow10_256(up);
-    alm_i256 *to = NULL;
-    ALM_TRY(alm_arena_bytes(call->cx, call->arena, count * sizeof *to, &to));
-    const char *from = v->data;
-    for (size_t i = 0; i < count; i++, from += v->width) {
-        const alm_i256 x = alm_decimal_load(v->type, from);
-        to[i] = x;
-        if (up > 0 && !alm_i256_is_min(x) && !alm_i256_mul(x, unit, &to[i]))
-            to[i] = beyond(alm_i256_is_neg(x));
+    alm_i256 *dest = NULL;
+    ALM_TRY(alm_arena_bytes(call->cx, call->arena, count * sizeof *dest, &dest));
+    const char *from = vec->data;
+    for (size_t i = 0; i < count; i++, from += vec->width) {
+        const alm_i256 value = alm_decimal_load(vec->type, from);
+        dest[i] = value;
+        if (up > 0 && !alm_i256_is_min(value) && !alm_i256_mul(value, unit, &dest[i]))
+            dest[i] = beyond(alm_i256_is_neg(value));
     }
-    *out = (alm_dec256){to, v->is_const ? 0 : 1};
+    *out = (alm_dec256){dest, vec->is_const ? 0 : 1};
     return ALM_OK;
 }
 
@@ -78,15 +78,15 @@ void alm_dec128_store(const alm_i128u *x, size_t n, alm_vec *out)
     } else if (out->width == 16) {
         memcpy(out->data, x, n * sizeof *x);
     } else {
-        alm_i256 *o = out->data;
+        alm_i256 *results = out->data;
         for (size_t i = 0; i < n; i++)
-            o[i] = x[i] == ALM_I128_MIN ? alm_i256_min() : alm_i256_of128(x[i]);
+            results[i] = x[i] == ALM_I128_MIN ? alm_i256_min() : alm_i256_of128(x[i]);
     }
 }
 
-void alm_dec256_store(const alm_i256 *x, size_t n, alm_vec *out)
+void alm_dec256_store(const alm_i256 *value, size_t n_rows, alm_vec *out)
 {
-    char *to = out->data;
-    for (size_t i = 0; i < n; i++, to += out->width)
-        alm_decimal_store(out->type, x[i], to);
+    char *dest = out->data;
+    for (size_t i = 0; i < n_rows; i++, dest += out->width)
+        alm_decimal_store(out->type, value[i], dest);
 }

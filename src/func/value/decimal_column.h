@@ -26,18 +26,18 @@ typedef struct alm_dec256 {
     size_t step;
 } alm_dec256;
 
-ALM_NODISCARD alm_status alm_dec128_load(const alm_call *call, const alm_vec *v, size_t n,
+ALM_NODISCARD alm_status alm_dec128_load(const alm_call *call, const alm_vec *v, size_t n_rows,
                                          uint32_t up, alm_dec128 *out);
-ALM_NODISCARD alm_status alm_dec256_load(const alm_call *call, const alm_vec *v, size_t n,
+ALM_NODISCARD alm_status alm_dec256_load(const alm_call *call, const alm_vec *vec, size_t n_rows,
                                          uint32_t up, alm_dec256 *out);
 /* Numbers that fit the type of `out`. */
 void alm_dec128_store(const alm_i128u *x, size_t n, alm_vec *out);
-void alm_dec256_store(const alm_i256 *x, size_t n, alm_vec *out);
+void alm_dec256_store(const alm_i256 *value, size_t n_rows, alm_vec *out);
 
 /* Digits of a type; one without a precision has those of 8 bytes. */
-static inline uint32_t alm_decimal_digits(alm_type t)
+static inline uint32_t alm_decimal_digits(alm_type type)
 {
-    return t.p == 0 ? 18 : t.p;
+    return type.p == 0 ? 18 : type.p;
 }
 
 #endif

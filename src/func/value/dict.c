@@ -8,9 +8,9 @@
 enum { ARGS_MAX = 64 };
 
 /* Rows per distinct value from which the detour over the dictionary pays. */
-static bool worth_it(const alm_vec *vec, size_t n)
+static bool worth_it(const alm_vec *vec, size_t n_rows)
 {
-    return !vec->is_const && vec->dict->count <= n / 2;
+    return !vec->is_const && vec->dict->count <= n_rows / 2;
 }
 
 #define PICK(T, C)                                                                                 \
@@ -46,49 +46,49 @@ static void pick(const alm_vec *codes_, const void *from_, uint8_t width, size_t
 }
 
 /* args[at] is the one column of codes, the rest is constant. */
-static alm_status over_values(alm_scalar_kernel kernel, alm_call *call, size_t n,
-                              const alm_vec *args, uint32_t at, alm_vec *out)
+static alm_status over_values(alm_scalar_kernel kernel, alm_call *call, size_t n_rows,
+                              const alm_vec *args, uint32_t place, alm_vec *out)
 {
-    const alm_dict *dict = args[at].dict;
+    const alm_dict *dict = args[place].dict;
     alm_vec local[ARGS_MAX], values = {0};
     memcpy(local, args, call->argc * sizeof *args);
     /* as const: the kernel reads views, it never writes to an argument */
-    local[at] = (alm_vec){.type = args[at].type, .width = sizeof(alm_view)};
-    memcpy(&local[at].data, &dict->views, sizeof(void *));
+    local[place] = (alm_vec){.type = args[place].type, .width = sizeof(alm_view)};
+    memcpy(&local[place].data, &dict->views, sizeof(void *));
     ALM_TRY(alm_vec_new(call->cx, call->arena, out->type, dict->count, &values));
     ALM_TRY(kernel(call, dict->count, local, &values));
     ALM_ASSERT(values.width == out->width && values.dict == NULL);
-    pick(&args[at], values.data, values.width, n, out->data);
+    pick(&args[place], values.data, values.width, n_rows, out->data);
     out->heap = values.heap;
     return ALM_OK;
 }
 
-static alm_status over_rows(alm_scalar_kernel kernel, alm_call *call, size_t n, const alm_vec *args,
-                            alm_vec *out)
+static alm_status over_rows(alm_scalar_kernel kernel, alm_call *call, size_t n_rows,
+                            const alm_vec *args, alm_vec *out)
 {
     alm_vec local[ARGS_MAX];
     for (uint32_t i = 0; i < call->argc; i++)
-        ALM_TRY(alm_vec_decode(call->cx, call->arena, &args[i], n, &local[i]));
-    return kernel(call, n, local, out);
+        ALM_TRY(alm_vec_decode(call->cx, call->arena, &args[i], n_rows, &local[i]));
+    return kernel(call, n_rows, local, out);
 }
 
-bool alm_over_dict(alm_scalar_kernel kernel, alm_call *call, size_t n, const alm_vec *args,
-                   alm_vec *out, alm_status *st)
+bool alm_over_dict(alm_scalar_kernel kernel, alm_call *call, size_t n_rows, const alm_vec *args,
+                   alm_vec *out, alm_status *status)
 {
     ALM_ASSERT(call->argc <= ARGS_MAX);
-    uint32_t coded = 0, dense = 0, at = 0;
+    uint32_t coded = 0, dense = 0, place = 0;
     for (uint32_t i = 0; i < call->argc; i++) {
         dense += !args[i].is_const;
         if (args[i].dict != NULL) {
             coded++;
-            at = i;
+            place = i;
         }
     }
     if (coded == 0)
         return false;
-    if (coded == 1 && dense == 1 && worth_it(&args[at], n))
-        *st = over_values(kernel, call, n, args, at, out);
+    if (coded == 1 && dense == 1 && worth_it(&args[place], n_rows))
+        *status = over_values(kernel, call, n_rows, args, place, out);
     else
-        *st = over_rows(kernel, call, n, args, out);
+        *status = over_rows(kernel, call, n_rows, args, out);
     return true;
 }

@@ -11,9 +11,9 @@
 
 #include "func/registry.h"
 
-/* True if any argument is codes; then *st is the outcome of the whole call and out is filled. */
-bool alm_over_dict(alm_scalar_kernel kernel, alm_call *call, size_t n, const alm_vec *args,
-                   alm_vec *out, alm_status *st);
+/* True if any argument is codes; then *status is the outcome of the whole call and out is filled. */
+bool alm_over_dict(alm_scalar_kernel kernel, alm_call *call, size_t n_rows, const alm_vec *args,
+                   alm_vec *out, alm_status *status);
 
 #define ALM_OVER_DICT(kernel, call, n, args, out)                                                  \
     do {                                                                                           \

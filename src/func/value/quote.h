@@ -10,26 +10,27 @@
 static inline bool alm_name_is_plain(alm_str name)
 {
     for (size_t i = 0; i < name.len; i++) {
-        const char c = name.ptr[i];
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        if (!letter && !(i > 0 && ((c >= '0' && c <= '9') || c == '$')))
+        const char byte = name.ptr[i];
+        const bool letter =
+            (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
+        if (!letter && !(i > 0 && ((byte >= '0' && byte <= '9') || byte == '$')))
             return false;
     }
     return name.len > 0;
 }
 
-/* The text between two marks into `to`, which has room for 2 * len + 2 bytes; gives the bytes. */
-static inline size_t alm_quote(alm_str text, char mark, char *to)
+/* The text between two marks into `dest`, which has room for 2 * len + 2 bytes; gives the bytes. */
+static inline size_t alm_quote(alm_str text, char mark, char *dest)
 {
-    char *at = to;
-    *at++ = mark;
+    char *ptr = dest;
+    *ptr++ = mark;
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == mark)
-            *at++ = mark;
-        *at++ = text.ptr[i];
+            *ptr++ = mark;
+        *ptr++ = text.ptr[i];
     }
-    *at++ = mark;
-    return (size_t)(at - to);
+    *ptr++ = mark;
+    return (size_t)(ptr - dest);
 }
 
 #endif

@@ -16,27 +16,28 @@ static const struct {
     {"TEXT", ALM_FAM_TEXT}, {"TIME", ALM_FAM_TIME},       {"SAME", ALM_FAM_SAME},
     {"?", ALM_FAM_BOUND}};
 
-static bool is_blank(char c)
+static bool signature_is_blank(char byte)
 {
-    return c == ' ';
+    return byte == ' ';
 }
 
 /* Next word: letters, digits, _ and ?; or `...`; or one sign. */
-static alm_str next_word(const char **at)
+static alm_str signature_next_word(const char **ptr)
 {
-    const char *p = *at;
-    while (is_blank(*p))
-        p++;
-    const char *start = p;
-    if (strncmp(p, "...", 3) == 0)
-        p += 3;
-    else if (*p == '(' || *p == ')' || *p == ',')
-        p++;
+    const char *pos = *ptr;
+    while (signature_is_blank(*pos))
+        pos++;
+    const char *start = pos;
+    if (strncmp(pos, "...", 3) == 0)
+        pos += 3;
+    else if (*pos == '(' || *pos == ')' || *pos == ',')
+        pos++;
     else
-        while (*p != '\0' && *p != '(' && *p != ')' && *p != ',' && *p != '.' && !is_blank(*p))
-            p++;
-    *at = p;
-    return (alm_str){start, (size_t)(p - start)};
+        while (*pos != '\0' && *pos != '(' && *pos != ')' && *pos != ',' && *pos != '.' &&
+               !signature_is_blank(*pos))
+            pos++;
+    *ptr = pos;
+    return (alm_str){start, (size_t)(pos - start)};
 }
 
 static bool word_is(alm_str word, const char *text)
@@ -63,11 +64,11 @@ static bool type_of_word(alm_str word, alm_sig_param *out)
 }
 
 /* One parameter up to ',' or ')', which is put into *end. */
-static bool parse_param(const char **at, alm_sig_param *out, alm_str *end)
+static bool signature_parse_param(const char **ptr, alm_sig_param *out, alm_str *end)
 {
     bool typed = false;
     for (int words = 0; words < 6; words++) {
-        const alm_str word = next_word(at);
+        const alm_str word = signature_next_word(ptr);
         if (word.len == 0)
             return false;
         if (word_is(word, ",") || word_is(word, ")")) {
@@ -89,13 +90,13 @@ static bool parse_param(const char **at, alm_sig_param *out, alm_str *end)
 bool alm_signature_parse(const char *text, alm_signature *out)
 {
     memset(out, 0, sizeof *out);
-    const char *at = text;
-    if (!word_is(next_word(&at), "("))
+    const char *ptr = text;
+    if (!word_is(signature_next_word(&ptr), "("))
         return false;
-    const char *ahead = at;
-    alm_str end = next_word(&ahead);
+    const char *ahead = ptr;
+    alm_str end = signature_next_word(&ahead);
     if (word_is(end, ")"))
-        at = ahead;
+        ptr = ahead;
     else
         end = ALM_STR(",");
     while (word_is(end, ",")) {
@@ -103,11 +104,11 @@ bool alm_signature_parse(const char *text, alm_signature *out)
             return false;
         if (out->n_params > 0 && out->params[out->n_params - 1].is_rest)
             return false;
-        if (!parse_param(&at, &out->params[out->n_params], &end))
+        if (!signature_parse_param(&ptr, &out->params[out->n_params], &end))
             return false;
         out->n_params++;
     }
-    if (!type_of_word(next_word(&at), &out->result))
+    if (!type_of_word(signature_next_word(&ptr), &out->result))
         return false;
     const bool rest = out->n_params > 0 && out->params[out->n_params - 1].is_rest;
     out->min_args = rest ? out->n_params - 1 : out->n_params;
@@ -121,7 +122,7 @@ const alm_sig_param *alm_signature_param(const alm_signature *sig, uint32_t i)
     return &sig->params[i < sig->n_params ? i : sig->n_params - 1];
 }
 
-static bool is_class(alm_type type, alm_type_class cls)
+static bool signature_is_class(alm_type type, alm_type_class cls)
 {
     return alm_type_info_of(type)->cls == cls;
 }
@@ -136,9 +137,10 @@ bool alm_family_has(const alm_sig_param *param, alm_type type)
     case ALM_FAM_BOUND:
         return true;
     case ALM_FAM_NUMERIC:
-        return is_class(type, ALM_TC_INTEGER) || is_class(type, ALM_TC_FLOATING);
+        return signature_is_class(type, ALM_TC_INTEGER) ||
+               signature_is_class(type, ALM_TC_FLOATING);
     case ALM_FAM_INTEGRAL:
-        return is_class(type, ALM_TC_INTEGER);
+        return signature_is_class(type, ALM_TC_INTEGER);
     case ALM_FAM_TEXT:
         return alm_type_is_text(type);
     case ALM_FAM_TIME:

@@ -33,42 +33,45 @@ static inline alm_text_out alm_text_out_of(const alm_call *call)
 }
 
 /* Room for `bytes`, ALM_E_LIMIT if that is above query.text.bytes.max; *ptr stays valid with the arena. Nothing is taken until alm_text_take. */
-ALM_NODISCARD static inline alm_status alm_text_room(alm_text_out *w, size_t bytes, char **ptr)
+ALM_NODISCARD static inline alm_status alm_text_room(alm_text_out *writer, size_t bytes, char **ptr)
 {
-    if (w->at == NULL || (size_t)(w->end - w->at) < bytes) { /* no bytes are a text too */
-        w->block = w->block == 0 ? (size_t)ALM_TEXT_BLOCK_LEAST
-                                 : ALM_MIN(8 * w->block, (size_t)ALM_TEXT_BLOCK_BYTES);
-        const size_t block = ALM_MAX(bytes, w->block);
+    if (writer->at == NULL ||
+        (size_t)(writer->end - writer->at) < bytes) { /* no bytes are a text too */
+        writer->block = writer->block == 0
+                            ? (size_t)ALM_TEXT_BLOCK_LEAST
+                            : ALM_MIN(8 * writer->block, (size_t)ALM_TEXT_BLOCK_BYTES);
+        const size_t block = ALM_MAX(bytes, writer->block);
         char *fresh = NULL;
         if (block >= ALM_TEXT_BLOCK_BYTES) { /* the rows of a batch may be long */
-            ALM_TRY(alm_text_bounded(w->call, bytes));
-            ALM_TRY(alm_check(w->cx));
+            ALM_TRY(alm_text_bounded(writer->call, bytes));
+            ALM_TRY(alm_check(writer->cx));
         }
-        ALM_TRY(alm_arena_bytes(w->cx, w->arena, block, &fresh));
-        w->at = fresh;
-        w->end = fresh + block;
+        ALM_TRY(alm_arena_bytes(writer->cx, writer->arena, block, &fresh));
+        writer->at = fresh;
+        writer->end = fresh + block;
     }
-    *ptr = w->at;
+    *ptr = writer->at;
     return ALM_OK;
 }
 
 /* The first `len` bytes of the room are a text. */
-static inline alm_view alm_text_take(alm_text_out *w, size_t len)
+static inline alm_view alm_text_take(alm_text_out *writer, size_t len)
 {
-    const alm_view view = alm_view_of((alm_str){w->at, len});
+    const alm_view view = alm_view_of((alm_str){writer->at, len});
     if (len > ALM_VIEW_INLINE)
-        w->at += len;
+        writer->at += len;
     return view;
 }
 
 /* A copy of text that does not live long enough by itself. */
-ALM_NODISCARD static inline alm_status alm_text_copy(alm_text_out *w, alm_str text, alm_view *out)
+ALM_NODISCARD static inline alm_status alm_text_copy(alm_text_out *writer, alm_str text,
+                                                     alm_view *out)
 {
     if (text.ptr != NULL && text.len > ALM_VIEW_INLINE) {
         char *ptr;
-        ALM_TRY(alm_text_room(w, text.len, &ptr));
+        ALM_TRY(alm_text_room(writer, text.len, &ptr));
         memcpy(ptr, text.ptr, text.len);
-        *out = alm_text_take(w, text.len);
+        *out = alm_text_take(writer, text.len);
     } else {
         *out = alm_view_of(text);
     }

@@ -7,59 +7,59 @@
 #include "func/value/tables.h"
 #include "func/window/window.h"
 
-static void row_number(const alm_call *call, const alm_window_rows *w, void *out)
+static void row_number(const alm_call *call, const alm_window_rows *window_rows, void *out)
 {
     (void)call;
-    int64_t *to = out;
-    for (uint32_t i = 0; i < w->n; i++)
-        to[i] = (int64_t)i + 1;
+    int64_t *dest = out;
+    for (uint32_t i = 0; i < window_rows->n; i++)
+        dest[i] = (int64_t)i + 1;
 }
 
-static void rank(const alm_call *call, const alm_window_rows *w, void *out)
+static void rank(const alm_call *call, const alm_window_rows *window_rows, void *out)
 {
     (void)call;
-    int64_t *to = out;
-    for (uint32_t i = 0; i < w->n; i++)
-        to[i] = (int64_t)w->peer_lo[i] + 1;
+    int64_t *dest = out;
+    for (uint32_t i = 0; i < window_rows->n; i++)
+        dest[i] = (int64_t)window_rows->peer_lo[i] + 1;
 }
 
-static void dense_rank(const alm_call *call, const alm_window_rows *w, void *out)
+static void dense_rank(const alm_call *call, const alm_window_rows *window_rows, void *out)
 {
     (void)call;
-    int64_t *to = out;
+    int64_t *dest = out;
     int64_t groups = 0;
-    for (uint32_t i = 0; i < w->n; i++) {
-        groups += w->peer_lo[i] == i;
-        to[i] = groups;
+    for (uint32_t i = 0; i < window_rows->n; i++) {
+        groups += window_rows->peer_lo[i] == i;
+        dest[i] = groups;
     }
 }
 
-static void percent_rank(const alm_call *call, const alm_window_rows *w, void *out)
+static void percent_rank(const alm_call *call, const alm_window_rows *window_rows, void *out)
 {
     (void)call;
-    double *to = out;
-    const double others = w->n > 1 ? (double)w->n - 1 : 1;
-    for (uint32_t i = 0; i < w->n; i++)
-        to[i] = w->peer_lo[i] / others;
+    double *dest = out;
+    const double others = window_rows->n > 1 ? (double)window_rows->n - 1 : 1;
+    for (uint32_t i = 0; i < window_rows->n; i++)
+        dest[i] = window_rows->peer_lo[i] / others;
 }
 
-static void cume_dist(const alm_call *call, const alm_window_rows *w, void *out)
+static void cume_dist(const alm_call *call, const alm_window_rows *window_rows, void *out)
 {
     (void)call;
-    double *to = out;
-    for (uint32_t i = 0; i < w->n; i++)
-        to[i] = (double)w->peer_hi[i] / w->n;
+    double *dest = out;
+    for (uint32_t i = 0; i < window_rows->n; i++)
+        dest[i] = (double)window_rows->peer_hi[i] / window_rows->n;
 }
 
 /* The first n % k buckets hold one row more than the others. */
-static void ntile(const alm_call *call, const alm_window_rows *w, void *out)
+static void ntile(const alm_call *call, const alm_window_rows *window_rows, void *out)
 {
-    int64_t *to = out;
+    int64_t *dest = out;
     const int64_t k = ((const alm_window_offset *)call->data)->offset;
-    const int64_t small = w->n / k, larger = w->n % k;
+    const int64_t small = window_rows->n / k, larger = window_rows->n % k;
     const int64_t border = larger * (small + 1);
-    for (uint32_t i = 0; i < w->n; i++)
-        to[i] = i < border ? i / (small + 1) + 1 : larger + (i - border) / ALM_MAX(small, 1) + 1;
+    for (uint32_t i = 0; i < window_rows->n; i++)
+        dest[i] = i < border ? i / (small + 1) + 1 : larger + (i - border) / ALM_MAX(small, 1) + 1;
 }
 
 static alm_status ntile_bind(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t argc,
@@ -69,14 +69,14 @@ static alm_status ntile_bind(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_
     (void)pos;
     (void)argc;
     (void)result;
-    alm_window_offset *d = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &d));
-    d->offset = 1;
+    alm_window_offset *offset = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &offset));
+    offset->offset = 1;
     if (args[0].value != NULL)
-        ALM_TRY(alm_arg_long(cx, &args[0], &d->offset));
-    if (d->offset < 1)
+        ALM_TRY(alm_arg_long(cx, &args[0], &offset->offset));
+    if (offset->offset < 1)
         return alm_fail(cx, ALM_E_ARG, args[0].pos, "ntile: number of buckets must be positive");
-    *data = d;
+    *data = offset;
     return ALM_OK;
 }
 

@@ -9,121 +9,125 @@
 #include "func/value/tables.h"
 #include "func/window/window.h"
 
-uint32_t alm_window_pieces(const alm_window_rows *w, uint32_t i, alm_window_range out[3])
+uint32_t alm_window_pieces(const alm_window_rows *window_rows, uint32_t i, alm_window_range out[3])
 {
-    const uint32_t lo = w->lo[i], hi = w->hi[i];
+    const uint32_t lo = window_rows->lo[i], hi = window_rows->hi[i];
     alm_window_range all[3] = {{lo, hi}, {0, 0}, {0, 0}};
-    if (w->exclude == ALM_EXCLUDE_CURRENT) {
+    if (window_rows->exclude == ALM_EXCLUDE_CURRENT) {
         all[0] = (alm_window_range){lo, ALM_MIN(hi, i)};
         all[1] = (alm_window_range){ALM_MAX(lo, i + 1), hi};
-    } else if (w->exclude == ALM_EXCLUDE_GROUP || w->exclude == ALM_EXCLUDE_TIES) {
-        const uint32_t group_lo = w->peer_lo[i], group_hi = w->peer_hi[i];
+    } else if (window_rows->exclude == ALM_EXCLUDE_GROUP ||
+               window_rows->exclude == ALM_EXCLUDE_TIES) {
+        const uint32_t group_lo = window_rows->peer_lo[i], group_hi = window_rows->peer_hi[i];
         all[0] = (alm_window_range){lo, ALM_MIN(hi, group_lo)};
-        if (w->exclude == ALM_EXCLUDE_TIES)
+        if (window_rows->exclude == ALM_EXCLUDE_TIES)
             all[1] = (alm_window_range){ALM_MAX(lo, i), ALM_MIN(hi, i + 1)};
         all[2] = (alm_window_range){ALM_MAX(lo, group_hi), hi};
     }
-    uint32_t n = 0;
+    uint32_t count = 0;
     for (uint32_t k = 0; k < 3; k++)
         if (all[k].lo < all[k].hi)
-            out[n++] = all[k];
-    return n;
+            out[count++] = all[k];
+    return count;
 }
 
 /* Rows that count, by ordinal: those before position i, and the position of the k-th. */
-static inline uint32_t ordinal(const alm_window_rows *w, uint32_t i)
+static inline uint32_t ordinal(const alm_window_rows *window_rows, uint32_t i)
 {
-    return w->before != NULL ? w->before[i] : i;
+    return window_rows->before != NULL ? window_rows->before[i] : i;
 }
 
-static inline uint32_t position(const alm_window_rows *w, uint32_t k)
+static inline uint32_t window_value_position(const alm_window_rows *window_rows, uint32_t k)
 {
-    return w->some != NULL ? w->some[k] : k;
+    return window_rows->some != NULL ? window_rows->some[k] : k;
 }
 
 /* ---------------------------------------------------------------------------- lag and lead */
 
-static int64_t offset_of(const alm_call *call)
+static int64_t window_value_offset_of(const alm_call *call)
 {
     return ((const alm_window_offset *)call->data)->offset;
 }
 
-static void same_row(const alm_window_rows *w, uint32_t *at)
+static void same_row(const alm_window_rows *window_rows, uint32_t *at)
 {
-    for (uint32_t i = 0; i < w->n; i++)
+    for (uint32_t i = 0; i < window_rows->n; i++)
         at[i] = i;
 }
 
-static void lag(const alm_call *call, const alm_window_rows *w, uint32_t *at)
+static void lag(const alm_call *call, const alm_window_rows *window_rows, uint32_t *at)
 {
-    const int64_t k = offset_of(call);
+    const int64_t k = window_value_offset_of(call);
     if (k == 0) {
-        same_row(w, at);
+        same_row(window_rows, at);
         return;
     }
-    for (uint32_t i = 0; i < w->n; i++) {
-        const uint32_t seen = ordinal(w, i);
-        at[i] = seen >= k ? position(w, (uint32_t)(seen - k)) : ALM_WINDOW_NONE;
+    for (uint32_t i = 0; i < window_rows->n; i++) {
+        const uint32_t seen = ordinal(window_rows, i);
+        at[i] =
+            seen >= k ? window_value_position(window_rows, (uint32_t)(seen - k)) : ALM_WINDOW_NONE;
     }
 }
 
-static void lead(const alm_call *call, const alm_window_rows *w, uint32_t *at)
+static void lead(const alm_call *call, const alm_window_rows *window_rows, uint32_t *at)
 {
-    const int64_t k = offset_of(call), all = ordinal(w, w->n);
+    const int64_t k = window_value_offset_of(call), all = ordinal(window_rows, window_rows->n);
     if (k == 0) {
-        same_row(w, at);
+        same_row(window_rows, at);
         return;
     }
-    for (uint32_t i = 0; i < w->n; i++) {
-        const int64_t left = all - ordinal(w, i + 1);
-        at[i] = k <= left ? position(w, (uint32_t)(all - left + k - 1)) : ALM_WINDOW_NONE;
+    for (uint32_t i = 0; i < window_rows->n; i++) {
+        const int64_t left = all - ordinal(window_rows, i + 1);
+        at[i] = k <= left ? window_value_position(window_rows, (uint32_t)(all - left + k - 1))
+                          : ALM_WINDOW_NONE;
     }
 }
 
 /* ------------------------------------------------------------------------- values of frames */
 
 /* The k-th row, from 1, of what is left of the frame of i; k < 0: from the end. */
-static uint32_t row_of_frame(const alm_window_rows *w, uint32_t i, int64_t k)
+static uint32_t row_of_frame(const alm_window_rows *window_rows, uint32_t i, int64_t k)
 {
     alm_window_range piece[3];
-    const uint32_t n = alm_window_pieces(w, i, piece);
+    const uint32_t n = alm_window_pieces(window_rows, i, piece);
     for (uint32_t p = 0; p < n; p++) {
-        const alm_window_range r = piece[k > 0 ? p : n - 1 - p];
-        const int64_t lo = ordinal(w, r.lo), hi = ordinal(w, r.hi);
+        const alm_window_range range = piece[k > 0 ? p : n - 1 - p];
+        const int64_t lo = ordinal(window_rows, range.lo), hi = ordinal(window_rows, range.hi);
         if (k > 0 && k <= hi - lo)
-            return position(w, (uint32_t)(lo + k - 1));
+            return window_value_position(window_rows, (uint32_t)(lo + k - 1));
         if (k < 0 && -k <= hi - lo)
-            return position(w, (uint32_t)(hi + k));
+            return window_value_position(window_rows, (uint32_t)(hi + k));
         k += k > 0 ? lo - hi : hi - lo;
     }
     return ALM_WINDOW_NONE;
 }
 
-static void first_value(const alm_call *call, const alm_window_rows *w, uint32_t *at)
+static void window_first_value(const alm_call *call, const alm_window_rows *window_rows,
+                               uint32_t *at)
 {
     (void)call;
-    for (uint32_t i = 0; i < w->n; i++)
-        at[i] = row_of_frame(w, i, 1);
+    for (uint32_t i = 0; i < window_rows->n; i++)
+        at[i] = row_of_frame(window_rows, i, 1);
 }
 
-static void last_value(const alm_call *call, const alm_window_rows *w, uint32_t *at)
+static void last_value(const alm_call *call, const alm_window_rows *window_rows, uint32_t *at)
 {
     (void)call;
-    for (uint32_t i = 0; i < w->n; i++)
-        at[i] = row_of_frame(w, i, -1);
+    for (uint32_t i = 0; i < window_rows->n; i++)
+        at[i] = row_of_frame(window_rows, i, -1);
 }
 
-static void nth_value(const alm_call *call, const alm_window_rows *w, uint32_t *at)
+static void nth_value(const alm_call *call, const alm_window_rows *window_rows, uint32_t *at)
 {
-    for (uint32_t i = 0; i < w->n; i++)
-        at[i] = row_of_frame(w, i, offset_of(call));
+    for (uint32_t i = 0; i < window_rows->n; i++)
+        at[i] = row_of_frame(window_rows, i, window_value_offset_of(call));
 }
 
 /* ------------------------------------------------------------------------------------- bind */
 
-static alm_type widened(alm_type t)
+static alm_type widened(alm_type type)
 {
-    switch (t.id) {
+    switch (type.id) {
     case ALM_T_BYTE:
     case ALM_T_SHORT:
     case ALM_T_INT:
@@ -133,7 +137,7 @@ static alm_type widened(alm_type t)
     case ALM_T_NULL:
         return ALM_TY(STRING);
     default:
-        return t;
+        return type;
     }
 }
 
@@ -153,17 +157,17 @@ static alm_status value_bind(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_
 static alm_status offset_bind(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t argc,
                               alm_arg *args, alm_type *result, void **data)
 {
-    alm_window_offset *d = NULL;
+    alm_window_offset *offset = NULL;
     ALM_TRY(value_bind(cx, fn, pos, argc, args, result, data));
-    ALM_TRY(ALM_NEW(cx, cx->arena, &d));
-    d->offset = 1;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &offset));
+    offset->offset = 1;
     if (argc > 1 && args[1].value != NULL)
-        ALM_TRY(alm_arg_long(cx, &args[1], &d->offset));
-    if (d->offset < 0)
+        ALM_TRY(alm_arg_long(cx, &args[1], &offset->offset));
+    if (offset->offset < 0)
         return alm_fail(cx, ALM_E_ARG, args[1].pos, "offset must be a positive integer");
     if (argc > 2)
         args[2].type = args[0].type;
-    *data = d;
+    *data = offset;
     return ALM_OK;
 }
 
@@ -178,7 +182,7 @@ static alm_status nth_bind(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t 
 
 const alm_window_ops alm_window_lag = {.pick = lag, .default_arg = 2};
 const alm_window_ops alm_window_lead = {.pick = lead, .default_arg = 2, .size = true};
-const alm_window_ops alm_window_first_value = {.pick = first_value, .frame = true};
+const alm_window_ops alm_window_first_value = {.pick = window_first_value, .frame = true};
 const alm_window_ops alm_window_last_value = {.pick = last_value, .frame = true};
 static const alm_window_ops nth_value_ops = {.pick = nth_value, .frame = true};
 

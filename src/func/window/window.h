@@ -46,7 +46,7 @@ typedef struct alm_window_offset {
 typedef struct alm_window_range {
     uint32_t lo, hi;
 } alm_window_range;
-uint32_t alm_window_pieces(const alm_window_rows *w, uint32_t i, alm_window_range out[3]);
+uint32_t alm_window_pieces(const alm_window_rows *window_rows, uint32_t i, alm_window_range out[3]);
 
 extern const alm_window_ops alm_window_row_number, alm_window_rank_ops, alm_window_dense_rank,
     alm_window_lag, alm_window_lead, alm_window_first_value, alm_window_last_value;

@@ -18,7 +18,7 @@ void alm_conn_uncount(alm_conn *conn)
 }
 
 /* Whoever is refused may linger, to be sure of the reason, as long as these are not too many. */
-static void refuse(alm_conn *conn, const char *why, bool linger)
+static void accept_refuse(alm_conn *conn, const char *why, bool linger)
 {
     alm_log_warn(conn->listener->conf.protocol->name, "%s", why);
     conn->listener->conf.protocol->refuse(conn, why);
@@ -99,7 +99,7 @@ void alm_lane_evict(alm_lane *lane)
         if (conn->finishing || conn->working)
             alm_conn_close_now(conn);
         else
-            refuse(conn, why, false);
+            accept_refuse(conn, why, false);
     }
 }
 
@@ -148,7 +148,7 @@ void alm_conn_come(alm_conn *conn)
         alm_conn_deadline(conn, *listener->conf.login_ms);
     }
     if (conn->refusal != NULL && !(protocol->refuses_late && conn->lingers))
-        refuse(conn, conn->refusal, conn->lingers);
+        accept_refuse(conn, conn->refusal, conn->lingers);
     else
         alm_conn_start_reading(conn);
 }

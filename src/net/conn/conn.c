@@ -28,7 +28,7 @@ typedef struct write_request {
     char *bytes; /* owned */
 } write_request;
 
-static void feed(alm_conn *conn);
+static void net_conn_feed(alm_conn *conn);
 static void drop_input(alm_conn *conn);
 
 void *alm_conn_state(alm_conn *conn)
@@ -96,9 +96,9 @@ bool alm_conn_tls_named(const alm_conn *conn)
     return conn->tls != NULL && alm_tls_named_protocol(conn->tls);
 }
 
-void alm_conn_deadline(alm_conn *conn, int64_t ms)
+void alm_conn_deadline(alm_conn *conn, int64_t millis)
 {
-    conn->deadline_ms = ms > 0 ? (int64_t)uv_now(&conn->lane->uv) + ms : 0;
+    conn->deadline_ms = millis > 0 ? (int64_t)uv_now(&conn->lane->uv) + millis : 0;
 }
 
 bool alm_conn_is_late(const alm_conn *conn)
@@ -144,7 +144,7 @@ static void maybe_free(alm_conn *conn)
         free_conn(conn);
 }
 
-static void on_close(uv_handle_t *handle)
+static void net_conn_on_close(uv_handle_t *handle)
 {
     alm_conn *conn = handle->data;
     conn->closed = true;
@@ -169,7 +169,7 @@ static bool begin_closing(alm_conn *conn)
 void alm_conn_close_now(alm_conn *conn)
 {
     if (begin_closing(conn))
-        uv_close((uv_handle_t *)&conn->tcp, on_close);
+        uv_close((uv_handle_t *)&conn->tcp, net_conn_on_close);
 }
 
 void alm_conn_abort(alm_conn *conn)
@@ -180,8 +180,8 @@ void alm_conn_abort(alm_conn *conn)
 void alm_conn_reset(alm_conn *conn)
 {
     if (begin_closing(conn) &&
-        uv_tcp_close_reset(&conn->tcp, on_close) != 0) /* a shutdown is on its way */
-        uv_close((uv_handle_t *)&conn->tcp, on_close);
+        uv_tcp_close_reset(&conn->tcp, net_conn_on_close) != 0) /* a shutdown is on its way */
+        uv_close((uv_handle_t *)&conn->tcp, net_conn_on_close);
 }
 
 static void start_lingering(alm_conn *conn);
@@ -256,7 +256,7 @@ static void on_written(uv_write_t *req, int status)
     }
     if (conn->listener->conf.protocol->drained != NULL)
         conn->listener->conf.protocol->drained(conn);
-    feed(conn); /* requests that waited for the client to read */
+    net_conn_feed(conn); /* requests that waited for the client to read */
 }
 
 /* What the socket takes at once is written at once; the rest waits in the loop. */
@@ -333,8 +333,8 @@ static void send_sealed(alm_conn *conn, const char *bytes, size_t n)
     if (!alm_tls_is_open(conn->tls) || conn->sealed_end)
         return;
     alm_buf_init(&out, NULL);
-    for (size_t at = 0; ok && at < n; at += SEAL_STEP)
-        ok = alm_tls_write(conn->tls, bytes + at, ALM_MIN(n - at, (size_t)SEAL_STEP)) &&
+    for (size_t offset = 0; ok && offset < n; offset += SEAL_STEP)
+        ok = alm_tls_write(conn->tls, bytes + offset, ALM_MIN(n - offset, (size_t)SEAL_STEP)) &&
              take_sealed(conn, &out);
     send_or_free(conn, &out, ok);
 }
@@ -342,21 +342,21 @@ static void send_sealed(alm_conn *conn, const char *bytes, size_t n)
 void alm_conn_send(alm_conn *conn, alm_buf *buf)
 {
     char *bytes = buf->ptr;
-    const size_t n = buf->len;
+    const size_t len = buf->len;
     if (buf->mem != NULL)
         alm_mem_release(buf->mem, (int64_t)buf->cap);
     buf->ptr = NULL;
     buf->len = buf->cap = 0;
-    if (n == 0 || conn->closing) {
+    if (len == 0 || conn->closing) {
         free(bytes);
         return;
     }
     if (conn->tls != NULL) {
-        send_sealed(conn, bytes, n);
+        send_sealed(conn, bytes, len);
         free(bytes);
         return;
     }
-    send_owned(conn, bytes, n);
+    send_owned(conn, bytes, len);
 }
 
 void alm_conn_send_bytes(alm_conn *conn, const void *bytes, size_t n)
@@ -434,10 +434,10 @@ static bool resize_input(alm_conn *conn, size_t cap, bool forced)
             return false;
         charge = conn->in_charged;
     }
-    char *in = realloc(conn->in, cap);
-    const bool done = in != NULL;
+    char *input = realloc(conn->in, cap);
+    const bool done = input != NULL;
     if (done) {
-        conn->in = in;
+        conn->in = input;
         conn->in_cap = cap;
     }
     const size_t kept = done ? charge : conn->in_charged;
@@ -467,7 +467,7 @@ static void shrink_input(alm_conn *conn)
 }
 
 /* Room for one reading more. */
-static bool make_room(alm_conn *conn)
+static bool net_conn_make_room(alm_conn *conn)
 {
     if (conn->in_cap - conn->in_len >= READ_STEP)
         return true;
@@ -486,7 +486,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
         *out = uv_buf_init(lane->sealed, sizeof(lane->sealed));
         return;
     }
-    (void)make_room(conn); /* start_reading saw to it */
+    (void)net_conn_make_room(conn); /* start_reading saw to it */
     if (conn->in_cap > conn->in_len)
         *out = uv_buf_init(conn->in + conn->in_len, (unsigned int)(conn->in_cap - conn->in_len));
 }
@@ -528,7 +528,7 @@ static void peer_ended(alm_conn *conn, bool in_order)
     conn->eof = true;
     if (in_order && conn->listener->conf.protocol->half_close && !conn->finishing) {
         stop_reading(conn);
-        feed(conn);
+        net_conn_feed(conn);
         return;
     }
     alm_conn_close_now(conn);
@@ -553,7 +553,7 @@ static alm_tls_state open_sealed(alm_conn *conn, const char *bytes, size_t n)
     if (!alm_tls_take(conn->tls, bytes, n))
         return ALM_TLS_FAILED;
     do {
-        if (!make_room(conn) && !resize_input(conn, conn->in_len + READ_STEP, true))
+        if (!net_conn_make_room(conn) && !resize_input(conn, conn->in_len + READ_STEP, true))
             return ALM_TLS_FAILED;
         const size_t room = conn->in_cap - conn->in_len;
         state = alm_tls_read(conn->tls, conn->in + conn->in_len, room, &got);
@@ -604,7 +604,7 @@ static void read_sealed(alm_conn *conn, const char *bytes, size_t n)
     if (state == ALM_TLS_FAILED)
         tls_failed(conn);
     else
-        feed(conn);
+        net_conn_feed(conn);
     if (state == ALM_TLS_CLOSED && !conn->closing)
         peer_ended(conn, true);
 }
@@ -626,7 +626,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         return;
     }
     came_in(conn, (size_t)n);
-    feed(conn);
+    net_conn_feed(conn);
 }
 
 /* Only a handshake can have come: text of the client follows on our answer. */
@@ -680,7 +680,7 @@ static void no_room(alm_conn *conn)
         return;
     }
     conn->listener->conf.protocol->starved(conn);
-    feed(conn);
+    net_conn_feed(conn);
 }
 
 /*
@@ -688,25 +688,25 @@ static void no_room(alm_conn *conn)
  * protocol is paused or works, reading goes on up to the input limit, so that a client that goes away
  * is noticed.
  */
-static void feed(alm_conn *conn)
+static void net_conn_feed(alm_conn *conn)
 {
     if (conn->feeding)
         return;
     conn->feeding = true;
-    size_t at = 0; /* what is left moves to the front once, not behind each small message */
-    while (at < conn->in_len && !conn->paused && !conn->working && !conn->closing &&
+    size_t offset = 0; /* what is left moves to the front once, not behind each small message */
+    while (offset < conn->in_len && !conn->paused && !conn->working && !conn->closing &&
            !conn->finishing && conn->unsent <= OUT_MARK) {
         const size_t taken =
-            conn->listener->conf.protocol->data(conn, conn->in + at, conn->in_len - at);
-        ALM_ASSERT(at + taken <= conn->in_len || conn->finishing);
-        at += taken;
+            conn->listener->conf.protocol->data(conn, conn->in + offset, conn->in_len - offset);
+        ALM_ASSERT(offset + taken <= conn->in_len || conn->finishing);
+        offset += taken;
         if (taken == 0)
             break;
         alm_conn_touch(conn);
     }
-    if (at > 0 && !conn->finishing && !conn->closing) {
-        (void)memmove(conn->in, conn->in + at, conn->in_len - at);
-        conn->in_len -= at;
+    if (offset > 0 && !conn->finishing && !conn->closing) {
+        (void)memmove(conn->in, conn->in + offset, conn->in_len - offset);
+        conn->in_len -= offset;
     }
     conn->feeding = false;
     if (conn->closing) {
@@ -725,7 +725,8 @@ static void feed(alm_conn *conn)
     shrink_input(conn);
     if (conn->in_len >= conn->in_max || (conn->tls != NULL && conn->unsent > OUT_MARK))
         stop_reading(conn); /* TLS answers of itself; on_written comes here again */
-    else if (conn->in_len == 0 || make_room(conn)) /* none: on_alloc makes it when bytes come */
+    else if (conn->in_len == 0 ||
+             net_conn_make_room(conn)) /* none: on_alloc makes it when bytes come */
         alm_conn_start_reading(conn);
     else
         no_room(conn);
@@ -740,7 +741,7 @@ void alm_conn_resume(alm_conn *conn)
 {
     conn->paused = false;
     if (!conn->working)
-        feed(conn);
+        net_conn_feed(conn);
 }
 
 /* --------------------------------------------------------------------- work */
@@ -774,25 +775,25 @@ void alm_conn_wait(alm_conn *conn, void (*done)(alm_conn *conn, void *arg), void
     conn->sleeping = false;
 }
 
-static bool slept(void *arg)
+static bool net_conn_slept(void *arg)
 {
     (void)arg;
     return true;
 }
 
-void alm_conn_sleep(alm_conn *conn, int64_t ms, void (*done)(alm_conn *conn, void *arg),
+void alm_conn_sleep(alm_conn *conn, int64_t millis, void (*done)(alm_conn *conn, void *arg),
                     void (*drop)(void *arg), void *arg)
 {
     alm_conn_wait(conn, done, drop, arg);
-    alm_conn_wait_at_most(conn, ms, slept, NULL);
+    alm_conn_wait_at_most(conn, millis, net_conn_slept, NULL);
     conn->sleeping = true;
 }
 
-void alm_conn_wait_at_most(alm_conn *conn, int64_t ms, bool (*late)(void *arg), void *arg)
+void alm_conn_wait_at_most(alm_conn *conn, int64_t millis, bool (*late)(void *arg), void *arg)
 {
     conn->late = late;
     conn->late_arg = arg;
-    conn->late_ms = (int64_t)uv_now(&conn->lane->uv) + ms;
+    conn->late_ms = (int64_t)uv_now(&conn->lane->uv) + millis;
 }
 
 void alm_conn_wait_not(alm_conn *conn)
@@ -845,7 +846,7 @@ void alm_conn_work_done(alm_conn *conn)
     }
     conn->done(conn, conn->work_arg);
     if (!conn->working && !conn->paused)
-        feed(conn);
+        net_conn_feed(conn);
 }
 
 void alm_conn_tell(alm_conn *conn, uint64_t id, void (*tell)(alm_conn *other, alm_conn *conn),

@@ -6,7 +6,7 @@
 #include "net/conn/loop_state.h"
 
 /* An IPv4 address that comes over an IPv6 socket is one. */
-static const char *plain(const char *text)
+static const char *ends_plain(const char *text)
 {
     return strncmp(text, "::ffff:", 7) == 0 && strchr(text, '.') != NULL ? text + 7 : text;
 }
@@ -18,7 +18,7 @@ static void write_end(const struct sockaddr_storage *end, char *out, size_t size
     if (uv_ip_name((const struct sockaddr *)end, text, sizeof text) == 0)
         *port = ntohs(end->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)end)->sin6_port
                                                  : ((const struct sockaddr_in *)end)->sin_port);
-    (void)snprintf(out, size, "%s", plain(text));
+    (void)snprintf(out, size, "%s", ends_plain(text));
 }
 
 void alm_conn_ends(const alm_conn *conn, alm_ends *out)

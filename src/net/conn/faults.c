@@ -14,10 +14,11 @@ void alm_faults_init(alm_faults *faults)
     (void)pthread_mutex_init(&faults->lock, NULL);
 }
 
-static void say_more(alm_fault *f)
+static void say_more(alm_fault *fault)
 {
-    alm_log_warn(f->protocol, "%s: %s: %lld more", f->address, f->what, (long long)f->more);
-    f->more = 0;
+    alm_log_warn(fault->protocol, "%s: %s: %lld more", fault->address, fault->what,
+                 (long long)fault->more);
+    fault->more = 0;
 }
 
 static void say_others(alm_faults *faults)
@@ -36,19 +37,19 @@ void alm_faults_deinit(alm_faults *faults)
     (void)pthread_mutex_destroy(&faults->lock);
 }
 
-static bool is_of(const alm_fault *f, const alm_conn *conn, const char *what)
+static bool faults_is_of(const alm_fault *fault, const alm_conn *conn, const char *what)
 {
-    return f->what != NULL && f->net[0] == conn->net[0] && f->net[1] == conn->net[1] &&
-           strcmp(f->what, what) == 0 &&
-           strcmp(f->protocol, conn->listener->conf.protocol->name) == 0;
+    return fault->what != NULL && fault->net[0] == conn->net[0] && fault->net[1] == conn->net[1] &&
+           strcmp(fault->what, what) == 0 &&
+           strcmp(fault->protocol, conn->listener->conf.protocol->name) == 0;
 }
 
 /* That of the connection, or a free one; NULL: there is none. */
-static alm_fault *place_for(alm_faults *faults, const alm_conn *conn, const char *what)
+static alm_fault *faults_place_for(alm_faults *faults, const alm_conn *conn, const char *what)
 {
     alm_fault *place = NULL;
     for (size_t i = 0; i < ALM_FAULTS_MAX; i++) {
-        if (is_of(&faults->at[i], conn, what))
+        if (faults_is_of(&faults->at[i], conn, what))
             return &faults->at[i];
         if (faults->at[i].what == NULL)
             place = &faults->at[i];
@@ -64,15 +65,16 @@ void alm_conn_fault(alm_conn *conn, const char *what, const char *why)
     bool first = false;
     ALM_ASSERT(what != NULL && why != NULL);
     (void)pthread_mutex_lock(&faults->lock);
-    alm_fault *f = place_for(faults, conn, what);
-    if (f == NULL) {
+    alm_fault *fault = faults_place_for(faults, conn, what);
+    if (fault == NULL) {
         faults->others++;
-    } else if (f->what != NULL) {
-        f->more++;
+    } else if (fault->what != NULL) {
+        fault->more++;
     } else {
-        *f = (alm_fault){.protocol = protocol, .what = what, .net = {conn->net[0], conn->net[1]}};
-        f->until_ns = alm_monotonic_ns() + EVERY_NS;
-        alm_conn_net_text(conn, f->address, sizeof f->address);
+        *fault =
+            (alm_fault){.protocol = protocol, .what = what, .net = {conn->net[0], conn->net[1]}};
+        fault->until_ns = alm_monotonic_ns() + EVERY_NS;
+        alm_conn_net_text(conn, fault->address, sizeof fault->address);
         first = true;
     }
     atomic_store(&faults->some, true);
@@ -84,19 +86,19 @@ void alm_conn_fault(alm_conn *conn, const char *what, const char *why)
 }
 
 /* A place is free again when its address was quiet for as long. */
-static bool settle(alm_faults *faults, int64_t now_ns)
+static bool faults_settle(alm_faults *faults, int64_t now_ns)
 {
     bool some = faults->others > 0;
     for (size_t i = 0; i < ALM_FAULTS_MAX; i++) {
-        alm_fault *f = &faults->at[i];
-        if (f->what != NULL && now_ns >= f->until_ns) {
-            if (f->more > 0)
-                say_more(f);
+        alm_fault *fault = &faults->at[i];
+        if (fault->what != NULL && now_ns >= fault->until_ns) {
+            if (fault->more > 0)
+                say_more(fault);
             else
-                f->what = NULL;
-            f->until_ns = now_ns + EVERY_NS;
+                fault->what = NULL;
+            fault->until_ns = now_ns + EVERY_NS;
         }
-        some |= f->what != NULL;
+        some |= fault->what != NULL;
     }
     if (faults->others > 0 && now_ns >= faults->others_until_ns) {
         say_others(faults);
@@ -110,6 +112,6 @@ void alm_faults_tick(alm_faults *faults)
     if (!atomic_load_explicit(&faults->some, memory_order_relaxed))
         return;
     (void)pthread_mutex_lock(&faults->lock);
-    atomic_store(&faults->some, settle(faults, alm_monotonic_ns()));
+    atomic_store(&faults->some, faults_settle(faults, alm_monotonic_ns()));
     (void)pthread_mutex_unlock(&faults->lock);
 }

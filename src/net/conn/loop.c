@@ -33,7 +33,7 @@ int64_t alm_listener_connections(const alm_listener *listener)
     return atomic_load(&listener->connections);
 }
 
-static alm_conn *find(const alm_lane *lane, uint64_t id)
+static alm_conn *conn_loop_find(const alm_lane *lane, uint64_t id)
 {
     for (alm_conn *conn = lane->conns; conn != NULL; conn = conn->next)
         if (conn->id == id)
@@ -45,9 +45,9 @@ static alm_conn *find(const alm_lane *lane, uint64_t id)
 
 static void close_listeners(alm_loop *loop)
 {
-    for (alm_listener *l = loop->listeners; l != NULL; l = l->next)
-        if (!uv_is_closing((uv_handle_t *)&l->tcp))
-            uv_close((uv_handle_t *)&l->tcp, NULL);
+    for (alm_listener *listener = loop->listeners; listener != NULL; listener = listener->next)
+        if (!uv_is_closing((uv_handle_t *)&listener->tcp))
+            uv_close((uv_handle_t *)&listener->tcp, NULL);
 }
 
 /* A lane ends when no lane has a connection any more: those of others may have something to tell. */
@@ -87,7 +87,7 @@ static void on_wake(uv_async_t *async)
         come = next;
     }
     while (told != NULL) {
-        alm_conn *next = told->tell_next, *other = find(lane, told->tell_id);
+        alm_conn *next = told->tell_next, *other = conn_loop_find(lane, told->tell_id);
         if (other != NULL)
             told->tell(other, told);
         alm_conn_work_over(told);
@@ -111,7 +111,7 @@ static void say_end(alm_conn *conn, int64_t now)
     conn->active_ms = now;
 }
 
-static bool is_over(alm_conn *conn)
+static bool conn_loop_is_over(alm_conn *conn)
 {
     bool (*over)(alm_conn *conn) = conn->listener->conf.protocol->over;
     return over != NULL && !conn->closing && !conn->finishing && over(conn);
@@ -124,9 +124,10 @@ static void on_tick(uv_timer_t *timer)
         stop_step(lane);
         return;
     }
-    for (alm_listener *l = lane->number == 0 ? lane->loop->listeners : NULL; l != NULL; l = l->next)
-        if (l->starved)
-            alm_conn_accept(l);
+    for (alm_listener *listener = lane->number == 0 ? lane->loop->listeners : NULL;
+         listener != NULL; listener = listener->next)
+        if (listener->starved)
+            alm_conn_accept(listener);
     if (lane->number == 0) {
         alm_pace_tick(&lane->loop->pace);
         alm_faults_tick(&lane->loop->faults);
@@ -139,7 +140,7 @@ static void on_tick(uv_timer_t *timer)
             alm_conn_close_now(conn);
             continue;
         }
-        if (is_over(conn)) {
+        if (conn_loop_is_over(conn)) {
             if (!conn->closing)
                 say_end(conn, now);
             continue;
@@ -249,14 +250,14 @@ alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t lanes, uint32_t query_
     }
     for (; code == 0 && loop->n_lanes < lanes; loop->n_lanes++)
         code = init_lane(loop, loop->n_lanes);
-    alm_status st =
+    alm_status status =
         code == 0 ? alm_thread_pool_new(cx, query_threads, alm_db_processors(db), &loop->pool)
                   : alm_fail(cx, ALM_E_IO, -1, "cannot make an event loop: %s", uv_strerror(code));
-    if (st == ALM_OK)
-        st = alm_thread_pool_new(cx, DESK_THREADS, alm_db_processors(db), &loop->desk);
-    if (st != ALM_OK) {
+    if (status == ALM_OK)
+        status = alm_thread_pool_new(cx, DESK_THREADS, alm_db_processors(db), &loop->desk);
+    if (status != ALM_OK) {
         alm_loop_free(loop);
-        return st;
+        return status;
     }
     alm_storage_lead_by(alm_db_storage(db), call_leader, loop);
     *out = loop;
@@ -290,8 +291,9 @@ void alm_loop_stop(alm_loop *loop, int64_t grace_ms)
     const int64_t until = alm_monotonic_ns() + grace_ms * 1000000;
     for (;;) {
         int64_t open = 0;
-        for (const alm_listener *l = loop->listeners; l != NULL; l = l->next)
-            open += alm_listener_connections(l);
+        for (const alm_listener *listener = loop->listeners; listener != NULL;
+             listener = listener->next)
+            open += alm_listener_connections(listener);
         if (open == 0 || alm_monotonic_ns() >= until)
             break;
         (void)nanosleep(&step, NULL);
@@ -305,7 +307,7 @@ void alm_loop_stop(alm_loop *loop, int64_t grace_ms)
     }
 }
 
-static void close_any(uv_handle_t *handle, void *arg)
+static void conn_loop_close_any(uv_handle_t *handle, void *arg)
 {
     (void)arg;
     if (!uv_is_closing(handle))
@@ -316,7 +318,8 @@ static void deinit_lane(alm_lane *lane)
 {
     ALM_ASSERT(!lane->started);
     if (lane->has_uv) {
-        uv_walk(&lane->uv, close_any, NULL); /* a loop that never ran still has its handles */
+        uv_walk(&lane->uv, conn_loop_close_any,
+                NULL); /* a loop that never ran still has its handles */
         (void)uv_run(&lane->uv, UV_RUN_DEFAULT);
         (void)uv_loop_close(&lane->uv);
     }
@@ -337,11 +340,11 @@ void alm_loop_free(alm_loop *loop)
     alm_storage_lead_by(alm_db_storage(loop->db), NULL, NULL);
     alm_thread_pool_free(loop->pool);
     alm_thread_pool_free(loop->desk);
-    for (alm_listener *l = loop->listeners; l != NULL;) {
-        alm_listener *next = l->next;
-        alm_peers_deinit(&l->peers);
-        free(l);
-        l = next;
+    for (alm_listener *listener = loop->listeners; listener != NULL;) {
+        alm_listener *next = listener->next;
+        alm_peers_deinit(&listener->peers);
+        free(listener);
+        listener = next;
     }
     alm_turns_deinit(&loop->turns);
     alm_pace_deinit(&loop->pace);
@@ -369,10 +372,10 @@ static void write_address(alm_listener *listener)
     char host[64] = "";
     (void)uv_tcp_getsockname(&listener->tcp, (struct sockaddr *)&bound, &size);
     if (bound.ss_family == AF_INET6) {
-        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&bound;
-        (void)uv_ip6_name(v6, host, sizeof(host));
+        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&bound;
+        (void)uv_ip6_name(in6, host, sizeof(host));
         (void)snprintf(listener->address, sizeof(listener->address), "[%s]:%d", host,
-                       (int)ntohs(v6->sin6_port));
+                       (int)ntohs(in6->sin6_port));
         return;
     }
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)&bound;
@@ -384,13 +387,13 @@ static void write_address(alm_listener *listener)
 static int bind_and_listen(alm_listener *listener, const char *host, int port)
 {
     struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
+    struct sockaddr_in6 in6;
     const char *ip = strcmp(host, "localhost") == 0 ? "127.0.0.1" : host;
     int code = UV_EINVAL;
     if (uv_ip4_addr(ip, port, &v4) == 0)
         code = uv_tcp_bind(&listener->tcp, (const struct sockaddr *)&v4, 0);
-    else if (uv_ip6_addr(ip, port, &v6) == 0)
-        code = uv_tcp_bind(&listener->tcp, (const struct sockaddr *)&v6, 0);
+    else if (uv_ip6_addr(ip, port, &in6) == 0)
+        code = uv_tcp_bind(&listener->tcp, (const struct sockaddr *)&in6, 0);
     if (code == 0)
         code = uv_listen((uv_stream_t *)&listener->tcp, BACKLOG, on_connection);
     return code;

@@ -160,8 +160,8 @@ struct alm_ends; /* base/lookup.h */
 void alm_conn_ends(const alm_conn *conn, struct alm_ends *out);
 /* Did the client name the protocol when it started TLS? */
 bool alm_conn_tls_named(const alm_conn *conn);
-/* Unless that is taken back (ms 0) the connection ends after so long, whatever it sends. */
-void alm_conn_deadline(alm_conn *conn, int64_t ms);
+/* Unless that is taken back (millis 0) the connection ends after so long, whatever it sends. */
+void alm_conn_deadline(alm_conn *conn, int64_t millis);
 /* Is it over? Else `idle` is called for other reasons. */
 bool alm_conn_is_late(const alm_conn *conn);
 /* No more input; closes when the queue is empty and the peer has closed too, or after two seconds. */
@@ -196,11 +196,11 @@ void alm_conn_user(alm_conn *conn, const char *identity, bool administrator);
  * alm_conn_work_over, from any thread. */
 void alm_conn_wait(alm_conn *conn, void (*done)(alm_conn *conn, void *arg), void (*drop)(void *arg),
                    void *arg);
-/* The wait ends after so many ms (looked at four times a second), if late(arg) says that nobody else ends it any more. */
-void alm_conn_wait_at_most(alm_conn *conn, int64_t ms, bool (*late)(void *arg), void *arg);
+/* The wait ends after so many millis (looked at four times a second), if late(arg) says that nobody else ends it any more. */
+void alm_conn_wait_at_most(alm_conn *conn, int64_t millis, bool (*late)(void *arg), void *arg);
 void alm_conn_work_over(alm_conn *conn);
-/* Calls done after so many ms (looked at four times a second). No thread waits; it ends at once where the connection does. */
-void alm_conn_sleep(alm_conn *conn, int64_t ms, void (*done)(alm_conn *conn, void *arg),
+/* Calls done after so many millis (looked at four times a second). No thread waits; it ends at once where the connection does. */
+void alm_conn_sleep(alm_conn *conn, int64_t millis, void (*done)(alm_conn *conn, void *arg),
                     void (*drop)(void *arg), void *arg);
 /* As alm_conn_work, for work that is dear and that anybody may ask for (passwords): no more than all_max pieces at once, and address_max
  * of one address; the others wait for their turns, without a thread. */

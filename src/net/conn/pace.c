@@ -29,30 +29,30 @@ static alm_pace *pace_of(const alm_conn *conn)
     return &conn->listener->loop->pace;
 }
 
-static alm_pace_peer **bucket_of(alm_pace *pace, const uint64_t net[2])
+static alm_pace_peer **pace_bucket_of(alm_pace *pace, const uint64_t net[2])
 {
     return &pace->buckets[alm_hash_u128(net[0], net[1]) % ALM_PACE_BUCKETS];
 }
 
-static alm_pace_peer *find(alm_pace *pace, const uint64_t net[2])
+static alm_pace_peer *pace_find(alm_pace *pace, const uint64_t net[2])
 {
-    alm_pace_peer *peer = *bucket_of(pace, net);
+    alm_pace_peer *peer = *pace_bucket_of(pace, net);
     while (peer != NULL && (peer->net[0] != net[0] || peer->net[1] != net[1]))
         peer = peer->chain;
     return peer;
 }
 
 /* NULL: no memory. */
-static alm_pace_peer *find_or_make(alm_pace *pace, const uint64_t net[2])
+static alm_pace_peer *pace_find_or_make(alm_pace *pace, const uint64_t net[2])
 {
-    alm_pace_peer *peer = find(pace, net);
+    alm_pace_peer *peer = pace_find(pace, net);
     if (peer != NULL || (peer = calloc(1, sizeof *peer)) == NULL)
         return peer;
     (void)memcpy(peer->net, net, sizeof peer->net);
     peer->turns = (double)pace->per_second;
     peer->filled_ns = alm_monotonic_ns();
-    peer->chain = *bucket_of(pace, net);
-    *bucket_of(pace, net) = peer;
+    peer->chain = *pace_bucket_of(pace, net);
+    *pace_bucket_of(pace, net) = peer;
     atomic_fetch_add(&pace->n_peers, 1);
     return peer;
 }
@@ -82,7 +82,7 @@ bool alm_conn_pace(alm_conn *conn, int64_t per_second, int64_t running_max,
     (void)pthread_mutex_lock(&pace->lock);
     pace->per_second = per_second;
     pace->running_max = running_max;
-    alm_pace_peer *peer = find_or_make(pace, conn->net);
+    alm_pace_peer *peer = pace_find_or_make(pace, conn->net);
     if (peer != NULL)
         refill(pace, peer);
     const bool now = peer == NULL || (peer->first == NULL && takes_turn(pace, peer));
@@ -104,7 +104,7 @@ void alm_conn_pace_over(alm_conn *conn)
         return;
     conn->paced = false;
     (void)pthread_mutex_lock(&pace->lock);
-    alm_pace_peer *peer = find(pace, conn->net);
+    alm_pace_peer *peer = pace_find(pace, conn->net);
     ALM_ASSERT(peer != NULL && peer->running > 0);
     peer->running--;
     (void)pthread_mutex_unlock(&pace->lock);
@@ -114,7 +114,7 @@ bool alm_pace_take_out(alm_conn *conn)
 {
     alm_pace *pace = pace_of(conn);
     (void)pthread_mutex_lock(&pace->lock);
-    alm_pace_peer *peer = find(pace, conn->net);
+    alm_pace_peer *peer = pace_find(pace, conn->net);
     alm_conn *before = NULL, *it = peer != NULL ? peer->first : NULL;
     while (it != NULL && it != conn) {
         before = it;

@@ -29,8 +29,8 @@ void alm_peer_net(const struct sockaddr_storage *from, uint64_t net[2])
     uint32_t v4 = 0;
     net[0] = net[1] = 0;
     if (from->ss_family == AF_INET6) {
-        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
-        const uint8_t *bytes = v6->sin6_addr.s6_addr;
+        const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)from;
+        const uint8_t *bytes = in6->sin6_addr.s6_addr;
         if (memcmp(bytes, mapped, sizeof mapped) != 0) {
             (void)memcpy(&net[0], bytes, sizeof net[0]);
             net[1] = 1;
@@ -43,15 +43,15 @@ void alm_peer_net(const struct sockaddr_storage *from, uint64_t net[2])
     net[0] = v4;
 }
 
-static alm_peer **bucket_of(alm_peers *peers, const uint64_t net[2])
+static alm_peer **peers_bucket_of(alm_peers *peers, const uint64_t net[2])
 {
     return &peers->buckets[alm_hash_u128(net[0] ^ peers->seed, net[1]) % ALM_PEER_BUCKETS];
 }
 
 /* NULL: no memory. */
-static alm_peer *find_or_make(alm_peers *peers, const uint64_t net[2])
+static alm_peer *peers_find_or_make(alm_peers *peers, const uint64_t net[2])
 {
-    alm_peer **bucket = bucket_of(peers, net);
+    alm_peer **bucket = peers_bucket_of(peers, net);
     alm_peer *peer = *bucket;
     while (peer != NULL && (peer->net[0] != net[0] || peer->net[1] != net[1]))
         peer = peer->chain;
@@ -69,7 +69,7 @@ static void drop_if_empty(alm_peers *peers, alm_peer *peer)
     if (peer->places > 0)
         return;
     ALM_ASSERT(peer->first_young == NULL);
-    alm_peer **at = bucket_of(peers, peer->net);
+    alm_peer **at = peers_bucket_of(peers, peer->net);
     while (*at != peer)
         at = &(*at)->chain;
     *at = peer->chain;
@@ -114,17 +114,18 @@ static alm_conn *eldest(const alm_peer *peer, bool at_once, int64_t silent_ms, i
 }
 
 /* Of the address that has most places; of `only`, where that is given. */
-static alm_conn *victim(const alm_listener *l, const alm_peer *only, bool files, int64_t now_ms)
+static alm_conn *victim(const alm_listener *listener, const alm_peer *only, bool files,
+                        int64_t now_ms)
 {
-    const int64_t silent_ms = of_setting(l->conf.silent_ms);
-    const bool at_once = l->conf.logins && !files;
+    const int64_t silent_ms = of_setting(listener->conf.silent_ms);
+    const bool at_once = listener->conf.logins && !files;
     alm_conn *best = NULL;
     if (silent_ms == 0)
         return NULL;
     if (only != NULL)
         return eldest(only, at_once, silent_ms, now_ms);
     for (size_t i = 0; i < ALM_PEER_BUCKETS; i++) {
-        for (const alm_peer *peer = l->peers.buckets[i]; peer != NULL; peer = peer->chain) {
+        for (const alm_peer *peer = listener->peers.buckets[i]; peer != NULL; peer = peer->chain) {
             if (best != NULL && peer->places <= best->peer->places)
                 continue;
             alm_conn *found = eldest(peer, at_once, silent_ms, now_ms);
@@ -134,31 +135,33 @@ static alm_conn *victim(const alm_listener *l, const alm_peer *only, bool files,
     return best;
 }
 
-static bool has_room(const alm_listener *l, const alm_peer *peer)
+static bool peers_has_room(const alm_listener *listener, const alm_peer *peer)
 {
-    const int64_t max = *l->conf.connection_max;
-    const int64_t reserve = (max * of_setting(l->conf.reserve_percent) + 99) / 100;
+    const int64_t max = *listener->conf.connection_max;
+    const int64_t reserve = (max * of_setting(listener->conf.reserve_percent) + 99) / 100;
     const int64_t share = ALM_MAX(reserve / RESERVE_SHARES, (int64_t)1);
-    return l->peers.places < max || (l->peers.places < max + reserve && peer->places < share);
+    return listener->peers.places < max ||
+           (listener->peers.places < max + reserve && peer->places < share);
 }
 
 /* With the lock held: who evicts takes the place of the one that goes. */
-static alm_place_verdict judge(alm_conn *conn, alm_peer *peer, int64_t now_ms, alm_conn **evict)
+static alm_place_verdict peers_judge(alm_conn *conn, alm_peer *peer, int64_t now_ms,
+                                     alm_conn **evict)
 {
-    const alm_listener *l = conn->listener;
-    const int64_t most = of_setting(l->conf.address_max);
-    const bool files = atomic_load(&l->loop->n_conns) > l->loop->conns_max;
+    const alm_listener *listener = conn->listener;
+    const int64_t most = of_setting(listener->conf.address_max);
+    const bool files = atomic_load(&listener->loop->n_conns) > listener->loop->conns_max;
     const bool address_full = most > 0 && peer->places >= most;
-    if (!files && !address_full && has_room(l, peer))
+    if (!files && !address_full && peers_has_room(listener, peer))
         return ALM_PLACE_TAKEN;
-    *evict = victim(l, address_full ? peer : NULL, files, now_ms);
+    *evict = victim(listener, address_full ? peer : NULL, files, now_ms);
     return *evict != NULL ? ALM_PLACE_TAKEN
            : files        ? ALM_PLACE_FILES
            : address_full ? ALM_PLACE_ADDRESS_FULL
                           : ALM_PLACE_FULL;
 }
 
-static void leave(alm_conn *conn)
+static void peers_leave(alm_conn *conn)
 {
     alm_peers *peers = &conn->listener->peers;
     alm_peer *peer = conn->peer;
@@ -178,9 +181,9 @@ alm_place_verdict alm_peers_take(alm_conn *conn, const struct sockaddr_storage *
     alm_peer_net(from, net);
     *wake = NULL;
     (void)pthread_mutex_lock(&peers->lock);
-    alm_peer *peer = find_or_make(peers, net);
+    alm_peer *peer = peers_find_or_make(peers, net);
     const alm_place_verdict verdict =
-        peer != NULL ? judge(conn, peer, now_ms, &evict) : ALM_PLACE_MEMORY;
+        peer != NULL ? peers_judge(conn, peer, now_ms, &evict) : ALM_PLACE_MEMORY;
     if (verdict == ALM_PLACE_TAKEN) {
         conn->peer = peer;
         conn->came_ms = now_ms;
@@ -191,7 +194,7 @@ alm_place_verdict alm_peers_take(alm_conn *conn, const struct sockaddr_storage *
         drop_if_empty(peers, peer);
     }
     if (evict != NULL) { /* it is not freed before this lock is given back: see free_conn */
-        leave(evict);
+        peers_leave(evict);
         *wake = evict->lane;
         atomic_store(&evict->evicted, true);
     }
@@ -213,6 +216,6 @@ void alm_peers_remove(alm_conn *conn)
     alm_peers *peers = &conn->listener->peers;
     (void)pthread_mutex_lock(&peers->lock);
     if (conn->peer != NULL)
-        leave(conn);
+        peers_leave(conn);
     (void)pthread_mutex_unlock(&peers->lock);
 }

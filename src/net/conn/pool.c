@@ -47,16 +47,17 @@ static uint32_t share_of_one(const alm_thread_pool *pool)
 
 static bool has_share(const alm_thread_pool *pool, uint64_t owner)
 {
-    uint32_t n = 0;
+    uint32_t count = 0;
     if (owner == 0 || pool->stop)
         return true;
     for (uint32_t i = 0; i < pool->n_running; i++)
-        n += pool->running[i] == owner;
-    return n < share_of_one(pool);
+        count += pool->running[i] == owner;
+    return count < share_of_one(pool);
 }
 
 /* The first item that may run; *before: the one in front of it. Neighbours of one owner are asked about once. */
-static alm_thread_pool_item *next_of(const alm_thread_pool *pool, alm_thread_pool_item **before)
+static alm_thread_pool_item *conn_pool_next_of(const alm_thread_pool *pool,
+                                               alm_thread_pool_item **before)
 {
     uint64_t refused = 0;
     *before = NULL;
@@ -73,12 +74,12 @@ static alm_thread_pool_item *next_of(const alm_thread_pool *pool, alm_thread_poo
 static bool has_work(const alm_thread_pool *pool)
 {
     alm_thread_pool_item *before = NULL;
-    return next_of(pool, &before) != NULL;
+    return conn_pool_next_of(pool, &before) != NULL;
 }
 
-static alm_thread_pool_item *take(alm_thread_pool *pool)
+static alm_thread_pool_item *conn_pool_take(alm_thread_pool *pool)
 {
-    alm_thread_pool_item *before = NULL, *item = next_of(pool, &before);
+    alm_thread_pool_item *before = NULL, *item = conn_pool_next_of(pool, &before);
     if (item == NULL)
         return NULL;
     *(before != NULL ? &before->next : &pool->head) = item->next;
@@ -93,11 +94,11 @@ static alm_thread_pool_item *take(alm_thread_pool *pool)
 /* What ran of that owner is done. */
 static void has_run(alm_thread_pool *pool, uint64_t owner)
 {
-    uint32_t at = 0;
-    while (at < pool->n_running && pool->running[at] != owner)
-        at++;
-    ALM_ASSERT(at < pool->n_running);
-    pool->running[at] = pool->running[--pool->n_running];
+    uint32_t place = 0;
+    while (place < pool->n_running && pool->running[place] != owner)
+        place++;
+    ALM_ASSERT(place < pool->n_running);
+    pool->running[place] = pool->running[--pool->n_running];
 }
 
 static void has_come(alm_thread_pool *pool)
@@ -110,7 +111,7 @@ static void has_come(alm_thread_pool *pool)
 static alm_thread_pool_item *wait_for_item(alm_thread_pool *pool)
 {
     alm_thread_pool_item *item = NULL;
-    while ((item = take(pool)) == NULL) {
+    while ((item = conn_pool_take(pool)) == NULL) {
         if (pool->stop)
             return NULL;
         pool->idle++;
@@ -157,7 +158,7 @@ static void *run_thread(void *arg)
 }
 
 /* For the owners of one thread more. */
-static bool has_room(alm_thread_pool *pool)
+static bool conn_pool_has_room(alm_thread_pool *pool)
 {
     if (pool->threads < pool->running_cap)
         return true;
@@ -175,7 +176,7 @@ static bool add_thread(alm_thread_pool *pool)
 {
     pthread_t thread;
     pthread_attr_t attr;
-    if (!has_room(pool))
+    if (!conn_pool_has_room(pool))
         return false;
     (void)pthread_attr_init(&attr);
     (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
@@ -212,8 +213,9 @@ static void *run_minder(void *arg)
         pool->round++;
         pool->short_running = 0;
         pool->minding = has_work(pool); /* what waits for its owner's share is taken by who ends */
-        for (uint32_t n = 0;
-             pool->minding && n < pool->waiting_items && pool->woken < pool->short_max; n++) {
+        for (uint32_t count = 0;
+             pool->minding && count < pool->waiting_items && pool->woken < pool->short_max;
+             count++) {
             if (wake_one(pool))
                 (void)pthread_cond_signal(&pool->work);
         }
@@ -284,7 +286,7 @@ void alm_thread_pool_limit(alm_thread_pool *pool, uint32_t threads_max)
         pool->woken = pool->idle;
         (void)pthread_cond_broadcast(&pool->work);
     }
-    for (uint32_t n = 0; n < pool->waiting_items; n++)
+    for (uint32_t count = 0; count < pool->waiting_items; count++)
         if (wake_one(pool))
             (void)pthread_cond_signal(&pool->work);
     (void)pthread_mutex_unlock(&pool->lock);

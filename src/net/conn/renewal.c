@@ -12,61 +12,63 @@ typedef struct alm_renewal_question {
     atomic_bool answered;
 } question;
 
-static void let_go(question *q)
+static void conn_renewal_let_go(question *asked)
 {
-    if (atomic_fetch_sub(&q->refs, 1) != 1)
+    if (atomic_fetch_sub(&asked->refs, 1) != 1)
         return;
-    alm_principal_release(q->wait.who);
-    alm_secret_free(q->wait.token);
-    free(q);
+    alm_principal_release(asked->wait.who);
+    alm_secret_free(asked->wait.token);
+    free(asked);
 }
 
-bool alm_renewal_begin(alm_renewal *r, char *token, char *name, char *password,
+bool alm_renewal_begin(alm_renewal *renewal, char *token, char *name, char *password,
                        const alm_oidc_wait *answer)
 {
-    ALM_ASSERT(!alm_renewal_is_one(r) && r->beside == NULL);
-    *r = (alm_renewal){.credential = alm_credential_new(token, name, password, answer->began_ns),
-                       .until_ns = answer->until_ns,
-                       .forgets = answer->forgets,
-                       .asked_ns = alm_monotonic_ns()};
-    return r->credential != NULL;
+    ALM_ASSERT(!alm_renewal_is_one(renewal) && renewal->beside == NULL);
+    *renewal =
+        (alm_renewal){.credential = alm_credential_new(token, name, password, answer->began_ns),
+                      .until_ns = answer->until_ns,
+                      .forgets = answer->forgets,
+                      .asked_ns = alm_monotonic_ns()};
+    return renewal->credential != NULL;
 }
 
-void alm_renewal_end(alm_renewal *r)
+void alm_renewal_end(alm_renewal *renewal)
 {
-    if (r->beside != NULL)
-        let_go(r->beside);
-    alm_principal_release(r->newer);
-    alm_credential_release(r->credential);
-    *r = (alm_renewal){.credential = NULL};
+    if (renewal->beside != NULL)
+        conn_renewal_let_go(renewal->beside);
+    alm_principal_release(renewal->newer);
+    alm_credential_release(renewal->credential);
+    *renewal = (alm_renewal){.credential = NULL};
 }
 
 /* ------------------------------------------------------------------------- questions */
 
-bool alm_renewal_is_stale(const alm_renewal *r, alm_db *db)
+bool alm_renewal_is_stale(const alm_renewal *renewal, alm_db *db)
 {
-    return alm_renewal_is_one(r) && (alm_monotonic_ns() >= r->until_ns ||
-                                     r->forgets != alm_oidc_forgets(alm_login_oidc(db)));
+    return alm_renewal_is_one(renewal) &&
+           (alm_monotonic_ns() >= renewal->until_ns ||
+            renewal->forgets != alm_oidc_forgets(alm_login_oidc(db)));
 }
 
-bool alm_renewal_is_due(const alm_renewal *r, alm_db *db)
+bool alm_renewal_is_due(const alm_renewal *renewal, alm_db *db)
 {
-    return alm_renewal_is_stale(r, db) &&
-           (r->forgets != alm_oidc_forgets(alm_login_oidc(db)) ||
-            alm_monotonic_ns() - r->asked_ns >= ALM_CREDENTIAL_BETWEEN_NS);
+    return alm_renewal_is_stale(renewal, db) &&
+           (renewal->forgets != alm_oidc_forgets(alm_login_oidc(db)) ||
+            alm_monotonic_ns() - renewal->asked_ns >= ALM_CREDENTIAL_BETWEEN_NS);
 }
 
-static bool put(alm_renewal *r, alm_db *db, alm_oidc_wait *wait)
+static bool conn_renewal_put(alm_renewal *renewal, alm_db *db, alm_oidc_wait *wait)
 {
-    r->asked_ns = alm_monotonic_ns();
-    return alm_credential_ask(r->credential, db, wait);
+    renewal->asked_ns = alm_monotonic_ns();
+    return alm_credential_ask(renewal->credential, db, wait);
 }
 
-bool alm_renewal_ask(alm_renewal *r, alm_db *db, alm_oidc_wait *wait)
+bool alm_renewal_ask(alm_renewal *renewal, alm_db *db, alm_oidc_wait *wait)
 {
-    ALM_ASSERT(alm_renewal_is_one(r) && !r->asking);
-    r->asking = true;
-    return put(r, db, wait);
+    ALM_ASSERT(alm_renewal_is_one(renewal) && !renewal->asking);
+    renewal->asking = true;
+    return conn_renewal_put(renewal, db, wait);
 }
 
 static bool is_same_user(const alm_principal *a, const alm_principal *b)
@@ -75,7 +77,7 @@ static bool is_same_user(const alm_principal *a, const alm_principal *b)
 }
 
 /* In the same order as a rule. */
-static bool is_in(const alm_principal *who, const char *group, uint32_t like)
+static bool conn_renewal_is_in(const alm_principal *who, const char *group, uint32_t like)
 {
     if (like < who->n_groups && strcmp(who->groups[like], group) == 0)
         return true;
@@ -88,13 +90,13 @@ static bool is_in(const alm_principal *who, const char *group, uint32_t like)
 static bool has_lost_a_group(const alm_principal *now, const alm_principal *before)
 {
     uint32_t i = 0;
-    while (i < before->n_groups && is_in(now, before->groups[i], i))
+    while (i < before->n_groups && conn_renewal_is_in(now, before->groups[i], i))
         i++;
     return i < before->n_groups;
 }
 
-static alm_renewed judge(alm_renewal *r, alm_db *db, alm_principal *who,
-                         const alm_oidc_wait *answer)
+static alm_renewed conn_renewal_judge(alm_renewal *renewal, alm_db *db, alm_principal *who,
+                                      const alm_oidc_wait *answer)
 {
     if (answer->verdict == ALM_OIDC_AWAY)
         return ALM_RENEWAL_AWAY;
@@ -102,57 +104,57 @@ static alm_renewed judge(alm_renewal *r, alm_db *db, alm_principal *who,
         alm_login_refused(db, who);
         return ALM_RENEWAL_OVER;
     }
-    r->until_ns = answer->until_ns;
-    r->forgets = answer->forgets;
-    alm_principal_release(r->newer);
-    r->newer = answer->who != who ? alm_principal_retain(answer->who) : NULL;
+    renewal->until_ns = answer->until_ns;
+    renewal->forgets = answer->forgets;
+    alm_principal_release(renewal->newer);
+    renewal->newer = answer->who != who ? alm_principal_retain(answer->who) : NULL;
     return ALM_RENEWED;
 }
 
-alm_renewed alm_renewal_take(alm_renewal *r, alm_db *db, alm_principal *who,
+alm_renewed alm_renewal_take(alm_renewal *renewal, alm_db *db, alm_principal *who,
                              const alm_oidc_wait *answer)
 {
-    ALM_ASSERT(r->asking);
-    r->asking = false;
-    return judge(r, db, who, answer);
+    ALM_ASSERT(renewal->asking);
+    renewal->asking = false;
+    return conn_renewal_judge(renewal, db, who, answer);
 }
 
 /* ---------------------------------------------------------------------------- beside */
 
 static void came(alm_oidc_wait *wait)
 {
-    question *q = (question *)wait;
-    atomic_store(&q->answered, true);
-    let_go(q);
+    question *asked = (question *)wait;
+    atomic_store(&asked->answered, true);
+    conn_renewal_let_go(asked);
 }
 
-static bool begin_beside(alm_renewal *r, alm_db *db)
+static bool begin_beside(alm_renewal *renewal, alm_db *db)
 {
-    question *q = calloc(1, sizeof *q);
-    if (q == NULL)
+    question *asked = calloc(1, sizeof *asked);
+    if (asked == NULL)
         return false;
-    q->wait.done = came;
-    q->refs = 2;
-    r->beside = q;
-    if (put(r, db, &q->wait))
-        came(&q->wait);
+    asked->wait.done = came;
+    asked->refs = 2;
+    renewal->beside = asked;
+    if (conn_renewal_put(renewal, db, &asked->wait))
+        came(&asked->wait);
     return true;
 }
 
-alm_renewed alm_renewal_beside(alm_renewal *r, alm_db *db, alm_principal *who)
+alm_renewed alm_renewal_beside(alm_renewal *renewal, alm_db *db, alm_principal *who)
 {
     alm_renewed how = ALM_RENEWED;
-    if (r->asking)
+    if (renewal->asking)
         return ALM_RENEWED; /* the connection waits for the answer itself */
-    if (r->beside == NULL && alm_renewal_is_due(r, db) && !begin_beside(r, db))
+    if (renewal->beside == NULL && alm_renewal_is_due(renewal, db) && !begin_beside(renewal, db))
         return ALM_RENEWAL_AWAY;
-    question *q = r->beside;
-    if (q != NULL && atomic_load(&q->answered)) {
-        r->beside = NULL;
-        how = judge(r, db, who, &q->wait);
-        let_go(q);
+    question *asked = renewal->beside;
+    if (asked != NULL && atomic_load(&asked->answered)) {
+        renewal->beside = NULL;
+        how = conn_renewal_judge(renewal, db, who, &asked->wait);
+        conn_renewal_let_go(asked);
     }
-    return how == ALM_RENEWED && r->newer != NULL && has_lost_a_group(r->newer, who)
+    return how == ALM_RENEWED && renewal->newer != NULL && has_lost_a_group(renewal->newer, who)
                ? ALM_RENEWAL_OVER
                : how;
 }

@@ -34,24 +34,24 @@ typedef struct alm_renewal {
 } alm_renewal;
 
 /* The texts are taken (alm_credential_new); `answer` is that to them. False: no memory. */
-bool alm_renewal_begin(alm_renewal *r, char *token, char *name, char *password,
+bool alm_renewal_begin(alm_renewal *renewal, char *token, char *name, char *password,
                        const alm_oidc_wait *answer);
 /* Zeroed again; of one that was not begun, too. */
-void alm_renewal_end(alm_renewal *r);
-static inline bool alm_renewal_is_one(const alm_renewal *r)
+void alm_renewal_end(alm_renewal *renewal);
+static inline bool alm_renewal_is_one(const alm_renewal *renewal)
 {
-    return r->credential != NULL;
+    return renewal->credential != NULL;
 }
 
-bool alm_renewal_is_stale(const alm_renewal *r, alm_db *db);
-bool alm_renewal_is_due(const alm_renewal *r, alm_db *db);
+bool alm_renewal_is_stale(const alm_renewal *renewal, alm_db *db);
+bool alm_renewal_is_due(const alm_renewal *renewal, alm_db *db);
 /* As alm_oidc_ask. */
-bool alm_renewal_ask(alm_renewal *r, alm_db *db, alm_oidc_wait *wait);
+bool alm_renewal_ask(alm_renewal *renewal, alm_db *db, alm_oidc_wait *wait);
 /* The answer about who was `who`. */
-alm_renewed alm_renewal_take(alm_renewal *r, alm_db *db, alm_principal *who,
+alm_renewed alm_renewal_take(alm_renewal *renewal, alm_db *db, alm_principal *who,
                              const alm_oidc_wait *answer);
 /* For the tick, while a piece runs for `who`: asks where that is due; what was heard since. Who has left a group since the piece began
  * may have no more of it: OVER. */
-alm_renewed alm_renewal_beside(alm_renewal *r, alm_db *db, alm_principal *who);
+alm_renewed alm_renewal_beside(alm_renewal *renewal, alm_db *db, alm_principal *who);
 
 #endif

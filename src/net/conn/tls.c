@@ -134,17 +134,18 @@ alm_status alm_tls_new(alm_ctx *cx, alm_str cert, const char *cert_path, alm_str
         (void)memcpy(tls->alpn + 1, alpn, tls->alpn[0]);
     }
     set_options(tls);
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     if (!use_text(tls, cert, use_certs))
-        st = alm_fail(cx, ALM_E_ARG, -1, "%s holds no certificate in PEM form: %s", cert_path,
-                      alm_tls_reason());
+        status = alm_fail(cx, ALM_E_ARG, -1, "%s holds no certificate in PEM form: %s", cert_path,
+                          alm_tls_reason());
     else if (!use_text(tls, key, use_key))
-        st = alm_fail(cx, ALM_E_ARG, -1,
-                      "%s holds no private key in PEM form, without a password, that fits %s: %s",
-                      key_path, cert_path, alm_tls_reason());
-    if (st != ALM_OK) {
+        status =
+            alm_fail(cx, ALM_E_ARG, -1,
+                     "%s holds no private key in PEM form, without a password, that fits %s: %s",
+                     key_path, cert_path, alm_tls_reason());
+    if (status != ALM_OK) {
         alm_tls_release(tls);
-        return st;
+        return status;
     }
     *out = tls;
     return ALM_OK;

@@ -21,10 +21,10 @@ static alm_turns *turns_of(const alm_conn *conn)
 
 static int64_t running_of(const alm_turns *turns, const uint64_t net[2])
 {
-    int64_t n = 0;
+    int64_t count = 0;
     for (size_t i = 0; i < turns->n_running; i++)
-        n += turns->running[i][0] == net[0] && turns->running[i][1] == net[1];
-    return n;
+        count += turns->running[i][0] == net[0] && turns->running[i][1] == net[1];
+    return count;
 }
 
 static bool unlink_waiting(alm_turns *turns, const alm_conn *conn)
@@ -52,16 +52,16 @@ bool alm_turns_take_out(alm_conn *conn)
 }
 
 /* Whose turn it is; NULL: nobody's. With the lock held. */
-static alm_conn *next_of(const alm_turns *turns)
+static alm_conn *turns_next_of(const alm_turns *turns)
 {
     alm_conn *best = NULL;
     int64_t best_n = turns->address_max;
     if ((int64_t)turns->n_running >= turns->all_max)
         return NULL;
-    for (alm_conn *it = turns->first; it != NULL && best_n > 0; it = it->turn_next) {
-        const int64_t n = running_of(turns, it->net);
+    for (alm_conn *conn = turns->first; conn != NULL && best_n > 0; conn = conn->turn_next) {
+        const int64_t n = running_of(turns, conn->net);
         if (n < best_n) {
-            best = it;
+            best = conn;
             best_n = n;
         }
     }
@@ -77,11 +77,12 @@ static void run_turn(alm_thread_pool_item *item)
     const uint64_t net[2] = {conn->net[0], conn->net[1]};
     conn->work(conn->work_arg);
     (void)pthread_mutex_lock(&turns->lock);
-    size_t at = 0;
-    while (turns->running[at][0] != net[0] || turns->running[at][1] != net[1])
-        at++;
-    ALM_ASSERT(at < turns->n_running);
-    (void)memcpy(turns->running[at], turns->running[--turns->n_running], sizeof turns->running[at]);
+    size_t offset = 0;
+    while (turns->running[offset][0] != net[0] || turns->running[offset][1] != net[1])
+        offset++;
+    ALM_ASSERT(offset < turns->n_running);
+    (void)memcpy(turns->running[offset], turns->running[--turns->n_running],
+                 sizeof turns->running[offset]);
     start_all(turns);
     (void)pthread_mutex_unlock(&turns->lock);
     alm_conn_work_over(conn);
@@ -90,7 +91,7 @@ static void run_turn(alm_thread_pool_item *item)
 /* With the lock held. */
 static void start_all(alm_turns *turns)
 {
-    for (alm_conn *conn = next_of(turns); conn != NULL; conn = next_of(turns)) {
+    for (alm_conn *conn = turns_next_of(turns); conn != NULL; conn = turns_next_of(turns)) {
         (void)unlink_waiting(turns, conn);
         (void)memcpy(turns->running[turns->n_running++], conn->net, sizeof conn->net);
         conn->item.run = run_turn;

@@ -62,9 +62,9 @@ static const struct {
     const char *mark;   /* behind the hash: each form has an ETag of its own */
 } FORMS[ALM_ASSET_FORMS] = {{NULL, ""}, {"gzip", "-gz"}, {"zstd", "-zst"}};
 
-static alm_asset_form choose_form(const alm_http *h, const alm_asset *asset)
+static alm_asset_form choose_form(const alm_http *http, const alm_asset *asset)
 {
-    const alm_str accept = alm_http_header(&h->req, "Accept-Encoding");
+    const alm_str accept = alm_http_header(&http->req, "Accept-Encoding");
     const int32_t any = alm_http_quality(accept, ALM_STR("*"));
     alm_asset_form best = ALM_ASSET_PLAIN;
     int32_t best_q = 0;
@@ -110,7 +110,7 @@ static bool names_tag(const alm_http_request *req, const char *field, alm_str et
             continue;
         if (alm_str_eq(list, ALM_STR("*")))
             return true;
-        for (size_t at = 0; next_tag(list, &at, &weak, &tag);)
+        for (size_t offset = 0; next_tag(list, &offset, &weak, &tag);)
             if (!(strong && weak) && alm_str_eq(tag, etag))
                 return true;
     }
@@ -121,14 +121,14 @@ static bool names_tag(const alm_http_request *req, const char *field, alm_str et
 
 typedef enum range_kind { RANGE_NONE, RANGE_SOME, RANGE_BEYOND } range_kind;
 
-static bool digits(alm_str text, uint64_t *out)
+static bool asset_digits(alm_str text, uint64_t *out)
 {
     return text.len > 0 && text.ptr[0] >= '0' && text.ptr[0] <= '9' &&
            alm_uint64_parse(text, out) == ALM_NUM_OK;
 }
 
 /* bytes=first-last, bytes=first-, bytes=-suffix; anything else counts as not sent. [*from, *to) */
-static range_kind read_range(alm_str text, uint64_t n, uint64_t *from, uint64_t *to)
+static range_kind asset_read_range(alm_str text, uint64_t n, uint64_t *from, uint64_t *to)
 {
     static const alm_str unit = ALM_STR("bytes=");
     if (text.len <= unit.len || !alm_str_ieq((alm_str){text.ptr, unit.len}, unit) ||
@@ -142,13 +142,13 @@ static range_kind read_range(alm_str text, uint64_t n, uint64_t *from, uint64_t 
     const alm_str last = {dash + 1, text.len - first.len - 1};
     uint64_t a = 0, b = 0;
     if (first.len == 0) {
-        if (!digits(last, &b))
+        if (!asset_digits(last, &b))
             return RANGE_NONE;
         *from = b < n ? n - b : 0;
         *to = n;
         return b == 0 || n == 0 ? RANGE_BEYOND : RANGE_SOME;
     }
-    if (!digits(first, &a) || (last.len > 0 && (!digits(last, &b) || b < a)))
+    if (!asset_digits(first, &a) || (last.len > 0 && (!asset_digits(last, &b) || b < a)))
         return RANGE_NONE;
     *from = a;
     *to = last.len > 0 && b < n - 1 ? b + 1 : n;
@@ -156,42 +156,43 @@ static range_kind read_range(alm_str text, uint64_t n, uint64_t *from, uint64_t 
 }
 
 /* Without If-Range, or while that is still the one (strongly). */
-static bool range_holds(const alm_http *h, alm_str etag)
+static bool range_holds(const alm_http *http, alm_str etag)
 {
-    const alm_str condition = alm_http_header(&h->req, "If-Range");
+    const alm_str condition = alm_http_header(&http->req, "If-Range");
     return condition.ptr == NULL || (condition.len > 0 && condition.ptr[0] == '"' &&
-                                     names_tag(&h->req, "If-Range", etag, true));
+                                     names_tag(&http->req, "If-Range", etag, true));
 }
 
-static void reply_part(alm_http *h, int status, const char *type, alm_str body,
+static void reply_part(alm_http *http, int status, const char *type, alm_str body,
                        alm_asset_part *part, alm_asset_part which)
 {
     const size_t n = (size_t)(which.to - which.from);
     if (part == NULL) {
-        alm_http_reply(h, status, type, NULL, (alm_str){body.ptr + which.from, n});
+        alm_http_reply(http, status, type, NULL, (alm_str){body.ptr + which.from, n});
         return;
     }
     *part = which;
-    alm_http_whole_begin(h, status, type, (int64_t)n);
+    alm_http_whole_begin(http, status, type, (int64_t)n);
 }
 
-static void reply_range(alm_http *h, const char *type, alm_str body, alm_str etag,
+static void reply_range(alm_http *http, const char *type, alm_str body, alm_str etag,
                         alm_asset_part *part)
 {
-    const alm_str asked = alm_http_header(&h->req, "Range");
+    const alm_str asked = alm_http_header(&http->req, "Range");
     uint64_t from = 0, to = 0;
     range_kind kind = RANGE_NONE;
-    if (asked.ptr != NULL && alm_str_eq(h->req.method, ALM_STR("GET")) && range_holds(h, etag))
-        kind = read_range(asked, body.len, &from, &to);
+    if (asked.ptr != NULL && alm_str_eq(http->req.method, ALM_STR("GET")) &&
+        range_holds(http, etag))
+        kind = asset_read_range(asked, body.len, &from, &to);
     if (kind == RANGE_NONE) {
-        reply_part(h, 200, type, body, part, (alm_asset_part){0, body.len});
+        reply_part(http, 200, type, body, part, (alm_asset_part){0, body.len});
     } else if (kind == RANGE_BEYOND) {
-        alm_http_add_headers(h, "Content-Range: bytes */%zu\r\n", body.len);
-        alm_http_reply(h, 416, NULL, NULL, (alm_str){"", 0});
+        alm_http_add_headers(http, "Content-Range: bytes */%zu\r\n", body.len);
+        alm_http_reply(http, 416, NULL, NULL, (alm_str){"", 0});
     } else {
-        alm_http_add_headers(h, "Content-Range: bytes %llu-%llu/%zu\r\n", (unsigned long long)from,
-                             (unsigned long long)(to - 1), body.len);
-        reply_part(h, 206, type, body, part, (alm_asset_part){from, to});
+        alm_http_add_headers(http, "Content-Range: bytes %llu-%llu/%zu\r\n",
+                             (unsigned long long)from, (unsigned long long)(to - 1), body.len);
+        reply_part(http, 206, type, body, part, (alm_asset_part){from, to});
     }
 }
 
@@ -219,65 +220,67 @@ static const char sealed_policy[] =
     "Referrer-Policy: no-referrer\r\nCross-Origin-Opener-Policy: same-origin\r\n";
 
 /* The origin of an address of the web, "" where it is none or has what would end the policy. */
-static void origin_of(const char *address, char *out, size_t bytes)
+static void asset_origin_of(const char *address, char *out, size_t bytes)
 {
     static const char marks[] = ".:-[]";
     const char *rest = strncmp(address, "https://", 8) == 0  ? address + 8
                        : strncmp(address, "http://", 7) == 0 ? address + 7
                                                              : NULL;
-    size_t n = 0;
+    size_t count = 0;
     out[0] = 0;
     if (rest == NULL)
         return;
-    while (isalnum((unsigned char)rest[n]) || (rest[n] != 0 && strchr(marks, rest[n]) != NULL))
-        n++;
-    const size_t whole = (size_t)(rest - address) + n;
-    if (n == 0 || whole >= bytes || (rest[n] != 0 && rest[n] != '/'))
+    while (isalnum((unsigned char)rest[count]) ||
+           (rest[count] != 0 && strchr(marks, rest[count]) != NULL))
+        count++;
+    const size_t whole = (size_t)(rest - address) + count;
+    if (count == 0 || whole >= bytes || (rest[count] != 0 && rest[count] != '/'))
         return;
     memcpy(out, address, whole);
     out[whole] = 0;
 }
 
 /* Where the page gets tokens: the one other host that it may ask; "": there is none, or it is not known yet. */
-static void provider_origin(alm_http *h, char *out, size_t bytes)
+static void provider_origin(alm_http *http, char *out, size_t bytes)
 {
-    alm_oidc *oidc = alm_login_oidc(alm_conn_db(h->conn));
+    alm_oidc *oidc = alm_login_oidc(alm_conn_db(http->conn));
     alm_oidc_endpoints *at = oidc != NULL ? malloc(sizeof *at) : NULL;
     out[0] = 0;
     if (at != NULL) {
         alm_oidc_endpoints_get(oidc, at);
-        origin_of(at->token, out, bytes);
+        asset_origin_of(at->token, out, bytes);
     }
     free(at);
 }
 
 /* Of the pages that may show this one in a frame: what http.frame.ancestors lists, separated by spaces. */
-static const char *frame_ancestors(alm_http *h)
+static const char *frame_ancestors(alm_http *http)
 {
-    const char *listed = h->cx.conf->http_frame_ancestors;
-    const size_t n = strlen(listed);
+    const char *listed = http->cx.conf->http_frame_ancestors;
+    const size_t len = strlen(listed);
     char *out = NULL;
-    if (strspn(listed, ", ") == n || alm_arena_bytes(&h->cx, &h->arena, n + 1, &out) != ALM_OK) {
-        alm_error_clear(&h->cx);
+    if (strspn(listed, ", ") == len ||
+        alm_arena_bytes(&http->cx, &http->arena, len + 1, &out) != ALM_OK) {
+        alm_error_clear(&http->cx);
         return "'none'";
     }
-    for (size_t i = 0; i <= n; i++)
+    for (size_t i = 0; i <= len; i++)
         out[i] = listed[i] == ',' ? ' ' : listed[i];
     return out;
 }
 
-void alm_asset_reply(alm_http *h, const alm_asset *asset)
+void alm_asset_reply(alm_http *http, const alm_asset *asset)
 {
     char tag[80], provider[512] = "";
-    const alm_asset_form form = choose_form(h, asset);
+    const alm_asset_form form = choose_form(http, asset);
     const char *type = alm_asset_type(alm_str_of(asset->path));
     const bool page = strncmp(type, "text/html", 9) == 0;
     const bool sealed =
         strncmp(type, "image/svg", 9) == 0 || strncmp(type, "application/xml", 15) == 0;
     const char *policy = sealed ? sealed_policy : page && asset->foreign ? foreign_policy : NULL;
-    const char *ancestors = page && !asset->foreign ? frame_ancestors(h) : "";
+    const char *ancestors = page && !asset->foreign ? frame_ancestors(http) : "";
     if (page && !asset->foreign)
-        provider_origin(h, provider, sizeof provider);
+        provider_origin(http, provider, sizeof provider);
     /* another policy is another page for who has it */
     (void)snprintf(tag, sizeof(tag), "%s%s", asset->etag, FORMS[form].mark);
     if (provider[0] != 0)
@@ -290,25 +293,26 @@ void alm_asset_reply(alm_http *h, const alm_asset *asset)
         (void)snprintf(tag + strlen(tag), sizeof(tag) - strlen(tag), "-p%08x",
                        (unsigned)alm_crc32c(0, policy, strlen(policy)));
     const alm_str etag = alm_str_of(tag);
-    if (alm_http_header(&h->req, "If-Match").ptr != NULL &&
-        !names_tag(&h->req, "If-Match", etag, true)) {
-        alm_http_reply_text(h, 412, "The file is another one by now");
+    if (alm_http_header(&http->req, "If-Match").ptr != NULL &&
+        !names_tag(&http->req, "If-Match", etag, true)) {
+        alm_http_reply_text(http, 412, "The file is another one by now");
         return;
     }
-    h->is_public = true;
-    alm_http_add_headers(h, "ETag: \"%s\"\r\nCache-Control: %s\r\nVary: Accept-Encoding\r\n", tag,
-                         asset->hashed ? "public, max-age=31536000, immutable" : "no-cache");
-    if (names_tag(&h->req, "If-None-Match", etag, false)) {
-        alm_http_reply(h, 304, NULL, NULL, (alm_str){0});
+    http->is_public = true;
+    alm_http_add_headers(http, "ETag: \"%s\"\r\nCache-Control: %s\r\nVary: Accept-Encoding\r\n",
+                         tag, asset->hashed ? "public, max-age=31536000, immutable" : "no-cache");
+    if (names_tag(&http->req, "If-None-Match", etag, false)) {
+        alm_http_reply(http, 304, NULL, NULL, (alm_str){0});
         return;
     }
-    alm_http_add_headers(h, "Accept-Ranges: bytes\r\n");
+    alm_http_add_headers(http, "Accept-Ranges: bytes\r\n");
     if (FORMS[form].coding != NULL)
-        alm_http_add_headers(h, "Content-Encoding: %s\r\n", FORMS[form].coding);
+        alm_http_add_headers(http, "Content-Encoding: %s\r\n", FORMS[form].coding);
     if (policy != NULL)
-        alm_http_add_headers(h, "%s", policy);
+        alm_http_add_headers(http, "%s", policy);
     else if (page)
-        alm_http_add_headers(h, program_policy, provider[0] != 0 ? " " : "", provider, ancestors);
-    reply_range(h, type, (alm_str){asset->forms[form].ptr, asset->forms[form].n}, etag,
+        alm_http_add_headers(http, program_policy, provider[0] != 0 ? " " : "", provider,
+                             ancestors);
+    reply_range(http, type, (alm_str){asset->forms[form].ptr, asset->forms[form].n}, etag,
                 asset->part);
 }

@@ -46,6 +46,6 @@ extern const size_t alm_asset_count;
 const alm_asset *alm_asset_find(alm_str path);
 /* text/html; charset=utf-8 ... by the ending of a path; what is not known is application/octet-stream. */
 const char *alm_asset_type(alm_str path);
-void alm_asset_reply(alm_http *h, const alm_asset *asset);
+void alm_asset_reply(alm_http *http, const alm_asset *asset);
 
 #endif

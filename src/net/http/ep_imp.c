@@ -45,13 +45,13 @@ typedef struct import_run {
 
 /* ---------------------------------------------------------------- parameters */
 
-static bool param_true(const alm_http *h, const char *name)
+static bool param_true(const alm_http *http, const char *name)
 {
-    const alm_str value = alm_http_param(&h->req, name);
+    const alm_str value = alm_http_param(&http->req, name);
     return value.ptr != NULL && alm_str_ieq(value, ALM_STR("true"));
 }
 
-static alm_status read_number(import_run *run, const char *name, int64_t *out)
+static alm_status ep_imp_read_number(import_run *run, const char *name, int64_t *out)
 {
     const alm_str value = alm_http_param(&run->h->req, name);
     if (value.len == 0 || (alm_int64_parse(value, out) == ALM_NUM_OK && *out >= 0))
@@ -75,9 +75,9 @@ static alm_status apply_schema(alm_ctx *cx, void *arg, alm_csv_shape *shape)
 static alm_status read_kind(import_run *run, alm_import_conf *conf)
 {
     const alm_str format = alm_http_param(&run->h->req, "format");
-    ALM_TRY(read_number(run, "fileSize", &conf->part.file_bytes));
-    ALM_TRY(read_number(run, "groupFrom", &conf->part.from));
-    ALM_TRY(read_number(run, "groupBytes", &conf->part.bytes));
+    ALM_TRY(ep_imp_read_number(run, "fileSize", &conf->part.file_bytes));
+    ALM_TRY(ep_imp_read_number(run, "groupFrom", &conf->part.from));
+    ALM_TRY(ep_imp_read_number(run, "groupBytes", &conf->part.bytes));
     conf->look = run->preview ? LOOK_ROWS : 0;
     conf->kind = run->raw ? ALM_IMPORT_PARQUET : ALM_IMPORT_ANY;
     if (alm_str_ieq(format, ALM_STR("csv")))
@@ -127,12 +127,12 @@ static alm_status read_params(import_run *run, alm_import_conf *conf)
     if (unit.len > 0 && conf->unit == ALM_EPOCH_NONE)
         return alm_fail(&run->cx, ALM_E_ARG, -1, "invalid timestampUnit: s, ms, us or ns expected");
     ALM_TRY(read_kind(run, conf));
-    ALM_TRY(read_number(run, "maxUncommittedRows", &conf->max_uncommitted_rows));
-    return read_number(run, "o3MaxLag", &conf->o3_max_lag_us);
+    ALM_TRY(ep_imp_read_number(run, "maxUncommittedRows", &conf->max_uncommitted_rows));
+    return ep_imp_read_number(run, "o3MaxLag", &conf->o3_max_lag_us);
 }
 
 /* As lists of what runs show it. */
-static alm_status tell(import_run *run)
+static alm_status ep_imp_tell(import_run *run)
 {
     const alm_str table = run->import.conf.table;
     const char *text = NULL;
@@ -152,7 +152,7 @@ static alm_status come_once(alm_ctx *cx, bool *had, const char *part)
     return ALM_OK;
 }
 
-static alm_status on_part(alm_ctx *cx, void *arg, alm_str name, alm_str filename)
+static alm_status ep_imp_on_part(alm_ctx *cx, void *arg, alm_str name, alm_str filename)
 {
     import_run *run = arg;
     if (alm_str_eq(name, ALM_STR("schema"))) {
@@ -170,10 +170,10 @@ static alm_status on_part(alm_ctx *cx, void *arg, alm_str name, alm_str filename
     if (filename.ptr == NULL || run->import.conf.table.len > 0)
         return ALM_OK;
     ALM_TRY(alm_arena_copy(cx, &run->arena, filename, &run->import.conf.table));
-    return tell(run);
+    return ep_imp_tell(run);
 }
 
-static alm_status on_bytes(alm_ctx *cx, void *arg, const char *bytes, size_t n)
+static alm_status ep_imp_on_bytes(alm_ctx *cx, void *arg, const char *bytes, size_t n)
 {
     import_run *run = arg;
     if (run->part == PART_SCHEMA) {
@@ -187,36 +187,36 @@ static alm_status on_bytes(alm_ctx *cx, void *arg, const char *bytes, size_t n)
 /* The counts, and what the table is like while it is known. */
 static alm_status make_report(import_run *run)
 {
-    alm_import *im = &run->import;
+    alm_import *import = &run->import;
     if (run->unknown != NULL)
-        alm_import_warn(im, run->unknown);
-    run->report =
-        (alm_import_report){.name = im->conf.table,
-                            .header = im->shape.header,
-                            .existed = im->existed,
-                            .format = im->parquet != NULL ? "parquet"
-                                      : im->ndjson        ? "ndjson"
-                                                          : NULL,
-                            .packed = im->unpacker != NULL ? alm_unpacker_name(im->unpacker) : NULL,
-                            .file_rows = im->file_rows,
-                            .wanted_from = im->wanted.from,
-                            .wanted_bytes = im->wanted.bytes,
-                            .wanted_tail = im->wanted_tail,
-                            .source = im->source,
-                            .texts = im->texts,
-                            .n_texts = im->n_texts,
-                            .delimiter = im->shape.delimiter,
-                            .warnings = im->warnings,
-                            .n_warnings = im->n_warnings,
-                            .faults = im->load.faults,
-                            .n_faulty = im->load.n_faulty,
-                            .handled = im->load.handled,
-                            .rejected = im->load.rejected,
-                            .errors = im->load.errors};
-    if (im->ingest == NULL)
+        alm_import_warn(import, run->unknown);
+    run->report = (alm_import_report){
+        .name = import->conf.table,
+        .header = import->shape.header,
+        .existed = import->existed,
+        .format = import->parquet != NULL ? "parquet"
+                  : import->ndjson        ? "ndjson"
+                                          : NULL,
+        .packed = import->unpacker != NULL ? alm_unpacker_name(import->unpacker) : NULL,
+        .file_rows = import->file_rows,
+        .wanted_from = import->wanted.from,
+        .wanted_bytes = import->wanted.bytes,
+        .wanted_tail = import->wanted_tail,
+        .source = import->source,
+        .texts = import->texts,
+        .n_texts = import->n_texts,
+        .delimiter = import->shape.delimiter,
+        .warnings = import->warnings,
+        .n_warnings = import->n_warnings,
+        .faults = import->load.faults,
+        .n_faulty = import->load.n_faulty,
+        .handled = import->load.handled,
+        .rejected = import->load.rejected,
+        .errors = import->load.errors};
+    if (import->ingest == NULL)
         return ALM_OK; /* an empty file: a report of nothing */
-    return alm_import_report_init(&run->cx, &run->arena, &run->report, &im->shape,
-                                  alm_ingest_table(im->ingest));
+    return alm_import_report_init(&run->cx, &run->arena, &run->report, &import->shape,
+                                  alm_ingest_table(import->ingest));
 }
 
 /* All bytes came. */
@@ -231,7 +231,7 @@ static alm_status take_rest(import_run *run)
     return alm_import_rest(cx, &run->import);
 }
 
-static alm_status finish(import_run *run)
+static alm_status ep_imp_finish(import_run *run)
 {
     alm_ctx *cx = &run->cx;
     bool done = false;
@@ -243,88 +243,88 @@ static alm_status finish(import_run *run)
     run->finished = true;
     ALM_TRY(make_report(run));
     if (run->preview)
-        return ALM_OK; /* close_run drops what was not committed */
+        return ALM_OK; /* ep_imp_close_run drops what was not committed */
     ALM_TRY(alm_import_commit(cx, &run->import));
     run->report.imported = run->import.imported;
     return ALM_OK;
 }
 
-static void work(void *arg)
+static void ep_imp_work(void *arg)
 {
     import_run *run = arg;
-    alm_status st = alm_check(&run->cx);
-    if (st != ALM_OK)
+    alm_status status = alm_check(&run->cx);
+    if (status != ALM_OK)
         run->in.len = 0;
     else if (run->raw && run->in.len > 0)
-        st = alm_import_feed(&run->cx, &run->import, run->in.ptr, run->in.len);
+        status = alm_import_feed(&run->cx, &run->import, run->in.ptr, run->in.len);
     else if (!run->raw && !run->took_all)
-        st = alm_multipart_feed(&run->cx, &run->parts, run->in.ptr, run->in.len);
+        status = alm_multipart_feed(&run->cx, &run->parts, run->in.ptr, run->in.len);
     run->in.len = 0;
-    if (st == ALM_OK && run->last)
-        st = finish(run);
-    if (st != ALM_OK) {
+    if (status == ALM_OK && run->last)
+        status = ep_imp_finish(run);
+    if (status != ALM_OK) {
         run->failed = true;
         alm_import_deinit(&run->import);
     }
 }
 
-static void answer(import_run *run)
+static void ep_imp_answer(import_run *run)
 {
-    alm_http *h = run->h;
+    alm_http *http = run->h;
     alm_buf out;
     alm_session_work_end(run->session); /* a rest of the body may still come */
     alm_buf_init(&out, NULL);
-    alm_error_clear(&h->cx);
-    alm_status st = ALM_OK;
+    alm_error_clear(&http->cx);
+    alm_status outcome = ALM_OK;
     const int status = run->failed ? alm_status_http(run->cx.err.code) : 200;
     const char *type = run->json ? "application/json; charset=utf-8" : "text/plain; charset=utf-8";
     if (run->failed)
-        st = alm_import_report_failure(&h->cx, run->json, run->cx.err.msg, &out);
+        outcome = alm_import_report_failure(&http->cx, run->json, run->cx.err.msg, &out);
     else
-        st = alm_import_report_write(&h->cx, &run->report, run->json, &out);
-    if (st == ALM_OK)
-        alm_http_reply(h, status, type, NULL, (alm_str){out.ptr, out.len});
+        outcome = alm_import_report_write(&http->cx, &run->report, run->json, &out);
+    if (outcome == ALM_OK)
+        alm_http_reply(http, status, type, NULL, (alm_str){out.ptr, out.len});
     else
-        alm_http_reply_text(h, 503, "out of memory");
+        alm_http_reply_text(http, 503, "out of memory");
     alm_buf_deinit(&out);
 }
 
-static void work_done(alm_conn *conn, void *arg)
+static void ep_imp_work_done(alm_conn *conn, void *arg)
 {
     import_run *run = arg;
-    alm_http *h = run->h;
+    alm_http *http = run->h;
     (void)conn;
     if (!run->failed && !run->last)
         return;
     if (!run->failed && !run->finished) {
-        alm_http_work(h, work, work_done, run);
+        alm_http_work(http, ep_imp_work, ep_imp_work_done, run);
         return;
     }
-    answer(run);
-    if (h->state == ALM_HTTP_BODY)
-        h->state = ALM_HTTP_DISCARD;
-    alm_http_finished(h);
+    ep_imp_answer(run);
+    if (http->state == ALM_HTTP_BODY)
+        http->state = ALM_HTTP_DISCARD;
+    alm_http_finished(http);
 }
 
-static bool take_body(alm_http *h, const char *bytes, size_t n)
+static bool ep_imp_take_body(alm_http *http, const char *bytes, size_t n)
 {
-    import_run *run = h->work;
+    import_run *run = http->work;
     if (alm_buf_append(&run->cx, &run->in, bytes, n) != ALM_OK) {
-        alm_http_reply_text(h, 503, "out of memory");
+        alm_http_reply_text(http, 503, "out of memory");
         return false;
     }
     const bool is_last =
-        !h->req.chunked && h->body_left == (int64_t)n; /* end_body follows at once */
+        !http->req.chunked && http->body_left == (int64_t)n; /* ep_imp_end_body follows at once */
     if (!is_last && (run->in.len >= PIECE_BYTES || atomic_load(run->cx.cancel)))
-        alm_http_work(h, work, work_done, run);
+        alm_http_work(http, ep_imp_work, ep_imp_work_done, run);
     return true;
 }
 
-static void end_body(alm_http *h)
+static void ep_imp_end_body(alm_http *http)
 {
-    import_run *run = h->work;
+    import_run *run = http->work;
     run->last = true;
-    alm_http_work(h, work, work_done, run);
+    alm_http_work(http, ep_imp_work, ep_imp_work_done, run);
 }
 
 /* Types that say the body is the file. A CSV file comes as a part alone, as the reference has it. */
@@ -341,60 +341,61 @@ static bool is_parquet_type(alm_str type)
     return false;
 }
 
-static void begin(alm_http *h)
+static void ep_imp_begin(alm_http *http)
 {
-    const alm_str type = alm_http_header(&h->req, "Content-Type");
+    const alm_str type = alm_http_header(&http->req, "Content-Type");
     const alm_str boundary = alm_multipart_boundary(type);
     const bool raw = boundary.ptr == NULL && is_parquet_type(type);
     if (boundary.ptr == NULL && !raw) {
-        alm_http_reply_text(h, 400, "Non-multipart POST not supported");
+        alm_http_reply_text(http, 400, "Non-multipart POST not supported");
         return;
     }
-    if (!h->req.has_body) {
-        alm_http_reply_text(h, 400, "Content-length not specified for POST/PUT request");
+    if (!http->req.has_body) {
+        alm_http_reply_text(http, 400, "Content-length not specified for POST/PUT request");
         return;
     }
-    alm_session *session = alm_http_session(h);
+    alm_session *session = alm_http_session(http);
     if (session == NULL)
         return;
     import_run *run = calloc(1, sizeof(*run));
     if (run == NULL) {
-        alm_http_reply_text(h, 503, "out of memory");
+        alm_http_reply_text(http, 503, "out of memory");
         return;
     }
-    run->h = h;
+    run->h = http;
     run->session = session;
     run->raw = raw;
     run->mem = (alm_mem){
         .name = "import", .limit_bytes = INT64_C(1) << 30, .parent = alm_session_memory(session)};
     alm_arena_init(&run->arena, &run->mem);
-    run->cx = (alm_ctx){.arena = &run->arena, .mem = &run->mem, .conf = h->cx.conf};
-    h->work = run;
+    run->cx = (alm_ctx){.arena = &run->arena, .mem = &run->mem, .conf = http->cx.conf};
+    http->work = run;
     alm_import_conf conf;
     alm_session_work_begin(session, &run->cx, ALM_STR("/imp"));
-    alm_status st = read_params(run, &conf);
+    alm_status status = read_params(run, &conf);
     alm_import_init(&run->cx, &run->import, session, &conf);
-    if (st == ALM_OK)
-        st = alm_import_may(&run->cx, &run->import);
-    if (st == ALM_OK && conf.table.len > 0)
-        st = tell(run);
-    alm_http_add_headers(h, "X-Query-Id: %llu\r\n",
+    if (status == ALM_OK)
+        status = alm_import_may(&run->cx, &run->import);
+    if (status == ALM_OK && conf.table.len > 0)
+        status = ep_imp_tell(run);
+    alm_http_add_headers(http, "X-Query-Id: %llu\r\n",
                          (unsigned long long)alm_session_last_statement(session));
-    if (st != ALM_OK) {
+    if (status != ALM_OK) {
         run->failed = true;
-        answer(run);
+        ep_imp_answer(run);
         return;
     }
-    const alm_multipart_events events = {.part = on_part, .bytes = on_bytes, .arg = run};
+    const alm_multipart_events events = {
+        .part = ep_imp_on_part, .bytes = ep_imp_on_bytes, .arg = run};
     if (!raw && alm_multipart_init(&run->cx, &run->parts, boundary, &events) != ALM_OK)
-        alm_http_reply_text(h, 503, "out of memory");
-    alm_conn_input_max(h->conn, 256 << 10);
+        alm_http_reply_text(http, 503, "out of memory");
+    alm_conn_input_max(http->conn, 256 << 10);
 }
 
-static void close_run(alm_http *h)
+static void ep_imp_close_run(alm_http *http)
 {
-    import_run *run = h->work;
-    h->work = NULL;
+    import_run *run = http->work;
+    http->work = NULL;
     if (run == NULL)
         return;
     alm_import_deinit(&run->import);
@@ -406,5 +407,7 @@ static void close_run(alm_http *h)
     free(run);
 }
 
-const alm_http_handler alm_ep_imp = {
-    .begin = begin, .body = take_body, .end = end_body, .close = close_run};
+const alm_http_handler alm_ep_imp = {.begin = ep_imp_begin,
+                                     .body = ep_imp_take_body,
+                                     .end = ep_imp_end_body,
+                                     .close = ep_imp_close_run};

@@ -33,47 +33,47 @@ typedef struct sample {
     int64_t unhandled, suspended, mem_used;
 } sample;
 
-static void take_sample(alm_http *h, sample *m)
+static void take_sample(alm_http *http, sample *reading)
 {
-    alm_db *db = alm_conn_db(h->conn);
+    alm_db *db = alm_conn_db(http->conn);
     alm_storage *storage = alm_db_storage(db);
     const alm_db_counters *counters = alm_db_counters_of(db);
-    const alm_net_shared *net = alm_conn_arg(h->conn);
-    *m = (sample){.net = net,
-                  .http = &net->traffic[ALM_NET_HTTP],
-                  .pg = &net->traffic[ALM_NET_PG],
-                  .line = &net->traffic[ALM_NET_LINE],
-                  .health = &net->traffic[ALM_NET_HEALTH],
-                  .conf = h->cx.conf,
-                  .stored = alm_storage_counters_of(storage),
-                  .statements = &counters->statements,
-                  .errors = counters->errors,
-                  .queries = alm_db_memory(db),
-                  .unhandled = alm_db_unhandled_errors(db)};
-    m->syncs = &m->stored->log_syncs;
-    m->checkpoints = &m->stored->checkpoints;
-    m->merges = &m->stored->merges;
+    const alm_net_shared *net = alm_conn_arg(http->conn);
+    *reading = (sample){.net = net,
+                        .http = &net->traffic[ALM_NET_HTTP],
+                        .pg = &net->traffic[ALM_NET_PG],
+                        .line = &net->traffic[ALM_NET_LINE],
+                        .health = &net->traffic[ALM_NET_HEALTH],
+                        .conf = http->cx.conf,
+                        .stored = alm_storage_counters_of(storage),
+                        .statements = &counters->statements,
+                        .errors = counters->errors,
+                        .queries = alm_db_memory(db),
+                        .unhandled = alm_db_unhandled_errors(db)};
+    reading->syncs = &reading->stored->log_syncs;
+    reading->checkpoints = &reading->stored->checkpoints;
+    reading->merges = &reading->stored->merges;
     for (int i = 0; i < ALM_BY_COUNT; i++) {
-        m->by[i].started = alm_counted(&counters->by[i].started);
-        m->by[i].completed = alm_counted(&counters->by[i].completed);
-        m->by[i].errors = alm_counted(&counters->by[i].errors);
-        m->by[i].parsed = alm_counted(&counters->by[i].parsed);
-        m->by[i].parsed_before = alm_counted(&counters->by[i].parsed_before);
-        m->by[i].rows = alm_counted(&counters->by[i].rows);
+        reading->by[i].started = alm_counted(&counters->by[i].started);
+        reading->by[i].completed = alm_counted(&counters->by[i].completed);
+        reading->by[i].errors = alm_counted(&counters->by[i].errors);
+        reading->by[i].parsed = alm_counted(&counters->by[i].parsed);
+        reading->by[i].parsed_before = alm_counted(&counters->by[i].parsed_before);
+        reading->by[i].rows = alm_counted(&counters->by[i].rows);
     }
-    alm_process_use_get(&m->process);
-    alm_io_posix()->map_counts(alm_io_posix(), &m->maps);
-    m->ram_bytes = alm_db_ram_bytes(db);
-    m->processors = alm_db_processors(db);
-    alm_storage_stats_get(storage, &m->storage);
-    alm_storage_backup_status(storage, &m->backup);
-    alm_storage_scrub_status(storage, &m->scrub);
-    alm_db_load_get(db, &m->load);
-    alm_held_stats_get(net->held, m->conf, &m->held);
+    alm_process_use_get(&reading->process);
+    alm_io_posix()->map_counts(alm_io_posix(), &reading->maps);
+    reading->ram_bytes = alm_db_ram_bytes(db);
+    reading->processors = alm_db_processors(db);
+    alm_storage_stats_get(storage, &reading->storage);
+    alm_storage_backup_status(storage, &reading->backup);
+    alm_storage_scrub_status(storage, &reading->scrub);
+    alm_db_load_get(db, &reading->load);
+    alm_held_stats_get(net->held, reading->conf, &reading->held);
     if (alm_login_oidc(db) != NULL)
-        alm_oidc_counts_get(alm_login_oidc(db), &m->oidc);
-    m->suspended = m->storage.read_only ? m->storage.tables : 0;
-    m->mem_used = m->queries->used_bytes + m->storage.head_bytes;
+        alm_oidc_counts_get(alm_login_oidc(db), &reading->oidc);
+    reading->suspended = reading->storage.read_only ? reading->storage.tables : 0;
+    reading->mem_used = reading->queries->used_bytes + reading->storage.head_bytes;
 }
 
 /* ----------------------------------------------------------------------- rows */
@@ -161,29 +161,30 @@ static const metric METRICS[] = {
 
 static const int64_t NS = 1000000000;
 
-static alm_status put_seconds(alm_ctx *cx, int64_t ns, alm_buf *out)
+static alm_status put_seconds(alm_ctx *cx, int64_t nanos, alm_buf *out)
 {
-    return alm_buf_printf(cx, out, "%lld.%09lld\n", (long long)(ns / NS), (long long)(ns % NS));
+    return alm_buf_printf(cx, out, "%lld.%09lld\n", (long long)(nanos / NS),
+                          (long long)(nanos % NS));
 }
 
-static alm_status put_times(alm_ctx *cx, const metric *m, const alm_times *times, alm_buf *out)
+static alm_status put_times(alm_ctx *cx, const metric *row, const alm_times *times, alm_buf *out)
 {
-    int64_t n = 0;
+    int64_t count = 0;
     for (int i = 0; i < ALM_TIMES_BOUNDS; i++) {
-        n += alm_counted(&times->buckets[i]);
-        ALM_TRY(alm_buf_printf(cx, out, "%s_bucket{le=\"%g\"} %lld\n", m->name,
-                               (double)alm_times_bound_us[i] / 1e6, (long long)n));
+        count += alm_counted(&times->buckets[i]);
+        ALM_TRY(alm_buf_printf(cx, out, "%s_bucket{le=\"%g\"} %lld\n", row->name,
+                               (double)alm_times_bound_us[i] / 1e6, (long long)count));
     }
-    n += alm_counted(&times->buckets[ALM_TIMES_BOUNDS]);
-    ALM_TRY(alm_buf_printf(cx, out, "%s_bucket{le=\"+Inf\"} %lld\n%s_count %lld\n%s_sum ", m->name,
-                           (long long)n, m->name, (long long)n, m->name));
+    count += alm_counted(&times->buckets[ALM_TIMES_BOUNDS]);
+    ALM_TRY(alm_buf_printf(cx, out, "%s_bucket{le=\"+Inf\"} %lld\n%s_count %lld\n%s_sum ",
+                           row->name, (long long)count, row->name, (long long)count, row->name));
     return put_seconds(cx, alm_counted(&times->sum_ns), out);
 }
 
-static alm_status put_codes(alm_ctx *cx, const metric *m, const alm_counter *codes, alm_buf *out)
+static alm_status put_codes(alm_ctx *cx, const metric *row, const alm_counter *codes, alm_buf *out)
 {
     for (int code = ALM_OK + 1; code < ALM_STATUS_COUNT; code++)
-        ALM_TRY(alm_buf_printf(cx, out, "%s_total{code=\"%s\",sqlstate=\"%s\"} %lld\n", m->name,
+        ALM_TRY(alm_buf_printf(cx, out, "%s_total{code=\"%s\",sqlstate=\"%s\"} %lld\n", row->name,
                                alm_status_name((alm_status)code),
                                alm_status_sqlstate((alm_status)code),
                                (long long)alm_counted(&codes[code])));
@@ -199,45 +200,46 @@ static alm_status put_labels(alm_ctx *cx, const char *labels, alm_buf *out)
     return alm_buf_printf(cx, out, "{%.*s=\"%s\"} ", (int)name, labels, value);
 }
 
-static alm_status put_metric(alm_ctx *cx, const metric *m, const sample *s, alm_buf *out)
+static alm_status put_metric(alm_ctx *cx, const metric *row, const sample *reading, alm_buf *out)
 {
-    const metric_value value = m->value(s);
-    if (m->kind == KIND_times)
-        return put_times(cx, m, value.times, out);
-    if (m->kind == KIND_codes)
-        return put_codes(cx, m, value.codes, out);
-    ALM_TRY(alm_buf_printf(cx, out, "%s%s", m->name, KINDS[m->kind].end));
-    ALM_TRY(put_labels(cx, m->labels, out));
-    if (m->kind == KIND_counter_seconds || m->kind == KIND_gauge_seconds)
+    const metric_value value = row->value(reading);
+    if (row->kind == KIND_times)
+        return put_times(cx, row, value.times, out);
+    if (row->kind == KIND_codes)
+        return put_codes(cx, row, value.codes, out);
+    ALM_TRY(alm_buf_printf(cx, out, "%s%s", row->name, KINDS[row->kind].end));
+    ALM_TRY(put_labels(cx, row->labels, out));
+    if (row->kind == KIND_counter_seconds || row->kind == KIND_gauge_seconds)
         return put_seconds(cx, value.number, out);
     return alm_buf_printf(cx, out, "%lld\n", (long long)value.number);
 }
 
-static alm_status put_all(alm_ctx *cx, const sample *s, alm_buf *out)
+static alm_status put_all(alm_ctx *cx, const sample *reading, alm_buf *out)
 {
     for (size_t i = 0; i < ALM_COUNT(METRICS); i++) {
-        const metric *m = &METRICS[i];
-        const char *end = KINDS[m->kind].end;
-        const bool first = i == 0 || strcmp(m[-1].name, m->name) != 0;
+        const metric *row = &METRICS[i];
+        const char *end = KINDS[row->kind].end;
+        const bool first = i == 0 || strcmp(row[-1].name, row->name) != 0;
         if (first)
             ALM_TRY(alm_buf_printf(cx, out, "%s# HELP %s%s %s\n# TYPE %s%s %s\n", i > 0 ? "\n" : "",
-                                   m->name, end, m->doc, m->name, end, KINDS[m->kind].type));
-        ALM_TRY(put_metric(cx, m, s, out));
+                                   row->name, end, row->doc, row->name, end,
+                                   KINDS[row->kind].type));
+        ALM_TRY(put_metric(cx, row, reading, out));
     }
     return ALM_OK;
 }
 
-void alm_http_metrics(alm_http *h)
+void alm_http_metrics(alm_http *http)
 {
-    sample s;
+    sample reading;
     alm_buf out;
     alm_buf_init(&out, NULL);
-    take_sample(h, &s);
-    if (put_all(&h->cx, &s, &out) == ALM_OK)
-        alm_http_reply(h, 200, "text/plain; version=0.0.4; charset=utf-8", NULL,
+    take_sample(http, &reading);
+    if (put_all(&http->cx, &reading, &out) == ALM_OK)
+        alm_http_reply(http, 200, "text/plain; version=0.0.4; charset=utf-8", NULL,
                        (alm_str){out.ptr, out.len});
     else
-        alm_http_reply_text(h, 503, "out of memory");
+        alm_http_reply_text(http, 503, "out of memory");
     alm_buf_deinit(&out);
 }
 

@@ -59,287 +59,294 @@ typedef struct writer {
     alm_buf *out;
 } writer;
 
-static alm_status text(const writer *w, const char *json)
+static alm_status ep_openapi_text(const writer *self, const char *json)
 {
-    return alm_buf_text(w->cx, w->out, json);
+    return alm_buf_text(self->cx, self->out, json);
 }
 
-static alm_status string(const writer *w, const char *value)
+static alm_status ep_openapi_string(const writer *self, const char *value)
 {
-    return alm_json_put_string(w->cx, w->out, alm_str_of(value));
+    return alm_json_put_string(self->cx, self->out, alm_str_of(value));
 }
 
 /* "name": */
-static alm_status key(const writer *w, const char *name)
+static alm_status key(const writer *self, const char *name)
 {
-    ALM_TRY(string(w, name));
-    return text(w, ":");
+    ALM_TRY(ep_openapi_string(self, name));
+    return ep_openapi_text(self, ":");
 }
 
 /* A comma, unless something was just opened. */
-static alm_status next(const writer *w)
+static alm_status ep_openapi_next(const writer *self)
 {
-    const char last = w->out->len > 0 ? w->out->ptr[w->out->len - 1] : '{';
-    return last == '{' || last == '[' ? ALM_OK : text(w, ",");
+    const char last = self->out->len > 0 ? self->out->ptr[self->out->len - 1] : '{';
+    return last == '{' || last == '[' ? ALM_OK : ep_openapi_text(self, ",");
 }
 
 /* JSON with ' for ", or the name of a schema. */
-static alm_status schema(const writer *w, const char *json)
+static alm_status schema(const writer *self, const char *json)
 {
     if (json[0] == '#')
-        return alm_buf_printf(w->cx, w->out, "{\"$ref\":\"#/components/schemas/%s\"}", json + 1);
+        return alm_buf_printf(self->cx, self->out, "{\"$ref\":\"#/components/schemas/%s\"}",
+                              json + 1);
     for (; *json != 0; json++)
-        ALM_TRY(alm_buf_append(w->cx, w->out, *json == '\'' ? "\"" : json, 1));
+        ALM_TRY(alm_buf_append(self->cx, self->out, *json == '\'' ? "\"" : json, 1));
     return ALM_OK;
 }
 
-static bool is_of(const api_row *row, alm_str operation)
+static bool ep_openapi_is_of(const api_row *row, alm_str operation)
 {
-    const char *at = row->operations;
-    while (*at != 0) {
-        const size_t n = strcspn(at, " ");
-        if (alm_str_eq((alm_str){at, n}, operation))
+    const char *ptr = row->operations;
+    while (*ptr != 0) {
+        const size_t len = strcspn(ptr, " ");
+        if (alm_str_eq((alm_str){ptr, len}, operation))
             return true;
-        at += n + (at[n] != 0);
+        ptr += len + (ptr[len] != 0);
     }
     return false;
 }
 
 /* ------------------------------------------------------------------ operations */
 
-static alm_status put_params(const writer *w, alm_str operation, bool has_body)
+static alm_status ep_openapi_put_params(const writer *self, alm_str operation, bool has_body)
 {
-    ALM_TRY(text(w, ",\"parameters\":["));
+    ALM_TRY(ep_openapi_text(self, ",\"parameters\":["));
     for (size_t i = 0; i < ALM_COUNT(PARAMS); i++) {
         const api_row *p = &PARAMS[i];
-        const size_t n = strcspn(p->place, "!?");
-        const bool must = p->place[n] == '!' || (p->place[n] == '?' && !has_body);
-        if (!is_of(p, operation))
+        const size_t len = strcspn(p->place, "!?");
+        const bool must = p->place[len] == '!' || (p->place[len] == '?' && !has_body);
+        if (!ep_openapi_is_of(p, operation))
             continue;
-        ALM_TRY(next(w));
-        ALM_TRY(alm_buf_printf(w->cx, w->out, "{\"name\":\"%s\",\"in\":\"%.*s\",\"required\":%s,",
-                               p->name, (int)n, p->place, must ? "true" : "false"));
-        ALM_TRY(key(w, "description"));
-        ALM_TRY(string(w, p->doc));
-        ALM_TRY(text(w, ",\"schema\":"));
-        ALM_TRY(schema(w, p->schema));
-        ALM_TRY(text(w, "}"));
+        ALM_TRY(ep_openapi_next(self));
+        ALM_TRY(alm_buf_printf(self->cx, self->out,
+                               "{\"name\":\"%s\",\"in\":\"%.*s\",\"required\":%s,", p->name,
+                               (int)len, p->place, must ? "true" : "false"));
+        ALM_TRY(key(self, "description"));
+        ALM_TRY(ep_openapi_string(self, p->doc));
+        ALM_TRY(ep_openapi_text(self, ",\"schema\":"));
+        ALM_TRY(schema(self, p->schema));
+        ALM_TRY(ep_openapi_text(self, "}"));
     }
-    return text(w, "]");
+    return ep_openapi_text(self, "]");
 }
 
-static alm_status put_media(const writer *w, const api_row *row)
+static alm_status put_media(const writer *self, const api_row *row)
 {
-    ALM_TRY(next(w));
-    ALM_TRY(alm_buf_printf(w->cx, w->out, "\"%.*s\":{\"schema\":", (int)strcspn(row->media, "!"),
-                           row->media));
-    ALM_TRY(schema(w, row->schema));
-    return text(w, "}");
+    ALM_TRY(ep_openapi_next(self));
+    ALM_TRY(alm_buf_printf(self->cx, self->out,
+                           "\"%.*s\":{\"schema\":", (int)strcspn(row->media, "!"), row->media));
+    ALM_TRY(schema(self, row->schema));
+    return ep_openapi_text(self, "}");
 }
 
 static bool has_body(alm_str operation)
 {
     for (size_t i = 0; i < ALM_COUNT(BODIES); i++)
-        if (is_of(&BODIES[i], operation))
+        if (ep_openapi_is_of(&BODIES[i], operation))
             return true;
     return false;
 }
 
-static alm_status put_body(const writer *w, alm_str operation)
+static alm_status put_body(const writer *self, alm_str operation)
 {
     bool must = false;
-    ALM_TRY(text(w, ",\"requestBody\":{\"content\":{"));
+    ALM_TRY(ep_openapi_text(self, ",\"requestBody\":{\"content\":{"));
     for (size_t i = 0; i < ALM_COUNT(BODIES); i++) {
-        if (!is_of(&BODIES[i], operation))
+        if (!ep_openapi_is_of(&BODIES[i], operation))
             continue;
-        ALM_TRY(put_media(w, &BODIES[i]));
+        ALM_TRY(put_media(self, &BODIES[i]));
         must = must || strchr(BODIES[i].media, '!') != NULL;
     }
-    return text(w, must ? "},\"required\":true}" : "}}");
+    return ep_openapi_text(self, must ? "},\"required\":true}" : "}}");
 }
 
 /* All rows of one status are one answer. HEAD has the status alone. */
-static alm_status put_answer(const writer *w, alm_str operation, size_t first, bool head)
+static alm_status ep_openapi_put_answer(const writer *self, alm_str operation, size_t first,
+                                        bool head)
 {
     const int status = ANSWERS[first].status;
-    ALM_TRY(next(w));
-    ALM_TRY(alm_buf_printf(w->cx, w->out, "\"%d\":{\"description\":", status));
-    ALM_TRY(string(w, ANSWERS[first].doc[0] != 0 ? ANSWERS[first].doc : alm_http_reason(status)));
+    ALM_TRY(ep_openapi_next(self));
+    ALM_TRY(alm_buf_printf(self->cx, self->out, "\"%d\":{\"description\":", status));
+    ALM_TRY(ep_openapi_string(self, ANSWERS[first].doc[0] != 0 ? ANSWERS[first].doc
+                                                               : alm_http_reason(status)));
     if (!head && ANSWERS[first].media[0] != 0) {
-        ALM_TRY(text(w, ",\"content\":{"));
+        ALM_TRY(ep_openapi_text(self, ",\"content\":{"));
         for (size_t i = first; i < ALM_COUNT(ANSWERS); i++)
-            if (ANSWERS[i].status == status && is_of(&ANSWERS[i], operation))
-                ALM_TRY(put_media(w, &ANSWERS[i]));
-        ALM_TRY(text(w, "}"));
+            if (ANSWERS[i].status == status && ep_openapi_is_of(&ANSWERS[i], operation))
+                ALM_TRY(put_media(self, &ANSWERS[i]));
+        ALM_TRY(ep_openapi_text(self, "}"));
     }
-    return text(w, "}");
+    return ep_openapi_text(self, "}");
 }
 
-static bool is_first(alm_str operation, size_t at)
+static bool ep_openapi_is_first(alm_str operation, size_t offset)
 {
-    for (size_t i = 0; i < at; i++)
-        if (ANSWERS[i].status == ANSWERS[at].status && is_of(&ANSWERS[i], operation))
+    for (size_t i = 0; i < offset; i++)
+        if (ANSWERS[i].status == ANSWERS[offset].status && ep_openapi_is_of(&ANSWERS[i], operation))
             return false;
-    return is_of(&ANSWERS[at], operation);
+    return ep_openapi_is_of(&ANSWERS[offset], operation);
 }
 
 static bool answers(alm_str operation, int status)
 {
     for (size_t i = 0; i < ALM_COUNT(ANSWERS); i++)
-        if (ANSWERS[i].status == status && is_of(&ANSWERS[i], operation))
+        if (ANSWERS[i].status == status && ep_openapi_is_of(&ANSWERS[i], operation))
             return true;
     return false;
 }
 
-static alm_status put_answers(const writer *w, const alm_http_route *route, bool head)
+static alm_status put_answers(const writer *self, const alm_http_route *route, bool head)
 {
     const alm_str operation = alm_str_of(route->operation);
-    ALM_TRY(text(w, ",\"responses\":{"));
+    ALM_TRY(ep_openapi_text(self, ",\"responses\":{"));
     for (size_t i = 0; i < ALM_COUNT(ANSWERS); i++)
-        if (is_first(operation, i))
-            ALM_TRY(put_answer(w, operation, i, head));
+        if (ep_openapi_is_first(operation, i))
+            ALM_TRY(ep_openapi_put_answer(self, operation, i, head));
     if (route->needs_login && !answers(operation, 401)) {
-        ALM_TRY(next(w));
-        ALM_TRY(text(w, "\"401\":{\"description\":\"user or password are wrong or missing\"}"));
+        ALM_TRY(ep_openapi_next(self));
+        ALM_TRY(ep_openapi_text(
+            self, "\"401\":{\"description\":\"user or password are wrong or missing\"}"));
     }
-    return text(w, "}");
+    return ep_openapi_text(self, "}");
 }
 
 /* Does it stand for all paths below it? */
-static bool has_more(const char *path)
+static bool ep_openapi_has_more(const char *path)
 {
     return path[1] != 0 && path[strlen(path) - 1] == '/';
 }
 
 /* GET /query/ -> getQueryById: one for each path and method. */
-static alm_status put_id(const writer *w, const char *path, alm_str method)
+static alm_status put_id(const writer *self, const char *path, alm_str method)
 {
     bool upper = true;
-    const bool more = has_more(path);
-    ALM_TRY(text(w, "{\"operationId\":\""));
+    const bool more = ep_openapi_has_more(path);
+    ALM_TRY(ep_openapi_text(self, "{\"operationId\":\""));
     for (size_t i = 0; i < method.len; i++) {
-        const char c = (char)(method.ptr[i] | 0x20);
-        ALM_TRY(alm_buf_append(w->cx, w->out, &c, 1));
+        const char byte = (char)(method.ptr[i] | 0x20);
+        ALM_TRY(alm_buf_append(self->cx, self->out, &byte, 1));
     }
     for (; *path != 0; path++) {
         const bool letter = (*path >= 'a' && *path <= 'z') || (*path >= '0' && *path <= '9');
-        const char c = (char)(upper && *path >= 'a' && *path <= 'z' ? *path & ~0x20 : *path);
+        const char byte = (char)(upper && *path >= 'a' && *path <= 'z' ? *path & ~0x20 : *path);
         if (letter)
-            ALM_TRY(alm_buf_append(w->cx, w->out, &c, 1));
+            ALM_TRY(alm_buf_append(self->cx, self->out, &byte, 1));
         upper = !letter;
     }
-    return text(w, more ? "ById\"" : "\"");
+    return ep_openapi_text(self, more ? "ById\"" : "\"");
 }
 
-static alm_status put_operation(const writer *w, const alm_http_route *route, alm_str method)
+static alm_status put_operation(const writer *self, const alm_http_route *route, alm_str method)
 {
     const alm_str operation = alm_str_of(route->operation);
     const bool head = alm_str_eq(method, ALM_STR("HEAD"));
     const bool body = has_body(operation) &&
                       (alm_str_eq(method, ALM_STR("POST")) || alm_str_eq(method, ALM_STR("PUT")));
-    ALM_TRY(next(w));
-    ALM_TRY(text(w, "\""));
+    ALM_TRY(ep_openapi_next(self));
+    ALM_TRY(ep_openapi_text(self, "\""));
     for (size_t i = 0; i < method.len; i++) {
-        const char c = (char)(method.ptr[i] | 0x20);
-        ALM_TRY(alm_buf_append(w->cx, w->out, &c, 1));
+        const char byte = (char)(method.ptr[i] | 0x20);
+        ALM_TRY(alm_buf_append(self->cx, self->out, &byte, 1));
     }
-    ALM_TRY(text(w, "\":"));
-    ALM_TRY(put_id(w, route->path, method));
-    ALM_TRY(text(w, ",\"summary\":"));
-    ALM_TRY(string(w, route->doc));
-    ALM_TRY(put_params(w, operation, body));
+    ALM_TRY(ep_openapi_text(self, "\":"));
+    ALM_TRY(put_id(self, route->path, method));
+    ALM_TRY(ep_openapi_text(self, ",\"summary\":"));
+    ALM_TRY(ep_openapi_string(self, route->doc));
+    ALM_TRY(ep_openapi_put_params(self, operation, body));
     if (body)
-        ALM_TRY(put_body(w, operation));
+        ALM_TRY(put_body(self, operation));
     if (route->needs_login)
-        ALM_TRY(text(w, ",\"security\":[{},{\"basic\":[]},{\"bearer\":[]}]"));
-    ALM_TRY(put_answers(w, route, head));
-    return text(w, "}");
+        ALM_TRY(ep_openapi_text(self, ",\"security\":[{},{\"basic\":[]},{\"bearer\":[]}]"));
+    ALM_TRY(put_answers(self, route, head));
+    return ep_openapi_text(self, "}");
 }
 
 /* ------------------------------------------------------------------------ paths */
 
-static bool was_before(size_t at)
+static bool was_before(size_t offset)
 {
-    for (size_t i = 0; i < at; i++)
-        if (strcmp(alm_http_route_at(i)->path, alm_http_route_at(at)->path) == 0)
+    for (size_t i = 0; i < offset; i++)
+        if (strcmp(alm_http_route_at(i)->path, alm_http_route_at(offset)->path) == 0)
             return true;
     return false;
 }
 
-static alm_status put_options(const writer *w, const alm_http_route *route)
+static alm_status ep_openapi_put_options(const writer *self, const alm_http_route *route)
 {
     static const alm_str method = ALM_STR("OPTIONS");
-    ALM_TRY(text(w, ",\"options\":"));
-    ALM_TRY(put_id(w, route->path, method));
-    ALM_TRY(text(w, ",\"summary\":\"what the path takes\",\"parameters\":["));
-    if (has_more(route->path))
-        ALM_TRY(text(w, "{\"name\":\"id\",\"in\":\"path\",\"required\":true,"
-                        "\"schema\":{\"type\":\"string\"}}"));
-    return text(
-        w, "],\"responses\":{\"204\":{\"description\":\"methods in Allow\",\"headers\":{\"Allow\":{"
-           "\"required\":true,\"schema\":{\"type\":\"string\"}}}},\"400\":{\"description\":"
-           "\"the request is malformed\"}}}");
+    ALM_TRY(ep_openapi_text(self, ",\"options\":"));
+    ALM_TRY(put_id(self, route->path, method));
+    ALM_TRY(ep_openapi_text(self, ",\"summary\":\"what the path takes\",\"parameters\":["));
+    if (ep_openapi_has_more(route->path))
+        ALM_TRY(ep_openapi_text(self, "{\"name\":\"id\",\"in\":\"path\",\"required\":true,"
+                                      "\"schema\":{\"type\":\"string\"}}"));
+    return ep_openapi_text(
+        self,
+        "],\"responses\":{\"204\":{\"description\":\"methods in Allow\",\"headers\":{\"Allow\":{"
+        "\"required\":true,\"schema\":{\"type\":\"string\"}}}},\"400\":{\"description\":"
+        "\"the request is malformed\"}}}");
 }
 
 /* The methods of all rows of the path. */
-static alm_status put_path(const writer *w, size_t at)
+static alm_status put_path(const writer *self, size_t offset)
 {
-    const char *path = alm_http_route_at(at)->path;
-    const bool more = has_more(path);
-    ALM_TRY(next(w));
-    ALM_TRY(alm_buf_printf(w->cx, w->out, "\"%s%s\":{", path, more ? "{id}" : ""));
-    for (size_t i = at; i < alm_http_route_count(); i++) {
+    const char *path = alm_http_route_at(offset)->path;
+    const bool more = ep_openapi_has_more(path);
+    ALM_TRY(ep_openapi_next(self));
+    ALM_TRY(alm_buf_printf(self->cx, self->out, "\"%s%s\":{", path, more ? "{id}" : ""));
+    for (size_t i = offset; i < alm_http_route_count(); i++) {
         const alm_http_route *route = alm_http_route_at(i);
         if (strcmp(route->path, path) != 0)
             continue;
         for (const char *m = route->methods; *m != 0;) {
-            const size_t n = strcspn(m, ",");
-            ALM_TRY(put_operation(w, route, (alm_str){m, n}));
-            m += n + (m[n] != 0);
+            const size_t len = strcspn(m, ",");
+            ALM_TRY(put_operation(self, route, (alm_str){m, len}));
+            m += len + (m[len] != 0);
         }
     }
-    ALM_TRY(put_options(w, alm_http_route_at(at)));
-    return text(w, "}");
+    ALM_TRY(ep_openapi_put_options(self, alm_http_route_at(offset)));
+    return ep_openapi_text(self, "}");
 }
 
-static alm_status put_description(const writer *w)
+static alm_status ep_openapi_put_description(const writer *self)
 {
-    ALM_TRY(text(w,
-                 "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Almanac\",\"version\":\"" ALM_VERSION
-                 "\",\"description\":\"SQL over HTTP.\",\"license\":{\"name\":\"Apache-2.0\","
-                 "\"identifier\":\"Apache-2.0\"}},\"servers\":[{\"url\":"));
-    ALM_TRY(string(w, w->cx->conf->http_context_web_console));
-    ALM_TRY(text(w, "}],\"paths\":{"));
+    ALM_TRY(ep_openapi_text(
+        self, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Almanac\",\"version\":\"" ALM_VERSION
+              "\",\"description\":\"SQL over HTTP.\",\"license\":{\"name\":\"Apache-2.0\","
+              "\"identifier\":\"Apache-2.0\"}},\"servers\":[{\"url\":"));
+    ALM_TRY(ep_openapi_string(self, self->cx->conf->http_context_web_console));
+    ALM_TRY(ep_openapi_text(self, "}],\"paths\":{"));
     for (size_t i = 0; i < alm_http_route_count(); i++)
         if (!was_before(i))
-            ALM_TRY(put_path(w, i));
-    ALM_TRY(text(w, "},\"components\":{\"securitySchemes\":{\"basic\":{\"type\":\"http\","
-                    "\"scheme\":\"basic\"},\"bearer\":{\"type\":\"http\",\"scheme\":\"bearer\"}},"
-                    "\"schemas\":{"));
+            ALM_TRY(put_path(self, i));
+    ALM_TRY(ep_openapi_text(
+        self, "},\"components\":{\"securitySchemes\":{\"basic\":{\"type\":\"http\","
+              "\"scheme\":\"basic\"},\"bearer\":{\"type\":\"http\",\"scheme\":\"bearer\"}},"
+              "\"schemas\":{"));
     for (size_t i = 0; i < ALM_COUNT(SCHEMAS); i++) {
-        ALM_TRY(next(w));
-        ALM_TRY(key(w, SCHEMAS[i].name));
-        ALM_TRY(schema(w, SCHEMAS[i].schema));
+        ALM_TRY(ep_openapi_next(self));
+        ALM_TRY(key(self, SCHEMAS[i].name));
+        ALM_TRY(schema(self, SCHEMAS[i].schema));
     }
-    return text(w, "}}}");
+    return ep_openapi_text(self, "}}}");
 }
 
-static void describe(alm_http *h)
+static void ep_openapi_describe(alm_http *http)
 {
     char etag[32];
     alm_buf out;
     alm_buf_init(&out, NULL);
-    const writer w = {&h->cx, &out};
-    if (put_description(&w) == ALM_OK) {
+    const writer self = {&http->cx, &out};
+    if (ep_openapi_put_description(&self) == ALM_OK) {
         (void)snprintf(etag, sizeof(etag), "%016llx",
                        (unsigned long long)alm_hash_bytes(out.ptr, out.len));
         const alm_asset document = {
             .path = "/openapi.json", .etag = etag, .forms = {{out.ptr, out.len}}};
-        alm_asset_reply(h, &document);
+        alm_asset_reply(http, &document);
     } else {
-        alm_http_reply_text(h, 503, "out of memory");
+        alm_http_reply_text(http, 503, "out of memory");
     }
     alm_buf_deinit(&out);
 }
 
-const alm_http_handler alm_ep_openapi = {.begin = describe};
+const alm_http_handler alm_ep_openapi = {.begin = ep_openapi_describe};

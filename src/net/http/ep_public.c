@@ -32,7 +32,7 @@ typedef struct public_run {
 } public_run;
 
 /* A segment that begins with a dot: hidden, or a way up. */
-static bool is_hidden(alm_str path)
+static bool ep_public_is_hidden(alm_str path)
 {
     for (size_t i = 0; i + 1 < path.len; i++)
         if (path.ptr[i] == '/' && path.ptr[i + 1] == '.')
@@ -40,7 +40,7 @@ static bool is_hidden(alm_str path)
     return false;
 }
 
-static void close_file(public_run *run)
+static void ep_public_close_file(public_run *run)
 {
     if (run->file >= 0)
         (void)alm_io_posix()->close(alm_io_posix(), run->file);
@@ -65,7 +65,7 @@ static void look_through(public_run *run, const alm_io *io)
     run->found = n == 0;
 }
 
-static void work(void *arg)
+static void ep_public_work(void *arg)
 {
     public_run *run = arg;
     const alm_io *io = alm_io_posix();
@@ -78,7 +78,7 @@ static void work(void *arg)
                    (unsigned long long)run->size);
 }
 
-static void read_piece(void *arg)
+static void ep_public_read_piece(void *arg)
 {
     public_run *run = arg;
     const alm_io *io = alm_io_posix();
@@ -86,57 +86,57 @@ static void read_piece(void *arg)
     const size_t want = (size_t)ALM_MIN(run->left.to - run->left.from, (uint64_t)PIECE);
     run->failed = alm_buf_reserve(&cx, &run->bytes, want) != ALM_OK;
     while (!run->failed && run->bytes.len < want) {
-        const int64_t n = io->read(io, run->file, run->bytes.ptr + run->bytes.len,
-                                   want - run->bytes.len, (int64_t)run->left.from);
-        run->failed = n <= 0; /* it was cut meanwhile */
-        run->bytes.len += (size_t)ALM_MAX(n, INT64_C(0));
-        run->left.from += (uint64_t)ALM_MAX(n, INT64_C(0));
+        const int64_t got = io->read(io, run->file, run->bytes.ptr + run->bytes.len,
+                                     want - run->bytes.len, (int64_t)run->left.from);
+        run->failed = got <= 0; /* it was cut meanwhile */
+        run->bytes.len += (size_t)ALM_MAX(got, INT64_C(0));
+        run->left.from += (uint64_t)ALM_MAX(got, INT64_C(0));
     }
 }
 
 static void piece_done(alm_conn *conn, void *arg);
 
-static void next_piece(public_run *run)
+static void ep_public_next_piece(public_run *run)
 {
     ALM_ASSERT(run->left.from < run->left.to && run->bytes.len == 0);
-    alm_conn_work(run->h->conn, read_piece, piece_done, NULL, run);
+    alm_conn_work(run->h->conn, ep_public_read_piece, piece_done, NULL, run);
 }
 
 static void piece_done(alm_conn *conn, void *arg)
 {
     public_run *run = arg;
-    alm_http *h = run->h;
+    alm_http *http = run->h;
     if (run->failed) {
-        alm_http_stream_break(h);
+        alm_http_stream_break(http);
     } else {
         alm_conn_send(conn, &run->bytes);
         if (run->left.from == run->left.to) {
-            alm_http_whole_end(h);
+            alm_http_whole_end(http);
         } else if (alm_conn_unsent(conn) > 0) {
             run->waiting = true;
             run->waiting_since_ns = alm_monotonic_ns();
             alm_conn_pause(conn);
         } else {
-            next_piece(run);
+            ep_public_next_piece(run);
         }
     }
-    alm_http_finished(h);
+    alm_http_finished(http);
 }
 
-static void drained(alm_http *h)
+static void drained(alm_http *http)
 {
-    public_run *run = h->work;
+    public_run *run = http->work;
     if (run == NULL || !run->waiting)
         return;
     run->waiting = false;
-    next_piece(run);
-    alm_conn_resume(h->conn);
+    ep_public_next_piece(run);
+    alm_conn_resume(http->conn);
 }
 
-static bool is_stuck(alm_http *h)
+static bool is_stuck(alm_http *http)
 {
-    const public_run *run = h->work;
-    const int64_t limit_ms = h->cx.conf->http_send_timeout;
+    const public_run *run = http->work;
+    const int64_t limit_ms = http->cx.conf->http_send_timeout;
     if (run == NULL || !run->waiting ||
         alm_monotonic_ns() - run->waiting_since_ns < limit_ms * 1000000)
         return false;
@@ -147,58 +147,58 @@ static bool is_stuck(alm_http *h)
     return true;
 }
 
-static void work_done(alm_conn *conn, void *arg)
+static void ep_public_work_done(alm_conn *conn, void *arg)
 {
     public_run *run = arg;
-    alm_http *h = run->h;
+    alm_http *http = run->h;
     (void)conn;
     const bool whole = run->size == (int64_t)run->bytes.len; /* in memory */
-    const alm_asset asset = {.path = h->req.path.ptr,
+    const alm_asset asset = {.path = http->req.path.ptr,
                              .etag = run->etag,
                              .foreign = true,
                              .forms = {{whole ? run->bytes.ptr : "", (size_t)run->size}},
                              .part = whole ? NULL : &run->left};
     if (run->too_long)
-        alm_http_reply_text(h, 503, "The file is longer than http.static.file.bytes.max");
+        alm_http_reply_text(http, 503, "The file is longer than http.static.file.bytes.max");
     else if (run->found)
-        alm_asset_reply(h, &asset);
+        alm_asset_reply(http, &asset);
     else
-        alm_http_reply_text(h, 404, "Not Found");
+        alm_http_reply_text(http, 404, "Not Found");
     run->bytes.len = 0;
-    if (h->streaming)
-        next_piece(run);
+    if (http->streaming)
+        ep_public_next_piece(run);
     else
-        close_file(run);
-    alm_http_finished(h);
+        ep_public_close_file(run);
+    alm_http_finished(http);
 }
 
-static void begin(alm_http *h)
+static void ep_public_begin(alm_http *http)
 {
-    const alm_net_shared *shared = alm_conn_arg(h->conn);
-    public_run *run = is_hidden(h->req.path) ? NULL : calloc(1, sizeof(*run));
+    const alm_net_shared *shared = alm_conn_arg(http->conn);
+    public_run *run = ep_public_is_hidden(http->req.path) ? NULL : calloc(1, sizeof(*run));
     if (run == NULL) {
-        alm_http_reply_text(h, 404, "Not Found");
+        alm_http_reply_text(http, 404, "Not Found");
         return;
     }
-    run->h = h;
+    run->h = http;
     run->file = -1;
     run->dir = shared->public_dir;
-    run->bytes_max = h->cx.conf->http_static_file_bytes_max;
+    run->bytes_max = http->cx.conf->http_static_file_bytes_max;
     alm_buf_init(&run->bytes, NULL);
-    h->work = run;
-    alm_conn_work(h->conn, work, work_done, NULL, run);
+    http->work = run;
+    alm_conn_work(http->conn, ep_public_work, ep_public_work_done, NULL, run);
 }
 
-static void close_run(alm_http *h)
+static void ep_public_close_run(alm_http *http)
 {
-    public_run *run = h->work;
-    h->work = NULL;
+    public_run *run = http->work;
+    http->work = NULL;
     if (run == NULL)
         return;
-    close_file(run);
+    ep_public_close_file(run);
     alm_buf_deinit(&run->bytes);
     free(run);
 }
 
 const alm_http_handler alm_ep_public = {
-    .begin = begin, .close = close_run, .drained = drained, .stuck = is_stuck};
+    .begin = ep_public_begin, .close = ep_public_close_run, .drained = drained, .stuck = is_stuck};

@@ -31,13 +31,14 @@ typedef struct alm_import_report {
     uint32_t n_texts;          /* rows */
 } alm_import_report;
 
-ALM_NODISCARD alm_status alm_import_report_init(alm_ctx *cx, alm_arena *arena, alm_import_report *r,
+ALM_NODISCARD alm_status alm_import_report_init(alm_ctx *cx, alm_arena *arena,
+                                                alm_import_report *report,
                                                 const alm_csv_shape *shape, const alm_table *table);
 /* Copies what the report says of the table, which goes with the load. */
 ALM_NODISCARD alm_status alm_import_report_table(alm_ctx *cx, alm_arena *arena,
-                                                 alm_import_report *r, const alm_table *table);
-ALM_NODISCARD alm_status alm_import_report_write(alm_ctx *cx, const alm_import_report *r, bool json,
-                                                 alm_buf *out);
+                                                 alm_import_report *report, const alm_table *table);
+ALM_NODISCARD alm_status alm_import_report_write(alm_ctx *cx, const alm_import_report *report,
+                                                 bool json, alm_buf *out);
 ALM_NODISCARD alm_status alm_import_report_failure(alm_ctx *cx, bool json, const char *message,
                                                    alm_buf *out);
 

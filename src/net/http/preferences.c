@@ -32,10 +32,10 @@ typedef struct members {
     size_t n, cap;
 } members;
 
-static alm_status put_member(alm_ctx *cx, members *list, member m, bool is_null)
+static alm_status put_member(alm_ctx *cx, members *list, member found, bool is_null)
 {
     size_t i = 0;
-    while (i < list->n && !alm_str_eq(list->at[i].key, m.key))
+    while (i < list->n && !alm_str_eq(list->at[i].key, found.key))
         i++;
     if (is_null) {
         if (i < list->n)
@@ -50,7 +50,7 @@ static alm_status put_member(alm_ctx *cx, members *list, member m, bool is_null)
             (void)memcpy(grown, list->at, list->n * sizeof(*grown));
         list->at = grown;
     }
-    list->at[i] = m;
+    list->at[i] = found;
     list->n = ALM_MAX(list->n, i + 1);
     return ALM_OK;
 }
@@ -63,13 +63,13 @@ static alm_status read_members(alm_ctx *cx, alm_str text, members *list)
     ALM_TRY(alm_json_check(cx, text, &object));
     if (object.kind != ALM_JSON_OBJECT)
         return alm_fail(cx, ALM_E_VALUE, 0, "the preferences must be a JSON object");
-    for (size_t at = 0; alm_json_next(object, &at, &key, &value);) {
-        member m = {.value = value.raw};
+    for (size_t offset = 0; alm_json_next(object, &offset, &key, &value);) {
+        member found = {.value = value.raw};
         if (value.kind >= ALM_JSON_ARRAY)
             return alm_fail(cx, ALM_E_VALUE, (int32_t)(value.raw.ptr - text.ptr),
                             "a preference must be a text, a number or a boolean");
-        ALM_TRY(alm_json_unquote(cx, cx->arena, key, &m.key));
-        ALM_TRY(put_member(cx, list, m, value.kind == ALM_JSON_NULL));
+        ALM_TRY(alm_json_unquote(cx, cx->arena, key, &found.key));
+        ALM_TRY(put_member(cx, list, found, value.kind == ALM_JSON_NULL));
     }
     return ALM_OK;
 }
@@ -98,7 +98,7 @@ static alm_status read_document(alm_ctx *cx, alm_preferences *p, alm_str text)
     ALM_TRY(alm_json_check(cx, text, &object));
     if (object.kind != ALM_JSON_OBJECT)
         return alm_fail(cx, ALM_E_VALUE, 0, "an object expected");
-    for (size_t at = 0; alm_json_next(object, &at, &key, &value);) {
+    for (size_t offset = 0; alm_json_next(object, &offset, &key, &value);) {
         if (alm_str_eq(key, version))
             had_version = alm_int64_parse(value.raw, &p->version) == ALM_NUM_OK && p->version >= 0;
         members list = {0};
@@ -113,147 +113,149 @@ static alm_status read_document(alm_ctx *cx, alm_preferences *p, alm_str text)
     return ALM_OK;
 }
 
-static alm_status read_file(alm_ctx *cx, alm_preferences *p)
+static alm_status preferences_read_file(alm_ctx *cx, alm_preferences *preferences)
 {
     char path[PATH_BYTES + 64];
     alm_io_stat meta;
     alm_buf text;
-    (void)snprintf(path, sizeof(path), "%s/%s", p->dir, file_name);
-    if (p->io->stat(p->io, path, &meta) == -ENOENT)
-        return alm_buf_text(cx, &p->json, "{}");
+    (void)snprintf(path, sizeof(path), "%s/%s", preferences->dir, file_name);
+    if (preferences->io->stat(preferences->io, path, &meta) == -ENOENT)
+        return alm_buf_text(cx, &preferences->json, "{}");
     alm_buf_init(&text, NULL);
     /* a limit that was lowered since keeps nothing from being read */
-    alm_status st = alm_io_read_text(cx, p->io, path, INT64_C(1) << 30, &text);
-    if (st == ALM_OK)
-        st = read_document(cx, p, (alm_str){text.ptr, text.len});
-    if (st == ALM_E_VALUE || st == ALM_E_UTF8) {
+    alm_status status = alm_io_read_text(cx, preferences->io, path, INT64_C(1) << 30, &text);
+    if (status == ALM_OK)
+        status = read_document(cx, preferences, (alm_str){text.ptr, text.len});
+    if (status == ALM_E_VALUE || status == ALM_E_UTF8) {
         const alm_error err = cx->err;
         alm_error_clear(cx);
-        st = alm_fail(cx, ALM_E_CORRUPT, -1, "%s, byte %d: %s; mend or remove the file", path,
-                      (int)err.sql_pos, err.msg);
+        status = alm_fail(cx, ALM_E_CORRUPT, -1, "%s, byte %d: %s; mend or remove the file", path,
+                          (int)err.sql_pos, err.msg);
     }
     alm_buf_deinit(&text);
-    return st;
+    return status;
 }
 
 alm_status alm_preferences_open(alm_ctx *cx, const alm_io *io, const char *root, int64_t bytes_max,
                                 alm_preferences **out)
 {
     alm_arena arena;
-    alm_preferences *p = calloc(1, sizeof(*p));
-    if (p == NULL)
+    alm_preferences *preferences = calloc(1, sizeof(*preferences));
+    if (preferences == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    p->io = io;
-    p->bytes_max = bytes_max;
-    (void)snprintf(p->dir, sizeof(p->dir), "%s/conf", root);
-    (void)pthread_mutex_init(&p->lock, NULL);
-    alm_buf_init(&p->json, NULL);
+    preferences->io = io;
+    preferences->bytes_max = bytes_max;
+    (void)snprintf(preferences->dir, sizeof(preferences->dir), "%s/conf", root);
+    (void)pthread_mutex_init(&preferences->lock, NULL);
+    alm_buf_init(&preferences->json, NULL);
     alm_arena_init(&arena, NULL);
     alm_arena *outer = cx->arena;
     cx->arena = &arena;
-    const alm_status st = read_file(cx, p);
+    const alm_status status = preferences_read_file(cx, preferences);
     cx->arena = outer;
     alm_arena_deinit(&arena);
-    if (st == ALM_OK)
-        *out = p;
+    if (status == ALM_OK)
+        *out = preferences;
     else
-        alm_preferences_free(p);
-    return st;
+        alm_preferences_free(preferences);
+    return status;
 }
 
-void alm_preferences_free(alm_preferences *p)
+void alm_preferences_free(alm_preferences *preferences)
 {
-    if (p == NULL)
+    if (preferences == NULL)
         return;
-    alm_buf_deinit(&p->json);
-    (void)pthread_mutex_destroy(&p->lock);
-    free(p);
+    alm_buf_deinit(&preferences->json);
+    (void)pthread_mutex_destroy(&preferences->lock);
+    free(preferences);
 }
 
 /* --------------------------------------------------------------------- access */
 
-static alm_status put_some(alm_ctx *cx, alm_str object, const char *const *keys, alm_buf *json)
+static alm_status preferences_put_some(alm_ctx *cx, alm_str object, const char *const *keys,
+                                       alm_buf *json)
 {
     members some = {0};
     alm_json_value all, value;
     alm_str key;
     ALM_TRY(alm_json_check(cx, object, &all));
-    for (size_t at = 0; alm_json_next(all, &at, &key, &value);) {
-        member m = {.value = value.raw};
-        ALM_TRY(alm_json_unquote(cx, cx->arena, key, &m.key));
+    for (size_t offset = 0; alm_json_next(all, &offset, &key, &value);) {
+        member found = {.value = value.raw};
+        ALM_TRY(alm_json_unquote(cx, cx->arena, key, &found.key));
         for (size_t k = 0; keys[k] != NULL; k++)
-            if (alm_str_eq(m.key, alm_str_of(keys[k])))
-                ALM_TRY(put_member(cx, &some, m, false));
+            if (alm_str_eq(found.key, alm_str_of(keys[k])))
+                ALM_TRY(put_member(cx, &some, found, false));
     }
     return write_members(cx, &some, json);
 }
 
-alm_status alm_preferences_get(alm_ctx *cx, alm_preferences *p, const char *const *keys,
+alm_status alm_preferences_get(alm_ctx *cx, alm_preferences *preferences, const char *const *keys,
                                int64_t *version, alm_buf *json)
 {
     *version = 0;
-    if (p == NULL)
+    if (preferences == NULL)
         return alm_buf_text(cx, json, "{}");
-    (void)pthread_mutex_lock(&p->lock);
-    *version = p->version;
-    const alm_str object = {p->json.ptr, p->json.len};
-    const alm_status st = keys != NULL ? put_some(cx, object, keys, json)
-                                       : alm_buf_append(cx, json, object.ptr, object.len);
-    (void)pthread_mutex_unlock(&p->lock);
-    return st;
+    (void)pthread_mutex_lock(&preferences->lock);
+    *version = preferences->version;
+    const alm_str object = {preferences->json.ptr, preferences->json.len};
+    const alm_status status = keys != NULL ? preferences_put_some(cx, object, keys, json)
+                                           : alm_buf_append(cx, json, object.ptr, object.len);
+    (void)pthread_mutex_unlock(&preferences->lock);
+    return status;
 }
 
-static alm_status store(alm_ctx *cx, const alm_preferences *p, alm_str json)
+static alm_status store(alm_ctx *cx, const alm_preferences *preferences, alm_str json)
 {
     alm_buf document;
     alm_buf_init(&document, NULL);
-    alm_status st = alm_buf_printf(cx, &document,
-                                   "{\"version\":%lld,\"preferences\":", (long long)p->version + 1);
-    if (st == ALM_OK)
-        st = alm_buf_append(cx, &document, json.ptr, json.len);
-    if (st == ALM_OK)
-        st = alm_buf_text(cx, &document, "}\n");
-    if (st == ALM_OK)
-        st = alm_io_replace(cx, p->io, p->dir, file_name, document.ptr, document.len);
+    alm_status status = alm_buf_printf(
+        cx, &document, "{\"version\":%lld,\"preferences\":", (long long)preferences->version + 1);
+    if (status == ALM_OK)
+        status = alm_buf_append(cx, &document, json.ptr, json.len);
+    if (status == ALM_OK)
+        status = alm_buf_text(cx, &document, "}\n");
+    if (status == ALM_OK)
+        status = alm_io_replace(cx, preferences->io, preferences->dir, file_name, document.ptr,
+                                document.len);
     alm_buf_deinit(&document);
-    return st;
+    return status;
 }
 
 /* With the lock held, so that what is on disk and what is shown change in the same order. */
-static alm_status change(alm_ctx *cx, alm_preferences *p, alm_str body, alm_preferences_change how,
-                         int64_t seen, alm_buf *json)
+static alm_status preferences_change(alm_ctx *cx, alm_preferences *preferences, alm_str body,
+                                     alm_preferences_change how, int64_t seen, alm_buf *json)
 {
     members list = {0};
     if (how == ALM_PREFERENCES_MERGE)
-        ALM_TRY(read_members(cx, (alm_str){p->json.ptr, p->json.len}, &list));
+        ALM_TRY(read_members(cx, (alm_str){preferences->json.ptr, preferences->json.len}, &list));
     ALM_TRY(read_members(cx, body, &list));
-    if (seen != p->version)
+    if (seen != preferences->version)
         return alm_fail(
             cx, ALM_E_CONFLICT, -1,
             "preferences view is out of date [currentVersion=%lld, expectedVersion=%lld]",
-            (long long)p->version, (long long)seen);
+            (long long)preferences->version, (long long)seen);
     ALM_TRY(write_members(cx, &list, json));
-    if ((int64_t)json->len > p->bytes_max)
+    if ((int64_t)json->len > preferences->bytes_max)
         return alm_fail(cx, ALM_E_LIMIT, -1,
                         "the preferences are longer than http.settings.bytes.max=%lld",
-                        (long long)p->bytes_max);
-    return store(cx, p, (alm_str){json->ptr, json->len});
+                        (long long)preferences->bytes_max);
+    return store(cx, preferences, (alm_str){json->ptr, json->len});
 }
 
-alm_status alm_preferences_put(alm_ctx *cx, alm_preferences *p, alm_str body,
+alm_status alm_preferences_put(alm_ctx *cx, alm_preferences *preferences, alm_str body,
                                alm_preferences_change how, int64_t seen)
 {
     alm_buf json;
     alm_buf_init(&json, NULL);
-    (void)pthread_mutex_lock(&p->lock);
-    const alm_status st = change(cx, p, body, how, seen, &json);
-    if (st == ALM_OK) {
-        const alm_buf old = p->json;
-        p->json = json;
+    (void)pthread_mutex_lock(&preferences->lock);
+    const alm_status status = preferences_change(cx, preferences, body, how, seen, &json);
+    if (status == ALM_OK) {
+        const alm_buf old = preferences->json;
+        preferences->json = json;
         json = old;
-        p->version++;
+        preferences->version++;
     }
-    (void)pthread_mutex_unlock(&p->lock);
+    (void)pthread_mutex_unlock(&preferences->lock);
     alm_buf_deinit(&json);
-    return st;
+    return status;
 }

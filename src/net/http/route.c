@@ -28,18 +28,18 @@ const alm_http_route *alm_http_route_at(size_t i)
 }
 
 /* The next word of a list with commas; len 0: there are no more. */
-static alm_str next_word(const char **list)
+static alm_str route_next_word(const char **list)
 {
     const char *from = *list;
-    const size_t n = strcspn(from, ",");
-    *list = from + n + (from[n] == ',');
-    return (alm_str){from, n};
+    const size_t len = strcspn(from, ",");
+    *list = from + len + (from[len] == ',');
+    return (alm_str){from, len};
 }
 
-static bool takes(const alm_http_route *route, alm_str method)
+static bool route_takes(const alm_http_route *route, alm_str method)
 {
     const char *list = route->methods;
-    for (alm_str word = next_word(&list); word.len > 0; word = next_word(&list))
+    for (alm_str word = route_next_word(&list); word.len > 0; word = route_next_word(&list))
         if (alm_str_eq(word, method))
             return true;
     return false;
@@ -51,7 +51,7 @@ static const alm_http_route PUBLIC = {"",    "GET,HEAD", &alm_ep_public,
 
 const alm_http_route *alm_http_route_public(alm_str method)
 {
-    return takes(&PUBLIC, method) ? &PUBLIC : NULL;
+    return route_takes(&PUBLIC, method) ? &PUBLIC : NULL;
 }
 
 /* A path that ends with a slash has more behind it. */
@@ -68,30 +68,32 @@ const alm_http_route *alm_http_route_find(alm_str path, alm_str method, bool *kn
         if (!is_path_of(alm_str_of(ROUTES[i].path), path))
             continue;
         *known = true;
-        if (takes(&ROUTES[i], method))
+        if (route_takes(&ROUTES[i], method))
             return &ROUTES[i];
     }
     if (*known || alm_asset_find(path) == NULL)
         return NULL;
     *known = true;
-    return takes(&FILES, method) ? &FILES : NULL;
+    return route_takes(&FILES, method) ? &FILES : NULL;
 }
 
 static bool has_method(alm_str path, alm_str method)
 {
     const bool any = alm_str_eq(path, ALM_STR("*"));
     for (size_t i = 0; i < ALM_COUNT(ROUTES); i++)
-        if ((any || is_path_of(alm_str_of(ROUTES[i].path), path)) && takes(&ROUTES[i], method))
+        if ((any || is_path_of(alm_str_of(ROUTES[i].path), path)) &&
+            route_takes(&ROUTES[i], method))
             return true;
-    return takes(&FILES, method) && alm_asset_find(path) != NULL;
+    return route_takes(&FILES, method) && alm_asset_find(path) != NULL;
 }
 
 void alm_http_route_methods(alm_str path, char out[ALM_HTTP_METHODS_BYTES])
 {
     static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "DELETE"};
-    size_t n = 0;
-    for (size_t m = 0; m < ALM_COUNT(methods); m++)
-        if (has_method(path, alm_str_of(methods[m])))
-            n += (size_t)snprintf(out + n, ALM_HTTP_METHODS_BYTES - n, "%s, ", methods[m]);
-    (void)snprintf(out + n, ALM_HTTP_METHODS_BYTES - n, "OPTIONS");
+    size_t count = 0;
+    for (size_t more = 0; more < ALM_COUNT(methods); more++)
+        if (has_method(path, alm_str_of(methods[more])))
+            count += (size_t)snprintf(out + count, ALM_HTTP_METHODS_BYTES - count, "%s, ",
+                                      methods[more]);
+    (void)snprintf(out + count, ALM_HTTP_METHODS_BYTES - count, "OPTIONS");
 }

@@ -11,66 +11,68 @@
 /* -------------------------------------------------------------------- routes */
 
 /* 405 with what the path takes. */
-static void reply_method(alm_http *h, const char *methods)
+static void reply_method(alm_http *http, const char *methods)
 {
     const char *body = NULL;
-    alm_http_add_headers(h, "Allow: %s\r\n", methods);
-    if (alm_arena_printf(&h->cx, &h->arena, &body, "Method %.*s not supported\r\n",
-                         (int)ALM_MIN(h->req.method.len, (size_t)32), h->req.method.ptr) != ALM_OK)
+    alm_http_add_headers(http, "Allow: %s\r\n", methods);
+    if (alm_arena_printf(&http->cx, &http->arena, &body, "Method %.*s not supported\r\n",
+                         (int)ALM_MIN(http->req.method.len, (size_t)32),
+                         http->req.method.ptr) != ALM_OK)
         body = "Method not supported\r\n";
-    alm_http_reply(h, 405, "text/plain; charset=utf-8", NULL, alm_str_of(body));
+    alm_http_reply(http, 405, "text/plain; charset=utf-8", NULL, alm_str_of(body));
 }
 
-static void reply_options(alm_http *h, const char *methods)
+static void reply_options(alm_http *http, const char *methods)
 {
-    alm_http_add_headers(h, "Allow: %s\r\n", methods);
-    alm_cors_preflight(h, methods);
-    alm_http_reply(h, 204, NULL, NULL, (alm_str){0});
+    alm_http_add_headers(http, "Allow: %s\r\n", methods);
+    alm_cors_preflight(http, methods);
+    alm_http_reply(http, 204, NULL, NULL, (alm_str){0});
 }
 
 /* Who asks may. Damage of some files lets the server go on with all others. */
-static void answer_health(alm_http *h)
+static void answer_health(alm_http *http)
 {
-    const struct alm_conf *conf = h->cx.conf;
-    alm_db *db = alm_conn_db(h->conn);
+    const struct alm_conf *conf = http->cx.conf;
+    alm_db *db = alm_conn_db(http->conn);
     const bool damaged = alm_storage_is_damaged(alm_db_storage(db));
-    alm_conn_known(h->conn);
-    if (alm_str_eq(h->req.path, ALM_STR("/metrics")) && conf->metrics_enabled)
-        alm_http_metrics(h);
+    alm_conn_known(http->conn);
+    if (alm_str_eq(http->req.path, ALM_STR("/metrics")) && conf->metrics_enabled)
+        alm_http_metrics(http);
     else if (conf->http_pessimistic_health_check_enabled &&
              (damaged || alm_db_unhandled_errors(db) > 0))
-        alm_http_reply(h, 500, "text/plain; charset=utf-8", NULL, ALM_STR("Status: Unhealthy\n"));
+        alm_http_reply(http, 500, "text/plain; charset=utf-8", NULL,
+                       ALM_STR("Status: Unhealthy\n"));
     else
-        alm_http_reply(h, 200, "text/plain; charset=utf-8", NULL,
+        alm_http_reply(http, 200, "text/plain; charset=utf-8", NULL,
                        damaged ? ALM_STR("Status: Degraded") : ALM_STR("Status: Healthy"));
 }
 
-static void login(alm_http *h)
+static void login(alm_http *http)
 {
-    if (h->cx.conf->acl_enabled)
-        alm_http_login_acl(h);
+    if (http->cx.conf->acl_enabled)
+        alm_http_login_acl(http);
     else
-        alm_http_login(h);
+        alm_http_login(http);
 }
 
-static void begin_health(alm_http *h)
+static void begin_health(alm_http *http)
 {
     static const char methods[] = "GET, HEAD, OPTIONS";
-    const struct alm_conf *conf = h->cx.conf;
-    const alm_str method = h->req.method;
+    const struct alm_conf *conf = http->cx.conf;
+    const alm_str method = http->req.method;
     if (alm_str_eq(method, ALM_STR("OPTIONS")))
-        reply_options(h, methods);
+        reply_options(http, methods);
     else if (!alm_str_eq(method, ALM_STR("GET")) && !alm_str_eq(method, ALM_STR("HEAD")))
-        reply_method(h, methods);
+        reply_method(http, methods);
     else if (conf->http_health_check_authentication_required)
-        login(h); /* goes on with answer_health */
+        login(http); /* goes on with answer_health */
     else
-        answer_health(h);
+        answer_health(http);
 }
 
-static bool has_public_dir(const alm_http *h)
+static bool has_public_dir(const alm_http *http)
 {
-    const alm_net_shared *shared = alm_conn_arg(h->conn);
+    const alm_net_shared *shared = alm_conn_arg(http->conn);
     return shared != NULL && shared->public_dir != NULL;
 }
 
@@ -82,10 +84,10 @@ static bool has_own_path(alm_str path)
 
 /* The path below http.context.web.console, where all is but what clients of the line protocol ask for. False:
  * it is not below it. */
-static bool enter_context(alm_http *h)
+static bool enter_context(alm_http *http)
 {
-    const alm_str context = alm_str_of(h->cx.conf->http_context_web_console);
-    alm_str *path = &h->req.path;
+    const alm_str context = alm_str_of(http->cx.conf->http_context_web_console);
+    alm_str *path = &http->req.path;
     if (context.len <= 1 || has_own_path(*path))
         return true;
     if (path->len < context.len || memcmp(path->ptr, context.ptr, context.len) != 0)
@@ -98,34 +100,34 @@ static bool enter_context(alm_http *h)
 }
 
 /* The row that answers; NULL: the answer was sent. */
-static const alm_http_route *find_route(alm_http *h)
+static const alm_http_route *find_route(alm_http *http)
 {
     char methods[ALM_HTTP_METHODS_BYTES];
-    const alm_str method = h->req.method;
+    const alm_str method = http->req.method;
     bool known = false;
-    const bool here = enter_context(h);
-    const alm_str path = h->req.path;
+    const bool here = enter_context(http);
+    const alm_str path = http->req.path;
     const alm_http_route *route = here ? alm_http_route_find(path, method, &known) : NULL;
-    if (here && route == NULL && !known && has_public_dir(h))
+    if (here && route == NULL && !known && has_public_dir(http))
         route = alm_http_route_public(method);
     if (route != NULL)
         return route;
     alm_http_route_methods(path, methods);
     if (!known && !alm_str_eq(path, ALM_STR("*")))
-        alm_http_reply_text(h, 404, "Not Found");
+        alm_http_reply_text(http, 404, "Not Found");
     else if (alm_str_eq(method, ALM_STR("OPTIONS")))
-        reply_options(h, methods);
+        reply_options(http, methods);
     else
-        reply_method(h, methods);
+        reply_method(http, methods);
     return NULL;
 }
 
 /* --------------------------------------------------------------------- login */
 
-static void forget_login(alm_http *h)
+static void forget_login(alm_http *http)
 {
-    alm_cookie_release(h->cookie);
-    h->cookie = NULL;
+    alm_cookie_release(http->cookie);
+    http->cookie = NULL;
 }
 
 /* ----------------------------------------------------------------- protocols */

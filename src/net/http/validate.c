@@ -19,7 +19,7 @@ typedef struct validate_run {
     alm_error err;     /* why there is no answer */
 } validate_run;
 
-static alm_status put_columns(validate_run *run, const alm_validated *found)
+static alm_status http_validate_put_columns(validate_run *run, const alm_validated *found)
 {
     alm_ctx *cx = &run->cx;
     if (!found->has_cols)
@@ -37,26 +37,26 @@ static alm_status put_columns(validate_run *run, const alm_validated *found)
 static alm_status put_mistakes(validate_run *run, const alm_validated *found)
 {
     alm_ctx *cx = &run->cx;
-    int32_t at = 0;
+    int32_t place = 0;
     int64_t units = 0;
     ALM_TRY(alm_buf_text(cx, &run->out, ",\"errors\":["));
     for (uint32_t i = 0; i < found->n_mistakes; i++) {
-        const alm_mistake *m = &found->mistakes[i];
-        const alm_str rest = {run->query.ptr + at, run->query.len - (size_t)at};
-        units += alm_http_units_before(rest, m->pos - at);
-        at = m->pos;
+        const alm_mistake *mistake = &found->mistakes[i];
+        const alm_str rest = {run->query.ptr + place, run->query.len - (size_t)place};
+        units += alm_http_units_before(rest, mistake->pos - place);
+        place = mistake->pos;
         const int64_t length = alm_http_units_before(
-            (alm_str){run->query.ptr + at, run->query.len - (size_t)at}, m->bytes);
+            (alm_str){run->query.ptr + place, run->query.len - (size_t)place}, mistake->bytes);
         ALM_TRY(alm_buf_printf(cx, &run->out, "%s{\"position\":%lld,\"length\":%lld,\"error\":",
                                i > 0 ? "," : "", (long long)units, (long long)length));
-        ALM_TRY(alm_json_put_string(cx, &run->out, alm_str_of(m->message)));
+        ALM_TRY(alm_json_put_string(cx, &run->out, alm_str_of(mistake->message)));
         ALM_TRY(alm_buf_text(cx, &run->out, "}"));
     }
     return alm_buf_text(cx, &run->out, "]");
 }
 
 /* The first of them once more, where clients that know of one look. */
-static alm_status put_first(validate_run *run, const alm_mistake *first)
+static alm_status http_validate_put_first(validate_run *run, const alm_mistake *first)
 {
     ALM_TRY(alm_buf_text(&run->cx, &run->out, ",\"error\":"));
     ALM_TRY(alm_json_put_string(&run->cx, &run->out, alm_str_of(first->message)));
@@ -64,7 +64,7 @@ static alm_status put_first(validate_run *run, const alm_mistake *first)
                           (long long)alm_http_units_before(run->query, first->pos));
 }
 
-static alm_status put_answer(validate_run *run, const alm_validated *found)
+static alm_status http_validate_put_answer(validate_run *run, const alm_validated *found)
 {
     alm_ctx *cx = &run->cx;
     ALM_TRY(alm_buf_text(cx, &run->out, "{\"query\":"));
@@ -75,14 +75,14 @@ static alm_status put_answer(validate_run *run, const alm_validated *found)
         ALM_TRY(alm_buf_text(cx, &run->out, ",\"queryType\":"));
         ALM_TRY(alm_json_put_string(cx, &run->out, alm_str_of(found->type)));
     }
-    ALM_TRY(put_columns(run, found));
+    ALM_TRY(http_validate_put_columns(run, found));
     if (found->n_mistakes > 0)
-        ALM_TRY(put_first(run, &found->mistakes[0]));
+        ALM_TRY(http_validate_put_first(run, &found->mistakes[0]));
     ALM_TRY(put_mistakes(run, found));
     return alm_buf_text(cx, &run->out, "}");
 }
 
-static void work(void *arg)
+static void http_validate_work(void *arg)
 {
     validate_run *run = arg;
     alm_validated found;
@@ -93,58 +93,58 @@ static void work(void *arg)
         return;
     }
     run->status = found.n_mistakes > 0 ? found.mistakes[0].code : ALM_OK;
-    if (put_answer(run, &found) != ALM_OK)
+    if (http_validate_put_answer(run, &found) != ALM_OK)
         run->err = run->cx.err;
 }
 
-static void work_done(alm_conn *conn, void *arg)
+static void http_validate_work_done(alm_conn *conn, void *arg)
 {
     validate_run *run = arg;
-    alm_http *h = run->h;
+    alm_http *http = run->h;
     (void)conn;
-    const bool good = run->status == ALM_OK || alm_http_param_is(&h->req, "report", "true");
+    const bool good = run->status == ALM_OK || alm_http_param_is(&http->req, "report", "true");
     if (run->err.code != ALM_OK)
-        alm_http_reply_error(h, alm_status_http(run->err.code), run->query, run->err.msg,
+        alm_http_reply_error(http, alm_status_http(run->err.code), run->query, run->err.msg,
                              ALM_MAX(run->err.sql_pos, 0));
     else
-        alm_http_reply(h, good ? 200 : alm_status_http(run->status),
+        alm_http_reply(http, good ? 200 : alm_status_http(run->status),
                        "application/json; charset=utf-8", NULL,
                        (alm_str){run->out.ptr, run->out.len});
-    alm_http_finished(h);
+    alm_http_finished(http);
 }
 
-void alm_validate_run(alm_http *h)
+void alm_validate_run(alm_http *http)
 {
-    const alm_str query = alm_http_param(&h->req, "query");
+    const alm_str query = alm_http_param(&http->req, "query");
     if (query.len == 0) {
-        alm_http_reply_error(h, 400, (alm_str){"", 0}, "No query text", 0);
+        alm_http_reply_error(http, 400, (alm_str){"", 0}, "No query text", 0);
         return;
     }
     if (!alm_utf8_is_valid(query)) {
-        alm_http_reply_error(h, 400, (alm_str){"", 0}, "Bad UTF8 encoding in query text", 0);
+        alm_http_reply_error(http, 400, (alm_str){"", 0}, "Bad UTF8 encoding in query text", 0);
         return;
     }
-    alm_session *session = alm_http_session(h);
+    alm_session *session = alm_http_session(http);
     validate_run *run = session != NULL ? calloc(1, sizeof(*run)) : NULL;
     if (run == NULL) {
         if (session != NULL)
-            alm_http_reply_text(h, 503, "out of memory");
+            alm_http_reply_text(http, 503, "out of memory");
         return;
     }
-    run->h = h;
+    run->h = http;
     run->session = session;
     run->query = query;
     alm_arena_init(&run->arena, NULL);
     alm_buf_init(&run->out, NULL);
-    run->cx = (alm_ctx){.arena = &run->arena, .conf = h->cx.conf};
-    h->work = run;
-    alm_conn_work(h->conn, work, work_done, NULL, run);
+    run->cx = (alm_ctx){.arena = &run->arena, .conf = http->cx.conf};
+    http->work = run;
+    alm_conn_work(http->conn, http_validate_work, http_validate_work_done, NULL, run);
 }
 
-void alm_validate_close(alm_http *h)
+void alm_validate_close(alm_http *http)
 {
-    validate_run *run = h->work;
-    h->work = NULL;
+    validate_run *run = http->work;
+    http->work = NULL;
     if (run == NULL)
         return;
     alm_buf_deinit(&run->out);

@@ -5,7 +5,7 @@
 #include "net/http/exchange/http.h"
 
 /* With all parameters there; on a query thread. */
-void alm_validate_run(alm_http *h);
-void alm_validate_close(alm_http *h);
+void alm_validate_run(alm_http *http);
+void alm_validate_close(alm_http *http);
 
 #endif

@@ -45,9 +45,9 @@ typedef struct tcp {
 } tcp;
 
 /* With access control: the key of a user of the catalogue. */
-static bool needs_user(const tcp *c)
+static bool needs_user(const tcp *self)
 {
-    const struct alm_conf *conf = alm_db_conf(alm_conn_db(c->conn));
+    const struct alm_conf *conf = alm_db_conf(alm_conn_db(self->conn));
     return conf->acl_enabled && conf->line_tcp_acl_enabled;
 }
 
@@ -63,7 +63,7 @@ static void tcp_open(alm_conn *conn)
     alm_conn_input_max(conn, 1 << 20);
 }
 
-static alm_ilp_unit unit_of(const char *name)
+static alm_ilp_unit ilp_tcp_unit_of(const char *name)
 {
     return strcmp(name, "n") == 0 || strcmp(name, "ns") == 0   ? ALM_ILP_NS
            : strcmp(name, "u") == 0 || strcmp(name, "us") == 0 ? ALM_ILP_US
@@ -73,30 +73,30 @@ static alm_ilp_unit unit_of(const char *name)
                                                                : ALM_ILP_HOUR;
 }
 
-static void fail(tcp *c, const char *message)
+static void ilp_tcp_fail(tcp *self, const char *message)
 {
-    c->failed = true;
-    (void)snprintf(c->reason, sizeof c->reason, "%.*s", REASON_BYTES - 1, message);
+    self->failed = true;
+    (void)snprintf(self->reason, sizeof self->reason, "%.*s", REASON_BYTES - 1, message);
 }
 
 /* Lines that have come and will not be stored, but the first `used` bytes. An LF within a value counts too. */
-static int64_t lines_behind(const tcp *c, size_t used)
+static int64_t lines_behind(const tcp *self, size_t used)
 {
-    int64_t n = 0;
-    for (size_t i = used; i < c->in.len; i++)
-        n += c->in.ptr[i] == '\n';
-    return n;
+    int64_t count = 0;
+    for (size_t i = used; i < self->in.len; i++)
+        count += self->in.ptr[i] == '\n';
+    return count;
 }
 
 /* Bad lines: the good ones before the first are stored, or all good ones, as configured. */
-static void note_bad_lines(tcp *c, const alm_lines *lines, size_t used)
+static void note_bad_lines(tcp *self, const alm_lines *lines, size_t used)
 {
-    const struct alm_conf *conf = alm_db_conf(alm_conn_db(c->conn));
-    const unsigned long long id = alm_conn_id(c->conn);
-    alm_count(&c->shared->line_tcp_dropped, alm_lines_error_count(lines));
+    const struct alm_conf *conf = alm_db_conf(alm_conn_db(self->conn));
+    const unsigned long long id = alm_conn_id(self->conn);
+    alm_count(&self->shared->line_tcp_dropped, alm_lines_error_count(lines));
     if (conf->line_tcp_disconnect_on_error) {
-        fail(c, alm_lines_error_at(lines, 0)->message);
-        alm_count(&c->shared->line_tcp_dropped, lines_behind(c, used));
+        ilp_tcp_fail(self, alm_lines_error_at(lines, 0)->message);
+        alm_count(&self->shared->line_tcp_dropped, lines_behind(self, used));
     } else if (!conf->line_log_message_on_error) {
         alm_log_warn("line tcp", "connection %llu: %lld bad lines", id,
                      (long long)alm_lines_error_count(lines));
@@ -108,67 +108,67 @@ static void note_bad_lines(tcp *c, const alm_lines *lines, size_t used)
 }
 
 /* What has come is lost, for a reason that is not in the lines. */
-static void fail_all(tcp *c)
+static void fail_all(tcp *self)
 {
-    fail(c, alm_session_error(c->session)->msg);
-    alm_count(&c->shared->line_tcp_dropped, lines_behind(c, 0));
+    ilp_tcp_fail(self, alm_session_error(self->session)->msg);
+    alm_count(&self->shared->line_tcp_dropped, lines_behind(self, 0));
 }
 
-static void work(void *arg)
+static void ilp_tcp_work(void *arg)
 {
-    tcp *c = arg;
-    const struct alm_conf *conf = alm_db_conf(alm_conn_db(c->conn));
-    const alm_lines_options options = {.unit = unit_of(conf->line_tcp_timestamp),
+    tcp *self = arg;
+    const struct alm_conf *conf = alm_db_conf(alm_conn_db(self->conn));
+    const alm_lines_options options = {.unit = ilp_tcp_unit_of(conf->line_tcp_timestamp),
                                        .stop_at_error = conf->line_tcp_disconnect_on_error,
-                                       .within_bad = c->within_bad};
+                                       .within_bad = self->within_bad};
     alm_lines *lines = NULL;
     size_t used = 0;
-    alm_status st = alm_lines_begin(c->session, &options, &lines);
-    if (st == ALM_OK)
-        st = alm_lines_feed(lines, c->in.ptr, c->in.len, false, &used);
-    if (st != ALM_OK) {
-        fail_all(c);
+    alm_status status = alm_lines_begin(self->session, &options, &lines);
+    if (status == ALM_OK)
+        status = alm_lines_feed(lines, self->in.ptr, self->in.len, false, &used);
+    if (status != ALM_OK) {
+        fail_all(self);
         alm_lines_drop(lines);
         return;
     }
     if (alm_lines_error_count(lines) > 0)
-        note_bad_lines(c, lines, used);
-    c->within_bad = alm_lines_within_bad(lines);
+        note_bad_lines(self, lines, used);
+    self->within_bad = alm_lines_within_bad(lines);
     const int64_t rows = alm_lines_rows(lines);
     if (alm_lines_commit(lines) != ALM_OK)
-        fail_all(c);
+        fail_all(self);
     else
-        alm_count(&c->shared->line_tcp_rows, rows);
-    c->in.len -= used;
-    if (c->in.len > 0 && used > 0)
-        (void)memmove(c->in.ptr, c->in.ptr + used, c->in.len);
-    if (!c->failed && c->in.len > c->line_max)
-        fail(c, "a line is longer than line.tcp.max.measurement.size");
+        alm_count(&self->shared->line_tcp_rows, rows);
+    self->in.len -= used;
+    if (self->in.len > 0 && used > 0)
+        (void)memmove(self->in.ptr, self->in.ptr + used, self->in.len);
+    if (!self->failed && self->in.len > self->line_max)
+        ilp_tcp_fail(self, "a line is longer than line.tcp.max.measurement.size");
 }
 
 static void tcp_refuse(alm_conn *conn, const char *why)
 {
     char text[REASON_BYTES + 40];
-    const int n = snprintf(text, sizeof text, "error: %s\n", why);
-    alm_conn_send_bytes(conn, text, (size_t)n);
+    const int len = snprintf(text, sizeof text, "error: %s\n", why);
+    alm_conn_send_bytes(conn, text, (size_t)len);
 }
 
-static void hang_up(tcp *c)
+static void hang_up(tcp *self)
 {
-    const bool says = alm_db_conf(alm_conn_db(c->conn))->line_log_message_on_error;
-    alm_log_warn("line tcp", "connection %llu closed: %s", (unsigned long long)alm_conn_id(c->conn),
-                 says ? c->reason : "an error");
-    alm_count(&c->shared->line_tcp_disconnects, 1);
-    tcp_refuse(c->conn, c->reason);
-    alm_conn_finish(c->conn);
+    const bool says = alm_db_conf(alm_conn_db(self->conn))->line_log_message_on_error;
+    alm_log_warn("line tcp", "connection %llu closed: %s",
+                 (unsigned long long)alm_conn_id(self->conn), says ? self->reason : "an error");
+    alm_count(&self->shared->line_tcp_disconnects, 1);
+    tcp_refuse(self->conn, self->reason);
+    alm_conn_finish(self->conn);
 }
 
 static void done(alm_conn *conn, void *arg)
 {
-    tcp *c = arg;
+    tcp *self = arg;
     (void)conn;
-    if (c->failed)
-        hang_up(c);
+    if (self->failed)
+        hang_up(self);
 }
 
 static bool has_line(const char *bytes, size_t n)
@@ -176,130 +176,132 @@ static bool has_line(const char *bytes, size_t n)
     return memchr(bytes, '\n', n) != NULL;
 }
 
-static size_t give_up(tcp *c, const char *why, size_t n)
+static size_t ilp_tcp_give_up(tcp *self, const char *why, size_t n)
 {
-    fail(c, why);
-    hang_up(c);
+    ilp_tcp_fail(self, why);
+    hang_up(self);
     return n;
 }
 
 /* ------------------------------------------------------------------------- login */
 
-static bool send_challenge(tcp *c, alm_str kid)
+static bool send_challenge(tcp *self, alm_str kid)
 {
     const alm_io *io = alm_io_posix();
-    memcpy(c->kid, kid.ptr, kid.len);
-    c->kid[kid.len] = 0;
-    if (io->random(io, c->challenge, sizeof c->challenge) < 0)
+    memcpy(self->kid, kid.ptr, kid.len);
+    self->kid[kid.len] = 0;
+    if (io->random(io, self->challenge, sizeof self->challenge) < 0)
         return false;
-    alm_line_challenge(c->challenge);
-    alm_conn_send_bytes(c->conn, c->challenge, sizeof c->challenge);
-    alm_conn_send_bytes(c->conn, "\n", 1);
-    c->phase = TCP_SIGNATURE;
+    alm_line_challenge(self->challenge);
+    alm_conn_send_bytes(self->conn, self->challenge, sizeof self->challenge);
+    alm_conn_send_bytes(self->conn, "\n", 1);
+    self->phase = TCP_SIGNATURE;
     return true;
 }
 
 /* The user of that name has that key, and may send lines. *why is set where he is who he says, and may not. */
-static bool check_user(tcp *c, alm_str signature, alm_error *why)
+static bool check_user(tcp *self, alm_str signature, alm_error *why)
 {
     alm_ctx cx = {0};
     alm_acl *acl = NULL;
-    alm_db *db = alm_conn_db(c->conn);
+    alm_db *db = alm_conn_db(self->conn);
     char address[64];
     if (alm_db_acl(&cx, db, &acl) != ALM_OK)
         return false;
-    const alm_entity *e = alm_acl_entity(acl, c->kid);
-    const bool there = e != NULL && e->has_key && e->enabled;
-    bool good = alm_line_key_verify(alm_str_of(there ? e->key_x : ""),
-                                    alm_str_of(there ? e->key_y : ""), c->challenge, signature);
+    const alm_entity *entity = alm_acl_entity(acl, self->kid);
+    const bool there = entity != NULL && entity->has_key && entity->enabled;
+    bool good =
+        alm_line_key_verify(alm_str_of(there ? entity->key_x : ""),
+                            alm_str_of(there ? entity->key_y : ""), self->challenge, signature);
     if (good)
-        good = there && alm_login_key(&cx, e, &c->who) == ALM_OK &&
-               alm_access_end_point(&cx, db, c->who, "ILP") == ALM_OK;
+        good = there && alm_login_key(&cx, entity, &self->who) == ALM_OK &&
+               alm_access_end_point(&cx, db, self->who, "ILP") == ALM_OK;
     if (cx.err.code == ALM_E_DENIED)
         *why = cx.err;
     alm_acl_release(acl);
-    alm_conn_peer(c->conn, address, sizeof address);
-    alm_login_note(db, c->kid, c->who, "line", address,
+    alm_conn_peer(self->conn, address, sizeof address);
+    alm_login_note(db, self->kid, self->who, "line", address,
                    cx.err.code == ALM_E_DENIED ? "no permission ILP" : "key", good);
     return good;
 }
 
-static bool check_key(tcp *c, alm_error *why)
+static bool check_key(tcp *self, alm_error *why)
 {
-    const alm_str signature = {c->signature, c->signature_len};
-    return needs_user(c) ? check_user(c, signature, why)
-                         : alm_line_keys_verify(c->shared->line_keys, alm_str_of(c->kid),
-                                                c->challenge, signature);
+    const alm_str signature = {self->signature, self->signature_len};
+    return needs_user(self) ? check_user(self, signature, why)
+                            : alm_line_keys_verify(self->shared->line_keys, alm_str_of(self->kid),
+                                                   self->challenge, signature);
 }
 
 static void check_signature(alm_conn *conn, void *arg)
 {
-    tcp *c = arg;
+    tcp *self = arg;
     alm_error why = {.msg = "the login failed"};
-    const bool good = check_key(c, &why);
-    alm_login_result(alm_conn_db(conn), alm_str_of(c->net), alm_str_of(c->kid), good);
+    const bool good = check_key(self, &why);
+    alm_login_result(alm_conn_db(conn), alm_str_of(self->net), alm_str_of(self->kid), good);
     if (!good) {
-        alm_count(&c->shared->line_tcp_logins_failed, 1);
-        fail(c, why.msg);
-        hang_up(c);
+        alm_count(&self->shared->line_tcp_logins_failed, 1);
+        ilp_tcp_fail(self, why.msg);
+        hang_up(self);
         return;
     }
-    c->phase = TCP_LINES;
+    self->phase = TCP_LINES;
     alm_conn_known(conn);
 }
 
 /* The signature waits as long as passwords would after failures of the address; no thread waits with it. */
-static bool take_signature(tcp *c, alm_str signature)
+static bool take_signature(tcp *self, alm_str signature)
 {
     alm_login_wait wait;
-    ALM_ASSERT(signature.len < sizeof c->signature);
-    memcpy(c->signature, signature.ptr, signature.len);
-    c->signature_len = signature.len;
-    c->phase = TCP_WAITS;
-    alm_conn_deadline(c->conn, 0);
-    alm_conn_net_text(c->conn, c->net, sizeof c->net);
-    alm_login_delays(alm_conn_db(c->conn), alm_str_of(c->net), alm_str_of(c->kid), &wait);
+    ALM_ASSERT(signature.len < sizeof self->signature);
+    memcpy(self->signature, signature.ptr, signature.len);
+    self->signature_len = signature.len;
+    self->phase = TCP_WAITS;
+    alm_conn_deadline(self->conn, 0);
+    alm_conn_net_text(self->conn, self->net, sizeof self->net);
+    alm_login_delays(alm_conn_db(self->conn), alm_str_of(self->net), alm_str_of(self->kid), &wait);
     if (wait.ms > 0)
-        alm_conn_sleep(c->conn, wait.ms, check_signature, NULL, c);
+        alm_conn_sleep(self->conn, wait.ms, check_signature, NULL, self);
     else
-        check_signature(c->conn, c);
+        check_signature(self->conn, self);
     return true;
 }
 
 /* The name of a key, then the signature of the challenge, each on a line. */
-static size_t login_data(tcp *c, const char *bytes, size_t n)
+static size_t login_data(tcp *self, const char *bytes, size_t n)
 {
-    const char *lf = memchr(bytes, '\n', ALM_MIN(n, (size_t)LOGIN_LINE_MAX));
-    if (lf == NULL && n < LOGIN_LINE_MAX)
+    const char *line_end = memchr(bytes, '\n', ALM_MIN(n, (size_t)LOGIN_LINE_MAX));
+    if (line_end == NULL && n < LOGIN_LINE_MAX)
         return 0;
-    alm_str line = {bytes, lf != NULL ? (size_t)(lf - bytes) : 0};
+    alm_str line = {bytes, line_end != NULL ? (size_t)(line_end - bytes) : 0};
     if (line.len > 0 && line.ptr[line.len - 1] == '\r')
         line.len--;
-    ALM_ASSERT(c->phase == TCP_NAME || c->phase == TCP_SIGNATURE);
-    if (lf != NULL && (c->phase == TCP_NAME ? send_challenge(c, line) : take_signature(c, line)))
-        return (size_t)(lf + 1 - bytes);
-    alm_count(&c->shared->line_tcp_logins_failed, 1);
-    return give_up(c, "the login failed", n);
+    ALM_ASSERT(self->phase == TCP_NAME || self->phase == TCP_SIGNATURE);
+    if (line_end != NULL &&
+        (self->phase == TCP_NAME ? send_challenge(self, line) : take_signature(self, line)))
+        return (size_t)(line_end + 1 - bytes);
+    alm_count(&self->shared->line_tcp_logins_failed, 1);
+    return ilp_tcp_give_up(self, "the login failed", n);
 }
 
 /* ------------------------------------------------------------------------- lines */
 
-static bool open_session(alm_ctx *cx, tcp *c)
+static bool ilp_tcp_open_session(alm_ctx *cx, tcp *self)
 {
-    const char *user = c->kid[0] != 0 ? c->kid : "admin";
-    if (alm_session_new(cx, alm_conn_db(c->conn), user, "line", &c->session) != ALM_OK)
+    const char *user = self->kid[0] != 0 ? self->kid : "admin";
+    if (alm_session_new(cx, alm_conn_db(self->conn), user, "line", &self->session) != ALM_OK)
         return false;
     alm_ends ends;
-    alm_conn_ends(c->conn, &ends);
-    alm_session_ends(c->session, &ends);
-    alm_session_pid(c->session, (int32_t)alm_conn_id(c->conn));
-    alm_session_no_blocks(c->session);
-    if (c->who != NULL)
-        alm_session_become(c->session, c->who);
-    alm_request_user *requests = alm_session_requests(c->session);
+    alm_conn_ends(self->conn, &ends);
+    alm_session_ends(self->session, &ends);
+    alm_session_pid(self->session, (int32_t)alm_conn_id(self->conn));
+    alm_session_no_blocks(self->session);
+    if (self->who != NULL)
+        alm_session_become(self->session, self->who);
+    alm_request_user *requests = alm_session_requests(self->session);
     if (requests == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory") == ALM_OK;
-    alm_buf_init(&c->in, &requests->requests);
+    alm_buf_init(&self->in, &requests->requests);
     return true;
 }
 
@@ -312,25 +314,25 @@ static size_t tcp_data(alm_conn *conn, const char *bytes, size_t n)
     const struct alm_conf *conf = alm_db_conf(alm_conn_db(conn));
     if (conf->acl_enabled && conf->acl_require_tls && c->session == NULL &&
         !alm_conn_has_tls(conn) && !alm_conn_is_local(conn))
-        return give_up(c, "acl.require.tls: logins from other hosts need TLS", n);
+        return ilp_tcp_give_up(c, "acl.require.tls: logins from other hosts need TLS", n);
     if (c->phase != TCP_LINES)
         return login_data(c, bytes, n);
-    if (c->session == NULL && !open_session(&cx, c))
-        return give_up(c, cx.err.msg, n);
+    if (c->session == NULL && !ilp_tcp_open_session(&cx, c))
+        return ilp_tcp_give_up(c, cx.err.msg, n);
     const size_t take = ALM_MIN(n, (size_t)PIECE_BYTES);
     if (alm_buf_append(&cx, &c->in, bytes, take) != ALM_OK)
-        return give_up(c, cx.err.msg, n);
+        return ilp_tcp_give_up(c, cx.err.msg, n);
     /* of who may write no table a line is read, to say which permission it needs, not one without end */
     if (c->in.len > BARRED_BYTES && !has_line(bytes, take) && !c->may_write) {
         c->may_write = alm_session_may_ingest(c->session, false) == ALM_OK;
         if (!c->may_write)
-            return give_up(c, alm_session_error(c->session)->msg, n);
+            return ilp_tcp_give_up(c, alm_session_error(c->session)->msg, n);
     }
     alm_count(&c->shared->line_tcp_bytes, (int64_t)take);
     if (has_line(bytes, take)) /* where there is no login, a line is what a client is known by */
         alm_conn_known(conn);
     if (has_line(bytes, take) || c->in.len > c->line_max)
-        alm_conn_work(conn, work, done, NULL, c);
+        alm_conn_work(conn, ilp_tcp_work, done, NULL, c);
     return take;
 }
 
@@ -351,10 +353,10 @@ static bool tcp_over(alm_conn *conn)
     if (c->failed || alm_conn_is_working(conn))
         return false;
     if (c->session != NULL && alm_session_is_ended(c->session))
-        fail(c, "the session was ended by an administrator");
+        ilp_tcp_fail(c, "the session was ended by an administrator");
     else if (c->who != NULL &&
              alm_login_stands(&cx, alm_conn_db(conn), c->who, &c->seen) == ALM_E_LOGIN_OVER)
-        fail(c, cx.err.msg);
+        ilp_tcp_fail(c, cx.err.msg);
     else
         return false;
     hang_up(c);

@@ -29,10 +29,11 @@ bool pg_is_fetch(const pg_portal *portal)
 }
 
 /* A cursor by DECLARE, or the portal of a query by Bind: clients go on in those, too. */
-static pg_portal *find_cursor(pg_conn *c, const pg_statement *s, char name[PG_NAME_BYTES])
+static pg_portal *find_cursor(pg_conn *conn, const pg_statement *statement,
+                              char name[PG_NAME_BYTES])
 {
-    const alm_cursor_words *words = alm_prepared_cursor(s->prepared);
-    pg_portal *portal = alm_map_get(&c->portals, pg_object_name(words->name, name));
+    const alm_cursor_words *words = alm_prepared_cursor(statement->prepared);
+    pg_portal *portal = alm_map_get(&conn->portals, pg_object_name(words->name, name));
     return portal != NULL && (portal->declared ||
                               alm_prepared_kind(portal->statement->prepared) == ALM_STMT_SELECT)
                ? portal
@@ -40,18 +41,18 @@ static pg_portal *find_cursor(pg_conn *c, const pg_statement *s, char name[PG_NA
 }
 
 /* The query of a portal that no Execute has begun. */
-static bool begin(pg_conn *c, pg_portal *from, alm_error *err)
+static bool pg_cursor_begin(pg_conn *conn, pg_portal *from, alm_error *err)
 {
-    if (from->cursor != NULL || alm_execute(c->session, from->statement->prepared, from->values,
+    if (from->cursor != NULL || alm_execute(conn->session, from->statement->prepared, from->values,
                                             from->n_values, &from->cursor) == ALM_OK)
         return true;
-    *err = *alm_session_error(c->session);
+    *err = *alm_session_error(conn->session);
     err->sql_pos = -1; /* it is in another text */
     return false;
 }
 
 /* The run that `portal`, a DECLARE, has begun goes over to the cursor. */
-bool pg_cursor_declare(pg_conn *c, pg_portal *portal, alm_error *err)
+bool pg_cursor_declare(pg_conn *conn, pg_portal *portal, alm_error *err)
 {
     char text[PG_NAME_BYTES];
     const alm_cursor_words *words = alm_prepared_cursor(portal->statement->prepared);
@@ -61,20 +62,20 @@ bool pg_cursor_declare(pg_conn *c, pg_portal *portal, alm_error *err)
     (void)alm_cursor_cols(portal->cursor, &n);
     if (!pg_cols_fit(n, PG_COLS_MAX, err))
         return false;
-    if (alm_map_get(&c->portals, name) != NULL)
+    if (alm_map_get(&conn->portals, name) != NULL)
         return fail_with_name(err, ALM_E_PORTAL_EXISTS, "cursor \"%s\" already exists", text);
-    if ((int64_t)c->portals.count >= alm_db_conf(c->pg->db)->pg_named_statement_limit)
+    if ((int64_t)conn->portals.count >= alm_db_conf(conn->pg->db)->pg_named_statement_limit)
         return fail_with_name(err, ALM_E_STATEMENT_LIMIT,
                               "cursor \"%s\": the limit is pg.named.statement.limit", text);
-    pg_portal *cursor = pg_portal_new(c, name, portal->statement);
-    if (cursor == NULL ||
-        alm_map_put(&cx, &c->portals, (alm_str){cursor->name, name.len}, cursor, NULL) != ALM_OK) {
+    pg_portal *cursor = pg_portal_new(conn, name, portal->statement);
+    if (cursor == NULL || alm_map_put(&cx, &conn->portals, (alm_str){cursor->name, name.len},
+                                      cursor, NULL) != ALM_OK) {
         pg_portal_free(cursor);
         return fail_with_name(err, ALM_E_MEMORY, "cursor \"%s\": out of memory", text);
     }
     cursor->declared = cursor->in_block = true;
-    cursor->made_us = pg_now_us(c);
-    cursor->born = alm_session_savepoint_clock(c->session);
+    cursor->made_us = pg_now_us(conn);
+    cursor->born = alm_session_savepoint_clock(conn->session);
     cursor->hold = words->hold;
     cursor->binary = words->binary;
     cursor->cursor = portal->cursor;
@@ -98,11 +99,11 @@ static bool take_formats(pg_portal *portal, const pg_portal *from, uint32_t n_co
     return true;
 }
 
-bool pg_cursor_fetch(pg_conn *c, pg_run *run)
+bool pg_cursor_fetch(pg_conn *conn, pg_run *run)
 {
     char text[PG_NAME_BYTES];
     uint32_t n = 0;
-    pg_portal *portal = run->portal, *from = find_cursor(c, portal->statement, text);
+    pg_portal *portal = run->portal, *from = find_cursor(conn, portal->statement, text);
     const alm_cursor_words *words = alm_prepared_cursor(portal->statement->prepared);
     if (from == NULL)
         return fail_with_name(&run->err, ALM_E_PORTAL, "cursor \"%s\" does not exist", text);
@@ -110,7 +111,7 @@ bool pg_cursor_fetch(pg_conn *c, pg_run *run)
         return false;
     if (from->failed)
         return fail_with_name(&run->err, ALM_E_PORTAL, "cursor \"%s\" has failed", text);
-    if (!begin(c, from, &run->err))
+    if (!pg_cursor_begin(conn, from, &run->err))
         return false;
     (void)alm_cursor_cols(from->cursor, &n);
     if (!words->move && !take_formats(portal, from, n, &run->err))
@@ -122,16 +123,16 @@ bool pg_cursor_fetch(pg_conn *c, pg_run *run)
     run->discard = words->move;
     if (words->move)
         run->limit = 0; /* what it does is not cut: there are no rows */
-    portal->fetch_no = from->fetch_no = ++c->fetches;
+    portal->fetch_no = from->fetch_no = ++conn->fetches;
     from->owed = words->count;
     portal->sent = portal->given = 0;
     return true;
 }
 
-bool pg_cursor_go_on(pg_conn *c, pg_run *run)
+bool pg_cursor_go_on(pg_conn *conn, pg_run *run)
 {
     char text[PG_NAME_BYTES];
-    pg_portal *from = find_cursor(c, run->portal->statement, text);
+    pg_portal *from = find_cursor(conn, run->portal->statement, text);
     if (from == NULL || from->failed)
         return fail_with_name(&run->err, ALM_E_PORTAL, "cursor \"%s\" does not exist", text);
     if (pg_cursor_is_closed(from, &run->err))
@@ -147,28 +148,28 @@ bool pg_cursor_go_on(pg_conn *c, pg_run *run)
 }
 
 /* Columns of what a statement returns; n 0: none. Those of a FETCH are the cursor's, as it is now. */
-const alm_plan_col *pg_result_cols(pg_conn *c, const pg_statement *s, uint32_t *n)
+const alm_plan_col *pg_result_cols(pg_conn *conn, const pg_statement *statement, uint32_t *n)
 {
     char text[PG_NAME_BYTES];
-    const alm_cursor_words *words = alm_prepared_cursor(s->prepared);
-    *n = s->n_cols;
-    const alm_execute_words *execute = alm_prepared_execute(s->prepared);
+    const alm_cursor_words *words = alm_prepared_cursor(statement->prepared);
+    *n = statement->n_cols;
+    const alm_execute_words *execute = alm_prepared_execute(statement->prepared);
     if (execute != NULL) {
         static const alm_plan_col plan = {"QUERY PLAN", ALM_TY(STRING)};
         static const alm_plan_col json = {"QUERY PLAN",
                                           {.id = ALM_T_STRING, .p = ALM_LIST_NONE_BUT_JSON}};
         alm_error err;
-        pg_statement *named = pg_sql_named(c, s);
-        const bool known = named != NULL && pg_statement_describe(c, named, &err);
+        pg_statement *named = pg_sql_named(conn, statement);
+        const bool known = named != NULL && pg_statement_describe(conn, named, &err);
         *n = !known ? 0 : execute->explain ? 1 : named->n_cols;
         return !known ? NULL : execute->json ? &json : execute->explain ? &plan : named->cols;
     }
-    if (words == NULL || alm_prepared_kind(s->prepared) != ALM_STMT_FETCH)
-        return s->cols;
-    const pg_portal *from = words->move ? NULL : find_cursor(c, s, text);
+    if (words == NULL || alm_prepared_kind(statement->prepared) != ALM_STMT_FETCH)
+        return statement->cols;
+    const pg_portal *from = words->move ? NULL : find_cursor(conn, statement, text);
     *n = 0;
     if (from != NULL && from->cursor == NULL)
-        return pg_result_cols(c, from->statement, n);
+        return pg_result_cols(conn, from->statement, n);
     return from != NULL ? alm_cursor_cols(from->cursor, n) : NULL;
 }
 
@@ -184,21 +185,21 @@ bool pg_cols_fit(uint32_t n, uint32_t max, alm_error *err)
 }
 
 /* The map must not change while it is walked. */
-static void drop_list(pg_conn *c, pg_portal *list)
+static void drop_list(pg_conn *conn, pg_portal *list)
 {
     while (list != NULL) {
         pg_portal *next = list->next_drop;
-        pg_portal_free(alm_map_remove(&c->portals, alm_str_of(list->name)));
+        pg_portal_free(alm_map_remove(&conn->portals, alm_str_of(list->name)));
         list = next;
     }
 }
 
-void pg_cursors_block_over(pg_conn *c, bool rolled_back)
+void pg_cursors_block_over(pg_conn *conn, bool rolled_back)
 {
-    const alm_map_entry *e = NULL;
+    const alm_map_entry *entry = NULL;
     pg_portal *list = NULL;
-    for (size_t at = 0; (e = alm_map_next(&c->portals, &at)) != NULL;) {
-        pg_portal *cursor = e->value;
+    for (size_t offset = 0; (entry = alm_map_next(&conn->portals, &offset)) != NULL;) {
+        pg_portal *cursor = entry->value;
         if (cursor->declared && cursor->in_block && (rolled_back || !cursor->hold)) {
             cursor->next_drop = list;
             list = cursor;
@@ -206,22 +207,22 @@ void pg_cursors_block_over(pg_conn *c, bool rolled_back)
         cursor->in_block = false;
         cursor->kept = true;
     }
-    drop_list(c, list);
+    drop_list(conn, list);
 }
 
-void pg_cursors_went_back(pg_conn *c)
+void pg_cursors_went_back(pg_conn *conn)
 {
-    const uint64_t clock = alm_session_went_back(c->session);
-    const alm_map_entry *e = NULL;
+    const uint64_t clock = alm_session_went_back(conn->session);
+    const alm_map_entry *entry = NULL;
     pg_portal *list = NULL;
-    for (size_t at = 0; (e = alm_map_next(&c->portals, &at)) != NULL;) {
-        pg_portal *cursor = e->value;
+    for (size_t offset = 0; (entry = alm_map_next(&conn->portals, &offset)) != NULL;) {
+        pg_portal *cursor = entry->value;
         if (!cursor->declared || !cursor->in_block || cursor->born < clock)
             continue;
         cursor->next_drop = list;
         list = cursor;
     }
-    drop_list(c, list);
+    drop_list(conn, list);
 }
 
 /* ------------------------------------------------------------------ given back */
@@ -246,26 +247,26 @@ static void give_back(pg_portal *portal, alm_status code, const char *why)
     portal->closed_code = code;
 }
 
-void pg_cursors_drop_aged(pg_conn *c)
+void pg_cursors_drop_aged(pg_conn *conn)
 {
-    const alm_map_entry *e = NULL;
+    const alm_map_entry *entry = NULL;
     alm_error err;
-    for (size_t at = 0; (e = alm_map_next(&c->portals, &at)) != NULL;) {
-        pg_portal *portal = e->value;
-        if (portal->cursor != NULL && portal != c->run.portal && portal != c->run.from &&
+    for (size_t offset = 0; (entry = alm_map_next(&conn->portals, &offset)) != NULL;) {
+        pg_portal *portal = entry->value;
+        if (portal->cursor != NULL && portal != conn->run.portal && portal != conn->run.from &&
             alm_cursor_is_aged(portal->cursor, &err))
             give_back(portal, err.code,
                       "snapshot too old: it was open longer than storage.snapshot.age.max");
     }
 }
 
-void pg_cursors_give_back(pg_conn *c, int64_t idle_ns, alm_status code, const char *why)
+void pg_cursors_give_back(pg_conn *conn, int64_t idle_ns, alm_status code, const char *why)
 {
     const int64_t now_ns = alm_monotonic_ns();
-    const alm_map_entry *e = NULL;
-    for (size_t at = 0; (e = alm_map_next(&c->portals, &at)) != NULL;) {
-        pg_portal *portal = e->value;
-        if (portal->cursor == NULL || portal == c->run.portal || portal == c->run.from)
+    const alm_map_entry *entry = NULL;
+    for (size_t offset = 0; (entry = alm_map_next(&conn->portals, &offset)) != NULL;) {
+        pg_portal *portal = entry->value;
+        if (portal->cursor == NULL || portal == conn->run.portal || portal == conn->run.from)
             continue;
         if (portal->idle_since_ns == 0)
             portal->idle_since_ns = now_ns;

@@ -193,134 +193,135 @@ typedef struct pg_conn {
     uint64_t fetches;
 } pg_conn;
 
-/* pg_message.c: answers, appended to c->out. Out of memory closes the connection. */
-void pg_begin(pg_conn *c, alm_pg_server type, size_t *at);
-void pg_end(pg_conn *c, size_t at);
-void pg_put(pg_conn *c, const void *bytes, size_t n);
-void pg_put16(pg_conn *c, int32_t v);
-void pg_put32(pg_conn *c, int32_t v);
-void pg_put_text(pg_conn *c, const char *text);         /* terminated */
-void pg_simple_message(pg_conn *c, alm_pg_server type); /* without body */
-void pg_send_error(pg_conn *c, const alm_error *err, alm_str sql, bool fatal);
+/* pg_message.c: answers, appended to conn->out. Out of memory closes the connection. */
+void pg_begin(pg_conn *conn, alm_pg_server type, size_t *at);
+void pg_end(pg_conn *conn, size_t offset);
+void pg_put(pg_conn *conn, const void *bytes, size_t n);
+void pg_put16(pg_conn *conn, int32_t value);
+void pg_put32(pg_conn *conn, int32_t value);
+void pg_put_text(pg_conn *conn, const char *text);         /* terminated */
+void pg_simple_message(pg_conn *conn, alm_pg_server type); /* without body */
+void pg_send_error(pg_conn *conn, const alm_error *err, alm_str sql, bool fatal);
 /* Unless the client does not want to hear (client_min_messages). */
-void pg_send_notice(pg_conn *c, bool warning, const char *sqlstate, const char *text);
-void pg_send_row_description(pg_conn *c, const alm_plan_col *cols, uint32_t n,
+void pg_send_notice(pg_conn *conn, bool warning, const char *sqlstate, const char *text);
+void pg_send_row_description(pg_conn *conn, const alm_plan_col *cols, uint32_t n_cols,
                              const int16_t *formats, uint32_t n_formats);
-void pg_send_ready(pg_conn *c);
-void pg_send_complete(pg_conn *c, const pg_portal *portal);
-void pg_send_settings(pg_conn *c); /* those that changed since the last time */
-void pg_flush(pg_conn *c);
+void pg_send_ready(pg_conn *conn);
+void pg_send_complete(pg_conn *conn, const pg_portal *portal);
+void pg_send_settings(pg_conn *conn); /* those that changed since the last time */
+void pg_flush(pg_conn *conn);
 
 /* Reader of one message body; `bad` is set when it was too short. */
 typedef struct pg_reader {
     const char *at, *end;
     bool bad;
 } pg_reader;
-int32_t pg_read32(pg_reader *r);
-int32_t pg_read16(pg_reader *r);
-alm_str pg_read_text(pg_reader *r); /* up to its zero byte */
-alm_str pg_read_bytes(pg_reader *r, size_t n);
+int32_t pg_read32(pg_reader *reader);
+int32_t pg_read16(pg_reader *reader);
+alm_str pg_read_text(pg_reader *reader); /* up to its zero byte */
+alm_str pg_read_bytes(pg_reader *reader, size_t n);
 
 /* pg_login.c */
-bool pg_startup(pg_conn *c, const char *body, size_t n); /* false: closed */
-void pg_login_message(pg_conn *c, char type, const char *body, size_t n);
-void pg_auth_message(pg_conn *c, alm_pg_auth code, alm_str data);
+bool pg_startup(pg_conn *conn, const char *body, size_t n); /* false: closed */
+void pg_login_message(pg_conn *conn, char type, const char *body, size_t n);
+void pg_auth_message(pg_conn *conn, alm_pg_auth code, alm_str data);
 #define PG_BROKEN "broken message" /* of alm_conn_fault */
-void pg_fatal(pg_conn *c, alm_status code, const char *text);
+void pg_fatal(pg_conn *conn, alm_status code, const char *text);
 /* Without access control: the account of the settings has the password still that the connection began with. */
-bool pg_account_stands(const pg_conn *c, alm_ctx *cx); /* false: cx->err */
-void pg_let_in(pg_conn *c, struct alm_principal *who); /* if the end point PGWIRE may be used */
+bool pg_account_stands(const pg_conn *conn, alm_ctx *cx); /* false: cx->err */
+void pg_let_in(pg_conn *conn, struct alm_principal *who); /* if the end point PGWIRE may be used */
 
 /* pg_external.c */
-ALM_NODISCARD alm_status pg_external_find(pg_conn *c); /* c->external, by c->user */
-void pg_external_login(pg_conn *c, alm_str secret);
-void pg_oauth_first(pg_conn *c, const char *body, size_t n); /* the client's message */
-void pg_oauth_refused(pg_conn *c);                           /* its answer to the refusal */
+ALM_NODISCARD alm_status pg_external_find(pg_conn *conn); /* conn->external, by conn->user */
+void pg_external_login(pg_conn *conn, alm_str secret);
+void pg_oauth_first(pg_conn *conn, const char *body, size_t n); /* the client's message */
+void pg_oauth_refused(pg_conn *conn);                           /* its answer to the refusal */
 typedef enum pg_admission {
     PG_ADMITTED,
     PG_WAITS,  /* the message comes again, or the connection is over */
     PG_NOT_NOW /* the provider cannot be asked: the message is to be refused */
 } pg_admission;
 /* May the message of a user of the provider be looked at? */
-pg_admission pg_external_admits(pg_conn *c, char type);
+pg_admission pg_external_admits(pg_conn *conn, char type);
 /* As alm_conn_work, for another piece of a statement; where the provider is not there, that is cancelled. */
-void pg_external_work(pg_conn *c, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg));
+void pg_external_work(pg_conn *wire, void (*work)(void *arg),
+                      void (*done)(alm_conn *conn, void *arg));
 /* For the tick, while a statement runs or its rows wait for their reader: may it go on? */
-bool pg_external_stands(pg_conn *c);
+bool pg_external_stands(pg_conn *conn);
 
 /* pg_extended.c */
-void pg_message(pg_conn *c, char type, const char *body, size_t n);
-void pg_synced(pg_conn *c); /* what a Sync ends is over */
+void pg_message(pg_conn *conn, char type, const char *body, size_t n);
+void pg_synced(pg_conn *conn); /* what a Sync ends is over */
 /* Answers a message that cannot be taken, as if it had failed. */
-void pg_message_refused(pg_conn *c, char type, alm_status code, const char *text);
-void pg_fail(pg_conn *c, alm_status code, const char *text);
-void pg_fail_err(pg_conn *c, const alm_error *err, alm_str sql);
-void pg_statement_release(pg_statement *s);
-void pg_statement_drop(pg_conn *c, alm_str name);
+void pg_message_refused(pg_conn *conn, char type, alm_status code, const char *text);
+void pg_fail(pg_conn *conn, alm_status code, const char *text);
+void pg_fail_err(pg_conn *conn, const alm_error *err, alm_str sql);
+void pg_statement_release(pg_statement *statement);
+void pg_statement_drop(pg_conn *conn, alm_str name);
 void pg_portal_free(pg_portal *portal);
-void pg_drop_all(pg_conn *c);
+void pg_drop_all(pg_conn *conn);
 /* DEALLOCATE, CLOSE, DISCARD: drops what the statement names. False: there is no such thing. */
-bool pg_drop_named(pg_conn *c, const alm_prepared *prepared, alm_error *err);
-pg_portal *pg_portal_new(pg_conn *c, alm_str name, pg_statement *statement);
+bool pg_drop_named(pg_conn *conn, const alm_prepared *prepared, alm_error *err);
+pg_portal *pg_portal_new(pg_conn *conn, alm_str name, pg_statement *statement);
 /* Without its quotes, else in lower case. */
 alm_str pg_object_name(alm_str words, char out[PG_NAME_BYTES]);
 
 /* Types and result columns of a statement, once. False: the error. */
-bool pg_statement_describe(pg_conn *c, pg_statement *s, alm_error *err);
+bool pg_statement_describe(pg_conn *conn, pg_statement *statement, alm_error *err);
 /* Is there memory for the statement, as it is now, among those that are kept? False: the error. */
-bool pg_statement_charge(pg_conn *c, pg_statement *s, alm_error *err);
+bool pg_statement_charge(pg_conn *conn, pg_statement *statement, alm_error *err);
 /* Another statement with this name? Too many of them? False: the error. */
-bool pg_statement_fits(pg_conn *c, alm_str name, alm_error *err);
+bool pg_statement_fits(pg_conn *conn, alm_str name, alm_error *err);
 
 /* pg_prepare.c */
-int64_t pg_now_us(const pg_conn *c); /* wall clock */
-bool pg_sql_prepare(pg_conn *c, const pg_statement *s, alm_error *err);
+int64_t pg_now_us(const pg_conn *conn); /* wall clock */
+bool pg_sql_prepare(pg_conn *conn, const pg_statement *s, alm_error *err);
 /* What the portal of an EXECUTE is to run: looked up by name, its values read. False: the error. */
-bool pg_sql_execute(pg_conn *c, pg_portal *portal, alm_error *err);
+bool pg_sql_execute(pg_conn *conn, pg_portal *portal, alm_error *err);
 /* The statement that an EXECUTE names, or NULL. */
-pg_statement *pg_sql_named(pg_conn *c, const pg_statement *s);
+pg_statement *pg_sql_named(pg_conn *conn, const pg_statement *statement);
 alm_status pg_session_lists(alm_ctx *cx, void *arg, const char *what, const char *const **cells,
                             size_t *rows);
 
 /* pg_cursor.c */
-bool pg_cursor_declare(pg_conn *c, pg_portal *portal, alm_error *err);
-bool pg_cursor_fetch(pg_conn *c, pg_run *run); /* false: run->err */
-bool pg_is_fetch(const pg_portal *portal);     /* FETCH or MOVE, not a cursor */
-bool pg_cursor_go_on(pg_conn *c, pg_run *run); /* a FETCH that an Execute has cut */
-const alm_plan_col *pg_result_cols(pg_conn *c, const pg_statement *s, uint32_t *n);
+bool pg_cursor_declare(pg_conn *conn, pg_portal *portal, alm_error *err);
+bool pg_cursor_fetch(pg_conn *conn, pg_run *run); /* false: run->err */
+bool pg_is_fetch(const pg_portal *portal);        /* FETCH or MOVE, not a cursor */
+bool pg_cursor_go_on(pg_conn *conn, pg_run *run); /* a FETCH that an Execute has cut */
+const alm_plan_col *pg_result_cols(pg_conn *conn, const pg_statement *statement, uint32_t *n);
 /* Messages count columns in 16 bits; rows of a binary COPY have the highest count for their end. */
 enum { PG_COLS_MAX = 65535, PG_COPY_COLS_MAX = 65534 };
 bool pg_cols_fit(uint32_t n, uint32_t max, alm_error *err); /* false: the error */
-void pg_cursors_block_over(pg_conn *c, bool rolled_back);
+void pg_cursors_block_over(pg_conn *conn, bool rolled_back);
 /* Whoever uses a cursor or portal whose rows were given back hears why. True: it was. */
 bool pg_cursor_is_closed(const pg_portal *portal, alm_error *err);
 /* Nothing of the connection runs: closes what was not read since idle_ns ago (0: all that holds rows) but what the run that
  * waits for its reader is about. */
-void pg_cursors_give_back(pg_conn *c, int64_t idle_ns, alm_status code, const char *why);
+void pg_cursors_give_back(pg_conn *conn, int64_t idle_ns, alm_status code, const char *why);
 /* The same of those that read a snapshot which is older than storage.snapshot.age.max. */
-void pg_cursors_drop_aged(pg_conn *c);
-void pg_cursors_went_back(pg_conn *c); /* ROLLBACK TO: those that were declared since go */
+void pg_cursors_drop_aged(pg_conn *conn);
+void pg_cursors_went_back(pg_conn *conn); /* ROLLBACK TO: those that were declared since go */
 
 /* pg_run.c */
-void pg_run_simple(pg_conn *c, alm_str text);
-void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit, bool last);
-void pg_run_sync(pg_conn *c); /* commits, then pg_synced */
-void pg_run_drained(pg_conn *c);
+void pg_run_simple(pg_conn *conn, alm_str text);
+void pg_run_portal(pg_conn *conn, pg_portal *portal, int64_t limit, bool last);
+void pg_run_sync(pg_conn *conn); /* commits, then pg_synced */
+void pg_run_drained(pg_conn *conn);
 /* A run that waits for its reader ends with this error. The connection stays paused: the caller resumes it. */
-void pg_run_break(pg_conn *c, const alm_error *err);
+void pg_run_break(pg_conn *conn, const alm_error *err);
 /* It reads a snapshot that is older than storage.snapshot.age.max. */
-bool pg_run_is_aged(const pg_conn *c, alm_error *err);
-void pg_run_cancel(pg_conn *c); /* by request of the client; nothing runs: no effect */
-void pg_run_clear(pg_conn *c);
-void pg_run_failed(pg_conn *c); /* run->err is the end of it */
-void pg_run_resume(pg_conn *c); /* goes on with run->step */
+bool pg_run_is_aged(const pg_conn *conn, alm_error *err);
+void pg_run_cancel(pg_conn *conn); /* by request of the client; nothing runs: no effect */
+void pg_run_clear(pg_conn *conn);
+void pg_run_failed(pg_conn *conn); /* run->err is the end of it */
+void pg_run_resume(pg_conn *conn); /* goes on with run->step */
 
 /* pg_copy.c */
-void pg_copy_begin(pg_conn *c, const alm_copy_stream *stream);
-void pg_copy_wait(pg_conn *c); /* for CopyData */
-/* Rows until the piece is full or they are over; the error is in c->cx. */
-alm_status pg_copy_rows(pg_conn *c, bool *done);
-void pg_copy_message(pg_conn *c, char type, const char *body, size_t n);
-void pg_copy_fail(pg_conn *c, alm_status code, const char *text);
+void pg_copy_begin(pg_conn *conn, const alm_copy_stream *stream);
+void pg_copy_wait(pg_conn *conn); /* for CopyData */
+/* Rows until the piece is full or they are over; the error is in conn->cx. */
+alm_status pg_copy_rows(pg_conn *conn, bool *done);
+void pg_copy_message(pg_conn *conn, char type, const char *body, size_t n);
+void pg_copy_fail(pg_conn *conn, alm_status code, const char *text);
 
 #endif

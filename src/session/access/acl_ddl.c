@@ -13,54 +13,56 @@ typedef struct texts {
     alm_buf line; /* the statement that is made */
 } texts;
 
-static alm_status add(texts *t)
+static alm_status acl_ddl_add(texts *parts)
 {
-    alm_ctx *cx = &t->c->cx;
-    if (t->n == t->cap) {
+    alm_ctx *cx = &parts->c->cx;
+    if (parts->n == parts->cap) {
         const char **bigger = NULL;
-        t->cap = ALM_MAX((size_t)16, 2 * t->cap);
-        ALM_TRY(ALM_NEWN(cx, cx->arena, t->cap, &bigger));
-        if (t->n > 0)
-            memcpy(bigger, t->cells, t->n * sizeof *bigger);
-        t->cells = bigger;
+        parts->cap = ALM_MAX((size_t)16, 2 * parts->cap);
+        ALM_TRY(ALM_NEWN(cx, cx->arena, parts->cap, &bigger));
+        if (parts->n > 0)
+            memcpy(bigger, parts->cells, parts->n * sizeof *bigger);
+        parts->cells = bigger;
     }
-    ALM_TRY(alm_buf_text(cx, &t->line, ";"));
-    ALM_TRY(alm_arena_zstr(cx, cx->arena, (alm_str){t->line.ptr, t->line.len}, &t->cells[t->n++]));
-    t->line.len = 0;
+    ALM_TRY(alm_buf_text(cx, &parts->line, ";"));
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, (alm_str){parts->line.ptr, parts->line.len},
+                           &parts->cells[parts->n++]));
+    parts->line.len = 0;
     return ALM_OK;
 }
 
-static alm_status say(texts *t, const char *words)
+static alm_status acl_ddl_say(texts *parts, const char *words)
 {
-    return alm_buf_text(&t->c->cx, &t->line, words);
+    return alm_buf_text(&parts->c->cx, &parts->line, words);
 }
 
 /* In double quotes: any name. */
-static alm_status name(texts *t, const char *text)
+static alm_status name(texts *parts, const char *text)
 {
-    alm_ctx *cx = &t->c->cx;
-    ALM_TRY(say(t, "\""));
+    alm_ctx *cx = &parts->c->cx;
+    ALM_TRY(acl_ddl_say(parts, "\""));
     for (; *text != 0; text++)
-        ALM_TRY(alm_buf_append(cx, &t->line, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1));
-    return say(t, "\"");
+        ALM_TRY(
+            alm_buf_append(cx, &parts->line, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1));
+    return acl_ddl_say(parts, "\"");
 }
 
 /* Statements with one name: words before and behind it. */
-static alm_status one(texts *t, const char *before, const char *text, const char *behind)
+static alm_status one(texts *parts, const char *before, const char *text, const char *behind)
 {
-    ALM_TRY(say(t, before));
-    ALM_TRY(name(t, text));
-    ALM_TRY(say(t, behind));
-    return add(t);
+    ALM_TRY(acl_ddl_say(parts, before));
+    ALM_TRY(name(parts, text));
+    ALM_TRY(acl_ddl_say(parts, behind));
+    return acl_ddl_add(parts);
 }
 
-static alm_status two(texts *t, const char *before, const char *first, const char *between,
+static alm_status two(texts *parts, const char *before, const char *first, const char *between,
                       const char *second, const char *behind)
 {
-    ALM_TRY(say(t, before));
-    ALM_TRY(name(t, first));
-    ALM_TRY(say(t, between));
-    return one(t, "", second, behind);
+    ALM_TRY(acl_ddl_say(parts, before));
+    ALM_TRY(name(parts, first));
+    ALM_TRY(acl_ddl_say(parts, between));
+    return one(parts, "", second, behind);
 }
 
 /* -------------------------------------------------------------------------- entities */
@@ -74,33 +76,34 @@ static const struct kind {
     {ALM_ENTITY_ACCOUNT, "ddl_accounts", "CREATE SERVICE ACCOUNT ", "ALTER SERVICE ACCOUNT "},
 };
 
-static alm_status entity(texts *t, const struct kind *k, const alm_entity *e)
+static alm_status entity(texts *parts, const struct kind *self, const alm_entity *e)
 {
-    ALM_TRY(one(t, k->create, e->name, e->kind == ALM_ENTITY_GROUP ? "" : " WITH NO PASSWORD"));
+    ALM_TRY(
+        one(parts, self->create, e->name, e->kind == ALM_ENTITY_GROUP ? "" : " WITH NO PASSWORD"));
     if (e->kind != ALM_ENTITY_GROUP && !e->enabled)
-        ALM_TRY(one(t, k->alter, e->name, " DISABLE"));
+        ALM_TRY(one(parts, self->alter, e->name, " DISABLE"));
     if (e->memory_max == 0)
         return ALM_OK;
     char limit[64];
     (void)snprintf(limit, sizeof limit, " SET MEMORY LIMIT %lld", (long long)e->memory_max);
-    return one(t, k->alter, e->name, limit);
+    return one(parts, self->alter, e->name, limit);
 }
 
-static alm_status entities(texts *t, const struct kind *k, const alm_acl *acl)
+static alm_status entities(texts *parts, const struct kind *self, const alm_acl *acl)
 {
     for (uint32_t i = 0; i < acl->n_entities; i++)
-        if (acl->entities[i].kind == k->kind)
-            ALM_TRY(entity(t, k, &acl->entities[i]));
-    for (uint32_t i = 0; k->kind == ALM_ENTITY_GROUP && i < acl->n_aliases; i++)
-        ALM_TRY(two(t, k->alter, acl->aliases[i].first, " WITH EXTERNAL ALIAS ",
+        if (acl->entities[i].kind == self->kind)
+            ALM_TRY(entity(parts, self, &acl->entities[i]));
+    for (uint32_t i = 0; self->kind == ALM_ENTITY_GROUP && i < acl->n_aliases; i++)
+        ALM_TRY(two(parts, self->alter, acl->aliases[i].first, " WITH EXTERNAL ALIAS ",
                     acl->aliases[i].second, ""));
     return ALM_OK;
 }
 
-static alm_status members(texts *t, const alm_acl *acl)
+static alm_status members(texts *parts, const alm_acl *acl)
 {
     for (uint32_t i = 0; i < acl->n_members; i++)
-        ALM_TRY(two(t, "ADD USER ", acl->members[i].first, " TO ", acl->members[i].second, ""));
+        ALM_TRY(two(parts, "ADD USER ", acl->members[i].first, " TO ", acl->members[i].second, ""));
     return ALM_OK;
 }
 
@@ -110,56 +113,56 @@ typedef struct part { /* permissions that go into one statement */
     bool option, database;
 } part;
 
-static bool is_in(const alm_grant *g, const alm_permission *p, part which)
+static bool acl_ddl_is_in(const alm_grant *grant, const alm_permission *permission, part which)
 {
-    const bool database = p->level == ALM_LEVEL_D;
-    return alm_permission_in(&g->may, p->number) &&
-           alm_permission_in(&g->option, p->number) == which.option &&
-           (g->table[0] != 0 || database == which.database);
+    const bool database = permission->level == ALM_LEVEL_D;
+    return alm_permission_in(&grant->may, permission->number) &&
+           alm_permission_in(&grant->option, permission->number) == which.option &&
+           (grant->table[0] != 0 || database == which.database);
 }
 
 /* Where it is granted. */
-static alm_status place(texts *t, const alm_grant *g, part which)
+static alm_status acl_ddl_place(texts *parts, const alm_grant *grant, part which)
 {
-    if (g->table[0] == 0)
-        return say(t, which.database ? "" : " ON ALL TABLES");
-    ALM_TRY(say(t, " ON "));
-    ALM_TRY(name(t, g->table));
-    if (g->column[0] == 0)
+    if (grant->table[0] == 0)
+        return acl_ddl_say(parts, which.database ? "" : " ON ALL TABLES");
+    ALM_TRY(acl_ddl_say(parts, " ON "));
+    ALM_TRY(name(parts, grant->table));
+    if (grant->column[0] == 0)
         return ALM_OK;
-    ALM_TRY(say(t, "("));
-    ALM_TRY(name(t, g->column));
-    return say(t, ")");
+    ALM_TRY(acl_ddl_say(parts, "("));
+    ALM_TRY(name(parts, grant->column));
+    return acl_ddl_say(parts, ")");
 }
 
-static alm_status granted(texts *t, const alm_grant *g, part which)
+static alm_status granted(texts *parts, const alm_grant *grant, part which)
 {
     const char *comma = "GRANT ";
     for (size_t i = 0; i < alm_permission_count(); i++) {
-        const alm_permission *p = alm_permission_at(i);
-        if (!is_in(g, p, which))
+        const alm_permission *permission = alm_permission_at(i);
+        if (!acl_ddl_is_in(grant, permission, which))
             continue;
-        ALM_TRY(say(t, comma));
-        ALM_TRY(say(t, p->name));
+        ALM_TRY(acl_ddl_say(parts, comma));
+        ALM_TRY(acl_ddl_say(parts, permission->name));
         comma = ", ";
     }
-    if (t->line.len == 0)
+    if (parts->line.len == 0)
         return ALM_OK;
-    ALM_TRY(place(t, g, which));
-    return one(t, " TO ", g->entity, which.option ? " WITH GRANT OPTION" : "");
+    ALM_TRY(acl_ddl_place(parts, grant, which));
+    return one(parts, " TO ", grant->entity, which.option ? " WITH GRANT OPTION" : "");
 }
 
-static alm_status permissions(texts *t, const alm_acl *acl)
+static alm_status permissions(texts *parts, const alm_acl *acl)
 {
     for (uint32_t i = 0; i < acl->n_assumes; i++)
-        ALM_TRY(two(t, "GRANT ASSUME SERVICE ACCOUNT ", acl->assumes[i].account, " TO ",
+        ALM_TRY(two(parts, "GRANT ASSUME SERVICE ACCOUNT ", acl->assumes[i].account, " TO ",
                     acl->assumes[i].entity, acl->assumes[i].option ? " WITH GRANT OPTION" : ""));
     for (uint32_t i = 0; i < acl->n_grants; i++) {
-        const alm_grant g = alm_acl_grant_at(acl, i);
+        const alm_grant grant = alm_acl_grant_at(acl, i);
         for (int k = 0; k < 4; k++) {
             const part which = {.option = (k & 1) != 0, .database = (k & 2) != 0};
-            if (g.table[0] == 0 || !which.database)
-                ALM_TRY(granted(t, &g, which));
+            if (grant.table[0] == 0 || !which.database)
+                ALM_TRY(granted(parts, &grant, which));
         }
     }
     return ALM_OK;
@@ -167,27 +170,27 @@ static alm_status permissions(texts *t, const alm_acl *acl)
 
 /* -------------------------------------------------------------------------- dispatch */
 
-static alm_status fill(texts *t, const char *what)
+static alm_status acl_ddl_fill(texts *parts, const char *what)
 {
-    const alm_acl *acl = alm_cursor_rights(t->c)->acl;
+    const alm_acl *acl = alm_cursor_rights(parts->c)->acl;
     for (size_t i = 0; i < ALM_COUNT(kinds); i++)
         if (strcmp(what, kinds[i].what) == 0)
-            return entities(t, &kinds[i], acl);
+            return entities(parts, &kinds[i], acl);
     if (strcmp(what, "ddl_members") == 0)
-        return members(t, acl);
+        return members(parts, acl);
     ALM_ASSERT(strcmp(what, "ddl_permissions") == 0);
-    return permissions(t, acl);
+    return permissions(parts, acl);
 }
 
-alm_status alm_acl_ddl(alm_cursor *c, const char *what, const char *const **cells, size_t *n)
+alm_status alm_acl_ddl(alm_cursor *cursor, const char *what, const char *const **cells, size_t *n)
 {
-    texts t = {.c = c};
-    ALM_TRY(alm_access_may(&c->cx, "LIST USERS", NULL, -1));
-    ALM_TRY(alm_access_may(&c->cx, "USER DETAILS", NULL, -1));
-    alm_buf_init(&t.line, c->cx.mem);
-    const alm_status st = fill(&t, what);
-    alm_buf_deinit(&t.line);
-    *cells = t.cells;
-    *n = t.n;
-    return st;
+    texts parts = {.c = cursor};
+    ALM_TRY(alm_access_may(&cursor->cx, "LIST USERS", NULL, -1));
+    ALM_TRY(alm_access_may(&cursor->cx, "USER DETAILS", NULL, -1));
+    alm_buf_init(&parts.line, cursor->cx.mem);
+    const alm_status status = acl_ddl_fill(&parts, what);
+    alm_buf_deinit(&parts.line);
+    *cells = parts.cells;
+    *n = parts.n;
+    return status;
 }

@@ -11,16 +11,16 @@
 /* All that is granted to one entity, with grant option where it has that. */
 static bool covers_grants(const alm_rights *mine, const alm_acl *acl, const char *entity)
 {
-    uint32_t at;
-    const uint32_t end = alm_acl_grants_of(acl, entity, &at);
-    for (; at < end; at++) {
-        const alm_grant g = alm_acl_grant_at(acl, at);
+    uint32_t place;
+    const uint32_t end = alm_acl_grants_of(acl, entity, &place);
+    for (; place < end; place++) {
+        const alm_grant grant = alm_acl_grant_at(acl, place);
         for (uint8_t number = 1; number <= ALM_PERMISSION_MAX; number++) {
             const alm_rights_ask ask = {.number = number,
-                                        .table = g.table[0] != 0 ? g.table : NULL,
-                                        .column = g.column[0] != 0 ? g.column : NULL,
-                                        .option = alm_permission_in(&g.option, number)};
-            if (alm_permission_in(&g.may, number) && !alm_rights_may(mine, &ask))
+                                        .table = grant.table[0] != 0 ? grant.table : NULL,
+                                        .column = grant.column[0] != 0 ? grant.column : NULL,
+                                        .option = alm_permission_in(&grant.option, number)};
+            if (alm_permission_in(&grant.may, number) && !alm_rights_may(mine, &ask))
                 return false;
         }
     }
@@ -45,39 +45,40 @@ static bool covers(const alm_rights *mine, const alm_acl *acl, const char *entit
     return true;
 }
 
-alm_status alm_acl_may_change(alm_cursor *c, const alm_acl *acl, const char *entity, int32_t pos)
+alm_status alm_acl_may_change(alm_cursor *cursor, const alm_acl *acl, const char *entity,
+                              int32_t pos)
 {
     char what[400];
-    if (covers(c->rights, acl, entity))
+    if (covers(cursor->rights, acl, entity))
         return ALM_OK;
     (void)snprintf(what, sizeof what, "%.255s holds permissions that are not yours", entity);
-    return alm_access_denied(c, pos, what);
+    return alm_access_denied(cursor, pos, what);
 }
 
-alm_status alm_acl_name_of(alm_cursor *c, const alm_acl_name *name, const char **out)
+alm_status alm_acl_name_of(alm_cursor *cursor, const alm_acl_name *name, const char **out)
 {
-    const size_t max = (size_t)c->session->db->conf->acl_entity_name_max_length;
+    const size_t max = (size_t)cursor->session->db->conf->acl_entity_name_max_length;
     if (name->text.len > max)
-        return alm_fail(&c->cx, ALM_E_LIMIT, name->pos,
+        return alm_fail(&cursor->cx, ALM_E_LIMIT, name->pos,
                         "the name has %zu bytes, more than acl.entity.name.max.length (%zu)",
                         name->text.len, max);
-    ALM_TRY(alm_entity_name_check(&c->cx, name->text, name->pos, "a name"));
-    return alm_arena_zstr(&c->cx, c->cx.arena, name->text, out);
+    ALM_TRY(alm_entity_name_check(&cursor->cx, name->text, name->pos, "a name"));
+    return alm_arena_zstr(&cursor->cx, cursor->cx.arena, name->text, out);
 }
 
-alm_status alm_acl_grantee_of(alm_cursor *c, const alm_acl *acl, const alm_acl_name *name,
+alm_status alm_acl_grantee_of(alm_cursor *cursor, const alm_acl *acl, const alm_acl_name *name,
                               const char **out)
 {
     const alm_str text = name->text;
     if (text.len > 0 && text.len <= ALM_ENTITY_NAME_MAX && memchr(text.ptr, 0, text.len) == NULL) {
-        ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, text, out));
+        ALM_TRY(alm_arena_zstr(&cursor->cx, cursor->cx.arena, text, out));
         if (alm_acl_entity(acl, *out) != NULL)
             return ALM_OK;
         uint32_t first = 0;
         if (alm_acl_grants_of(acl, *out, &first) > first)
             return ALM_OK;
     }
-    return alm_acl_name_of(c, name, out);
+    return alm_acl_name_of(cursor, name, out);
 }
 
 static const char *kind_name(char kind)
@@ -88,20 +89,20 @@ static const char *kind_name(char kind)
                          : "entity";
 }
 
-static char letter_of(const alm_entity *e)
+static char letter_of(const alm_entity *entity)
 {
-    return e->kind == ALM_ENTITY_USER ? 'u' : e->kind == ALM_ENTITY_GROUP ? 'g' : 's';
+    return entity->kind == ALM_ENTITY_USER ? 'u' : entity->kind == ALM_ENTITY_GROUP ? 'g' : 's';
 }
 
-alm_status alm_acl_need(alm_cursor *c, const alm_acl *acl, const alm_acl_name *name, char kind,
+alm_status alm_acl_need(alm_cursor *cursor, const alm_acl *acl, const alm_acl_name *name, char kind,
                         const alm_entity **out)
 {
     const char *text = NULL;
-    ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, name->text, &text));
-    const alm_entity *e = alm_acl_entity(acl, text);
-    if (e == NULL || (kind != 0 && letter_of(e) != kind))
-        return alm_fail(&c->cx, ALM_E_SETTING, name->pos, "%s does not exist [name=%s]",
+    ALM_TRY(alm_arena_zstr(&cursor->cx, cursor->cx.arena, name->text, &text));
+    const alm_entity *entity = alm_acl_entity(acl, text);
+    if (entity == NULL || (kind != 0 && letter_of(entity) != kind))
+        return alm_fail(&cursor->cx, ALM_E_SETTING, name->pos, "%s does not exist [name=%s]",
                         kind_name(kind), text);
-    *out = e;
+    *out = entity;
     return ALM_OK;
 }

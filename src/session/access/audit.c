@@ -68,7 +68,7 @@ struct alm_audit_log {
 
 /* ---------------------------------------------------------------------------- texts */
 
-static audit_row *row_new(const alm_audit *a)
+static audit_row *row_new(const alm_audit *audit)
 {
     static const size_t room[TEXTS] = {[EVENT] = 16,
                                        [USER] = NAME_BYTES,
@@ -78,8 +78,9 @@ static audit_row *row_new(const alm_audit *a)
                                        [INTERFACE] = 16,
                                        [ADDRESS] = 64,
                                        [DETAIL] = ALM_AUDIT_DETAIL_BYTES + 500};
-    const char *const from[TEXTS] = {a->event,         a->user,      a->identity, a->real,
-                                     a->real_identity, a->interface, a->address,  a->detail};
+    const char *const from[TEXTS] = {audit->event,   audit->user,          audit->identity,
+                                     audit->real,    audit->real_identity, audit->interface,
+                                     audit->address, audit->detail};
     char texts[TEXTS][ALM_AUDIT_DETAIL_BYTES + 500];
     size_t bytes = sizeof(audit_row);
     for (int i = 0; i < TEXTS; i++) {
@@ -90,19 +91,19 @@ static audit_row *row_new(const alm_audit *a)
     audit_row *row = calloc(1, bytes);
     if (row == NULL)
         return NULL;
-    char *to = (char *)(row + 1);
-    row->hash = a->ok;
+    char *dest = (char *)(row + 1);
+    row->hash = audit->ok;
     for (int i = 0; i < TEXTS; i++) {
-        row->text[i] = to;
-        to = stpcpy(to, texts[i]) + 1;
+        row->text[i] = dest;
+        dest = stpcpy(dest, texts[i]) + 1;
         row->hash = alm_hash_u128(row->hash + 1, alm_hash_str(alm_str_of(row->text[i])));
     }
-    row->ok = a->ok;
+    row->ok = audit->ok;
     row->repeats = 1;
     return row;
 }
 
-static bool is_same(const audit_row *a, const audit_row *b)
+static bool audit_is_same(const audit_row *a, const audit_row *b)
 {
     bool same = a->hash == b->hash && a->ok == b->ok;
     for (int i = 0; same && i < TEXTS; i++)
@@ -116,16 +117,16 @@ static void write_line(const audit_row *row)
     char detail[ALM_AUDIT_DETAIL_BYTES + 500], repeats[40] = "";
     /* escaped already but for quotes */
     const char *const from[] = {row->text[USER], row->text[IDENTITY], row->text[DETAIL]};
-    char *const to[] = {user, identity, detail};
+    char *const dest[] = {user, identity, detail};
     const size_t room[] = {sizeof user, sizeof identity, sizeof detail};
     for (size_t k = 0; k < ALM_COUNT(from); k++) {
-        size_t n = 0;
-        for (const char *c = from[k]; *c != 0 && n + 3 < room[k]; c++) {
+        size_t count = 0;
+        for (const char *c = from[k]; *c != 0 && count + 3 < room[k]; c++) {
             if (*c == '\'')
-                to[k][n++] = '\\';
-            to[k][n++] = *c;
+                dest[k][count++] = '\\';
+            dest[k][count++] = *c;
         }
-        to[k][n] = 0;
+        dest[k][count] = 0;
     }
     if (row->text[REAL][0] != 0) {
         char name[NAME_BYTES + 20];
@@ -144,15 +145,15 @@ static void write_line(const audit_row *row)
 
 /* ---------------------------------------------------------------------------- lists */
 
-static audit_kind kind_of(const alm_audit *a)
+static audit_kind audit_kind_of(const alm_audit *audit)
 {
-    const bool logout = strcmp(a->event, "logout") == 0,
-               login = logout || strcmp(a->event, "login") == 0;
-    if (!a->ok)
+    const bool logout = strcmp(audit->event, "logout") == 0,
+               login = logout || strcmp(audit->event, "login") == 0;
+    if (!audit->ok)
         return logout ? KIND_REFUSED_LOGOUT : login ? KIND_REFUSED_LOGIN : KIND_REFUSED;
-    if (strcmp(a->event, "acl") == 0)
-        return a->own ? KIND_OWN : a->by_option ? KIND_OPTION : KIND_RIGHTS;
-    if (strcmp(a->event, "ddl") == 0)
+    if (strcmp(audit->event, "acl") == 0)
+        return audit->own ? KIND_OWN : audit->by_option ? KIND_OPTION : KIND_RIGHTS;
+    if (strcmp(audit->event, "ddl") == 0)
         return KIND_DDL;
     return login ? KIND_LOGIN : KIND_DATA;
 }
@@ -161,12 +162,12 @@ static audit_row *find_same(const audit_list *list, const audit_row *row)
 {
     int look = row->ok ? 1 : REPEATS_LOOKED_AT;
     audit_row *old = list->newest;
-    while (old != NULL && look-- > 0 && !is_same(old, row))
+    while (old != NULL && look-- > 0 && !audit_is_same(old, row))
         old = old->older;
     return look >= 0 ? old : NULL;
 }
 
-static void take_out(audit_list *list, audit_row *row)
+static void audit_take_out(audit_list *list, audit_row *row)
 {
     *(row->newer != NULL ? &row->newer->older : &list->newest) = row->older;
     *(row->older != NULL ? &row->older->newer : &list->oldest) = row->newer;
@@ -175,7 +176,7 @@ static void take_out(audit_list *list, audit_row *row)
 }
 
 /* Makes room by the oldest row of who has most. */
-static void put_in(audit_list *list, audit_row *row, audit_kind kind)
+static void audit_put_in(audit_list *list, audit_row *row, audit_kind kind)
 {
     uint8_t who[ALM_SHARE_KEY];
     if (kind == KIND_REFUSED_LOGIN || kind == KIND_REFUSED_LOGOUT)
@@ -190,17 +191,17 @@ static void put_in(audit_list *list, audit_row *row, audit_kind kind)
         return;
     alm_share_node *victim = alm_share_victim(&list->share);
     ALM_ASSERT(victim != NULL);
-    take_out(list, (audit_row *)(void *)((char *)victim - offsetof(audit_row, node)));
+    audit_take_out(list, (audit_row *)(void *)((char *)victim - offsetof(audit_row, node)));
 }
 
-void alm_audit_add(alm_db *db, const alm_audit *a)
+void alm_audit_add(alm_db *db, const alm_audit *audit)
 {
     alm_audit_log *log = db->access.audit;
-    audit_row *row = row_new(a);
+    audit_row *row = row_new(audit);
     if (row == NULL)
         return;
     const int64_t now_us = db->io->wall_ns(db->io) / 1000;
-    const audit_kind kind = kind_of(a);
+    const audit_kind kind = audit_kind_of(audit);
     audit_list *list = &log->lists[kind];
     (void)pthread_mutex_lock(&log->lock);
     audit_row *kept = find_same(list, row);
@@ -212,7 +213,7 @@ void alm_audit_add(alm_db *db, const alm_audit *a)
         kept = row;
         row->us = row->last_us = now_us;
         row->logged_us = now_us - LOGGED_AGAIN_US;
-        put_in(list, row, kind);
+        audit_put_in(list, row, kind);
     }
     if (now_us - kept->logged_us >= LOGGED_AGAIN_US || now_us < kept->logged_us) {
         kept->logged_us = now_us;
@@ -221,18 +222,18 @@ void alm_audit_add(alm_db *db, const alm_audit *a)
     (void)pthread_mutex_unlock(&log->lock);
 }
 
-void alm_audit_session(const alm_session *s, alm_audit *a)
+void alm_audit_session(const alm_session *session, alm_audit *audit)
 {
-    a->interface = s->protocol;
-    a->address = s->ends.client;
-    a->user = s->user;
-    a->identity = s->identity;
-    if (s->assumed == NULL)
+    audit->interface = session->protocol;
+    audit->address = session->ends.client;
+    audit->user = session->user;
+    audit->identity = session->identity;
+    if (session->assumed == NULL)
         return;
-    a->user = s->assumed->name;
-    a->identity = s->assumed->identity;
-    a->real = s->user;
-    a->real_identity = s->identity;
+    audit->user = session->assumed->name;
+    audit->identity = session->assumed->identity;
+    audit->real = session->user;
+    audit->real_identity = session->identity;
 }
 
 alm_status alm_audit_new(alm_ctx *cx, size_t rows_max, alm_audit_log **out)
@@ -257,7 +258,7 @@ void alm_audit_free(alm_audit_log *log)
         return;
     for (int k = 0; k < KINDS; k++) {
         while (log->lists[k].oldest != NULL)
-            take_out(&log->lists[k], log->lists[k].oldest);
+            audit_take_out(&log->lists[k], log->lists[k].oldest);
         alm_share_deinit(&log->lists[k].share);
     }
     (void)pthread_mutex_destroy(&log->lock);
@@ -281,7 +282,7 @@ static alm_status cells_of(alm_ctx *cx, const audit_row *row, const char **cell)
 }
 
 /* The oldest row of what is left of the lists; NULL: there is none. */
-static const audit_row *next_of(const audit_row *left[KINDS])
+static const audit_row *audit_next_of(const audit_row *left[KINDS])
 {
     const audit_row *oldest = NULL;
     int of = 0;
@@ -302,39 +303,39 @@ alm_status alm_audit_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
     alm_audit_log *log = cx->session->db->access.audit;
     const char **out = NULL;
     const audit_row *left[KINDS];
-    size_t n = 0, i = 0;
+    size_t count = 0, i = 0;
     (void)pthread_mutex_lock(&log->lock);
     for (int k = 0; k < KINDS; k++) {
         left[k] = log->lists[k].oldest;
-        n += log->lists[k].share.n;
+        count += log->lists[k].share.n;
     }
-    alm_status st = ALM_NEWN(cx, cx->arena, CELLS * (n + 1), &out);
-    for (const audit_row *row = NULL; st == ALM_OK && (row = next_of(left)) != NULL; i++)
-        st = cells_of(cx, row, out + CELLS * i);
+    alm_status status = ALM_NEWN(cx, cx->arena, CELLS * (count + 1), &out);
+    for (const audit_row *row = NULL; status == ALM_OK && (row = audit_next_of(left)) != NULL; i++)
+        status = cells_of(cx, row, out + CELLS * i);
     (void)pthread_mutex_unlock(&log->lock);
     *cells = out;
-    *rows = n;
-    return st;
+    *rows = count;
+    return status;
 }
 
-static alm_status deny(alm_ctx *cx, const alm_session *s, const alm_rights *rights, int32_t pos,
-                       const char *what)
+static alm_status deny(alm_ctx *cx, const alm_session *session, const alm_rights *rights,
+                       int32_t pos, const char *what)
 {
     /* of a definer who is gone there is no name */
-    const char *name = rights != NULL && rights->name[0] != 0 ? rights->name : s->user;
+    const char *name = rights != NULL && rights->name[0] != 0 ? rights->name : session->user;
     alm_audit audit = {.event = "denied", .detail = what};
-    alm_audit_session(s, &audit);
-    alm_audit_add(s->db, &audit);
+    alm_audit_session(session, &audit);
+    alm_audit_add(session->db, &audit);
     return alm_fail(cx, ALM_E_DENIED, pos, "Access denied for %s [%s]", name, what);
 }
 
-alm_status alm_access_denied(alm_cursor *c, int32_t pos, const char *what)
+alm_status alm_access_denied(alm_cursor *cursor, int32_t pos, const char *what)
 {
-    return deny(&c->cx, c->session, c->rights, pos, what);
+    return deny(&cursor->cx, cursor->session, cursor->rights, pos, what);
 }
 
-alm_status alm_session_denied(alm_ctx *cx, const alm_session *s, const char *permission,
+alm_status alm_session_denied(alm_ctx *cx, const alm_session *session, const char *permission,
                               int32_t pos)
 {
-    return deny(cx, s, s->rights, pos, permission);
+    return deny(cx, session, session->rights, pos, permission);
 }

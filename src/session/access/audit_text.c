@@ -22,21 +22,23 @@ typedef struct words {
     size_t n;
 } words;
 
-static void put(words *w, const char *format, ...)
+static void audit_text_put(words *phrase, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const int n = vsnprintf(w->text + w->n, sizeof w->text - w->n, format, args);
+    const int n =
+        vsnprintf(phrase->text + phrase->n, sizeof phrase->text - phrase->n, format, args);
     va_end(args);
-    w->n = ALM_MIN(w->n + (size_t)ALM_MAX(n, 0), sizeof w->text - 1);
+    phrase->n = ALM_MIN(phrase->n + (size_t)ALM_MAX(n, 0), sizeof phrase->text - 1);
 }
 
-static bool is_plain(alm_str name)
+static bool audit_text_is_plain(alm_str name)
 {
     for (size_t i = 0; i < name.len; i++) {
-        const char c = name.ptr[i];
-        const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' || c == '@';
+        const char byte = name.ptr[i];
+        const bool word = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                          (byte >= '0' && byte <= '9') || byte == '_' || byte == '-' ||
+                          byte == '.' || byte == '@';
         if (!word)
             return false;
     }
@@ -44,202 +46,210 @@ static bool is_plain(alm_str name)
 }
 
 /* In quotes where it could be taken for something else; at most 255 bytes of it. */
-static void put_name(words *w, alm_str name)
+static void audit_text_put_name(words *phrase, alm_str name)
 {
     const size_t n = ALM_MIN(name.len, (size_t)ALM_ENTITY_NAME_MAX);
-    if (is_plain(name)) {
-        put(w, "%.*s", (int)n, name.ptr);
+    if (audit_text_is_plain(name)) {
+        audit_text_put(phrase, "%.*s", (int)n, name.ptr);
         return;
     }
-    put(w, "\"");
+    audit_text_put(phrase, "\"");
     for (size_t i = 0; i < n; i++)
-        put(w, name.ptr[i] == '"' ? "\"\"" : "%c", name.ptr[i]);
-    put(w, "\"");
+        audit_text_put(phrase, name.ptr[i] == '"' ? "\"\"" : "%c", name.ptr[i]);
+    audit_text_put(phrase, "\"");
 }
 
-static void add_row(words *w)
+static void audit_text_add_row(words *phrase)
 {
-    w->audit.detail = w->text;
-    alm_audit_add(w->c->session->db, &w->audit);
+    phrase->audit.detail = phrase->text;
+    alm_audit_add(phrase->c->session->db, &phrase->audit);
 }
 
-static void begin_list(words *w)
+static void begin_list(words *phrase)
 {
-    const size_t n = ALM_MIN(w->n, sizeof w->head - 1);
-    memcpy(w->head, w->text, n);
-    w->head[n] = 0;
+    const size_t n = ALM_MIN(phrase->n, sizeof phrase->head - 1);
+    memcpy(phrase->head, phrase->text, n);
+    phrase->head[n] = 0;
 }
 
 /* Another row, with the head again, where the next name may not fit. */
-static void room_for_name(words *w)
+static void room_for_name(words *phrase)
 {
-    if (w->n + 2 * ALM_ENTITY_NAME_MAX + 40 < sizeof w->text)
+    if (phrase->n + 2 * ALM_ENTITY_NAME_MAX + 40 < sizeof phrase->text)
         return;
-    add_row(w);
-    w->n = 0;
-    put(w, "%s(goes on) ", w->head);
+    audit_text_add_row(phrase);
+    phrase->n = 0;
+    audit_text_put(phrase, "%s(goes on) ", phrase->head);
 }
 
-static void put_names(words *w, const alm_acl_name *names, uint32_t n)
+static void put_names(words *phrase, const alm_acl_name *names, uint32_t n_names)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        room_for_name(w);
-        put(w, i > 0 ? ", " : "");
-        put_name(w, names[i].text);
+    for (uint32_t i = 0; i < n_names; i++) {
+        room_for_name(phrase);
+        audit_text_put(phrase, i > 0 ? ", " : "");
+        audit_text_put_name(phrase, names[i].text);
     }
 }
 
 /* ------------------------------------------------------------------ users and grants */
 
-static void put_object(words *w, const alm_acl_object *o)
+static void put_object(words *phrase, const alm_acl_object *object)
 {
-    room_for_name(w);
-    put_name(w, o->table.text);
-    if (o->star)
-        put(w, o->n_exclude > 0 ? "(*) EXCLUDE (" : "(*)");
-    else if (o->n_columns > 0)
-        put(w, "(");
-    put_names(w, o->star ? o->exclude : o->columns, o->star ? o->n_exclude : o->n_columns);
-    put(w, (o->star ? o->n_exclude : o->n_columns) > 0 ? ")" : "");
+    room_for_name(phrase);
+    audit_text_put_name(phrase, object->table.text);
+    if (object->star)
+        audit_text_put(phrase, object->n_exclude > 0 ? "(*) EXCLUDE (" : "(*)");
+    else if (object->n_columns > 0)
+        audit_text_put(phrase, "(");
+    put_names(phrase, object->star ? object->exclude : object->columns,
+              object->star ? object->n_exclude : object->n_columns);
+    audit_text_put(phrase, (object->star ? object->n_exclude : object->n_columns) > 0 ? ")" : "");
 }
 
-static void put_grant(words *w, const alm_acl_words *a)
+static void put_grant(words *phrase, const alm_acl_words *acl_words)
 {
-    const bool grant = a->verb == ALM_ACL_GRANT;
-    put(w, grant ? " TO " : " FROM ");
-    put_name(w, a->name.text);
-    put(w, a->option && grant ? " WITH GRANT OPTION: " : ": ");
-    begin_list(w);
-    put_names(w, a->permissions, a->n_permissions);
-    if (a->all_tables)
-        put(w, " ON ALL TABLES");
-    else if (a->on)
-        put(w, " ON ");
-    for (uint32_t i = 0; a->on && !a->all_tables && i < a->n_objects; i++) {
-        put(w, i > 0 ? ", " : "");
-        put_object(w, &a->objects[i]);
+    const bool grant = acl_words->verb == ALM_ACL_GRANT;
+    audit_text_put(phrase, grant ? " TO " : " FROM ");
+    audit_text_put_name(phrase, acl_words->name.text);
+    audit_text_put(phrase, acl_words->option && grant ? " WITH GRANT OPTION: " : ": ");
+    begin_list(phrase);
+    put_names(phrase, acl_words->permissions, acl_words->n_permissions);
+    if (acl_words->all_tables)
+        audit_text_put(phrase, " ON ALL TABLES");
+    else if (acl_words->on)
+        audit_text_put(phrase, " ON ");
+    for (uint32_t i = 0; acl_words->on && !acl_words->all_tables && i < acl_words->n_objects; i++) {
+        audit_text_put(phrase, i > 0 ? ", " : "");
+        put_object(phrase, &acl_words->objects[i]);
     }
 }
 
-static void put_token(words *w, const alm_acl_words *a)
+static void put_token(words *phrase, const alm_acl_words *acl_words)
 {
-    put(w, a->verb == ALM_ACL_ADD_TOKEN ? " CREATE TOKEN TYPE " : " DROP TOKEN TYPE ");
-    put(w, a->jwk ? "JWK" : "REST");
-    if (a->ttl.text.ptr != NULL)
-        put(w, " WITH TTL '%.*s'%s%s", (int)ALM_MIN(a->ttl.text.len, 40), a->ttl.text.ptr,
-            a->refresh ? " REFRESH" : "", a->transient ? " TRANSIENT" : "");
-    if (a->verb == ALM_ACL_DROP_TOKEN && !a->jwk)
-        put(w, a->token.text.ptr != NULL ? " (one)" : " (all)");
+    audit_text_put(phrase, acl_words->verb == ALM_ACL_ADD_TOKEN ? " CREATE TOKEN TYPE "
+                                                                : " DROP TOKEN TYPE ");
+    audit_text_put(phrase, acl_words->jwk ? "JWK" : "REST");
+    if (acl_words->ttl.text.ptr != NULL)
+        audit_text_put(phrase, " WITH TTL '%.*s'%s%s", (int)ALM_MIN(acl_words->ttl.text.len, 40),
+                       acl_words->ttl.text.ptr, acl_words->refresh ? " REFRESH" : "",
+                       acl_words->transient ? " TRANSIENT" : "");
+    if (acl_words->verb == ALM_ACL_DROP_TOKEN && !acl_words->jwk)
+        audit_text_put(phrase, acl_words->token.text.ptr != NULL ? " (one)" : " (all)");
 }
 
-static void put_change(words *w, const alm_acl_words *a, const alm_stmt *stmt)
+static void put_change(words *phrase, const alm_acl_words *acl_words, const alm_stmt *stmt)
 {
-    switch ((int)a->verb) {
+    switch ((int)acl_words->verb) {
     case ALM_ACL_CREATE:
     case ALM_ACL_PASSWORD:
-        if (a->password.text.ptr != NULL || a->verb == ALM_ACL_PASSWORD)
-            put(w, a->no_password ? " WITH NO PASSWORD" : " WITH PASSWORD");
+        if (acl_words->password.text.ptr != NULL || acl_words->verb == ALM_ACL_PASSWORD)
+            audit_text_put(phrase, acl_words->no_password ? " WITH NO PASSWORD" : " WITH PASSWORD");
         if (stmt->owner.len > 0) {
-            put(w, " OWNED BY ");
-            put_name(w, stmt->owner);
+            audit_text_put(phrase, " OWNED BY ");
+            audit_text_put_name(phrase, stmt->owner);
         }
         break;
     case ALM_ACL_ENABLE:
     case ALM_ACL_DISABLE:
-        put(w, a->verb == ALM_ACL_ENABLE ? " ENABLE" : " DISABLE");
+        audit_text_put(phrase, acl_words->verb == ALM_ACL_ENABLE ? " ENABLE" : " DISABLE");
         break;
     case ALM_ACL_MEMORY:
-        put(w, " SET MEMORY LIMIT ");
-        if (a->limit.text.ptr == NULL)
-            put(w, "UNLIMITED");
+        audit_text_put(phrase, " SET MEMORY LIMIT ");
+        if (acl_words->limit.text.ptr == NULL)
+            audit_text_put(phrase, "UNLIMITED");
         else
-            put(w, "%.*s", (int)ALM_MIN(a->limit.text.len, 40), a->limit.text.ptr);
+            audit_text_put(phrase, "%.*s", (int)ALM_MIN(acl_words->limit.text.len, 40),
+                           acl_words->limit.text.ptr);
         break;
     case ALM_ACL_ADD_TOKEN:
     case ALM_ACL_DROP_TOKEN:
-        put_token(w, a);
+        put_token(phrase, acl_words);
         break;
     case ALM_ACL_DROP_ALIAS:
-        put(w, " DROP EXTERNAL ALIAS ");
+        audit_text_put(phrase, " DROP EXTERNAL ALIAS ");
         break;
     case ALM_ACL_ADD_MEMBER:
     case ALM_ACL_REMOVE_MEMBER:
-        put(w, a->verb == ALM_ACL_ADD_MEMBER ? " TO " : " FROM ");
-        begin_list(w);
-        put_names(w, a->names, a->n_names);
+        audit_text_put(phrase, acl_words->verb == ALM_ACL_ADD_MEMBER ? " TO " : " FROM ");
+        begin_list(phrase);
+        put_names(phrase, acl_words->names, acl_words->n_names);
         break;
     default:
         break;
     }
-    if (a->alias.text.ptr != NULL) {
-        put(w, a->verb != ALM_ACL_DROP_ALIAS ? " WITH EXTERNAL ALIAS " : "");
-        put_name(w, a->alias.text);
+    if (acl_words->alias.text.ptr != NULL) {
+        audit_text_put(phrase,
+                       acl_words->verb != ALM_ACL_DROP_ALIAS ? " WITH EXTERNAL ALIAS " : "");
+        audit_text_put_name(phrase, acl_words->alias.text);
     }
 }
 
-static bool is_own(const alm_cursor *c, const alm_acl_words *a)
+static bool audit_text_is_own(const alm_cursor *cursor, const alm_acl_words *acl_words)
 {
-    const alm_principal *who = alm_session_principal(c->session);
+    const alm_principal *who = alm_session_principal(cursor->session);
     return who != NULL && who->kind == ALM_PRINCIPAL_LOCAL &&
-           (a->verb == ALM_ACL_PASSWORD || a->verb == ALM_ACL_ADD_TOKEN ||
-            a->verb == ALM_ACL_DROP_TOKEN || a->verb == ALM_ACL_ASSUME ||
-            a->verb == ALM_ACL_EXIT) &&
-           (a->verb == ALM_ACL_ASSUME || a->verb == ALM_ACL_EXIT ||
-            alm_str_eq(a->name.text, alm_str_of(who->name)));
+           (acl_words->verb == ALM_ACL_PASSWORD || acl_words->verb == ALM_ACL_ADD_TOKEN ||
+            acl_words->verb == ALM_ACL_DROP_TOKEN || acl_words->verb == ALM_ACL_ASSUME ||
+            acl_words->verb == ALM_ACL_EXIT) &&
+           (acl_words->verb == ALM_ACL_ASSUME || acl_words->verb == ALM_ACL_EXIT ||
+            alm_str_eq(acl_words->name.text, alm_str_of(who->name)));
 }
 
-void alm_audit_acl(alm_cursor *c, const alm_stmt *stmt, bool ok)
+void alm_audit_acl(alm_cursor *cursor, const alm_stmt *stmt, bool ok)
 {
-    const alm_acl_words *a = stmt->ext;
-    const bool grants = a->verb == ALM_ACL_GRANT || a->verb == ALM_ACL_REVOKE ||
-                        a->verb == ALM_ACL_GRANT_ASSUME || a->verb == ALM_ACL_REVOKE_ASSUME;
-    words w = {.c = c,
-               .audit = {.event = "acl",
-                         .ok = ok,
-                         .own = is_own(c, a),
-                         .by_option = grants && c->rights != NULL && !c->rights->all}};
-    alm_audit_session(c->session, &w.audit);
-    put(&w, "%s", c->tag);
-    if (a->verb == ALM_ACL_GRANT || a->verb == ALM_ACL_REVOKE) {
-        put_grant(&w, a);
-    } else if (a->verb == ALM_ACL_GRANT_ASSUME || a->verb == ALM_ACL_REVOKE_ASSUME) {
-        put(&w, a->verb == ALM_ACL_GRANT_ASSUME ? " TO " : " FROM ");
-        put_name(&w, a->name.text);
-        put(&w, a->option ? " WITH GRANT OPTION: ASSUME SERVICE ACCOUNT "
-                          : ": ASSUME SERVICE ACCOUNT ");
-        put_names(&w, a->names, a->n_names);
+    const alm_acl_words *acl_words = stmt->ext;
+    const bool grants = acl_words->verb == ALM_ACL_GRANT || acl_words->verb == ALM_ACL_REVOKE ||
+                        acl_words->verb == ALM_ACL_GRANT_ASSUME ||
+                        acl_words->verb == ALM_ACL_REVOKE_ASSUME;
+    words phrase = {
+        .c = cursor,
+        .audit = {.event = "acl",
+                  .ok = ok,
+                  .own = audit_text_is_own(cursor, acl_words),
+                  .by_option = grants && cursor->rights != NULL && !cursor->rights->all}};
+    alm_audit_session(cursor->session, &phrase.audit);
+    audit_text_put(&phrase, "%s", cursor->tag);
+    if (acl_words->verb == ALM_ACL_GRANT || acl_words->verb == ALM_ACL_REVOKE) {
+        put_grant(&phrase, acl_words);
+    } else if (acl_words->verb == ALM_ACL_GRANT_ASSUME ||
+               acl_words->verb == ALM_ACL_REVOKE_ASSUME) {
+        audit_text_put(&phrase, acl_words->verb == ALM_ACL_GRANT_ASSUME ? " TO " : " FROM ");
+        audit_text_put_name(&phrase, acl_words->name.text);
+        audit_text_put(&phrase, acl_words->option ? " WITH GRANT OPTION: ASSUME SERVICE ACCOUNT "
+                                                  : ": ASSUME SERVICE ACCOUNT ");
+        put_names(&phrase, acl_words->names, acl_words->n_names);
     } else {
-        put(&w, " ");
-        if (a->name.text.ptr != NULL)
-            put_name(&w, a->name.text);
-        put_change(&w, a, stmt);
+        audit_text_put(&phrase, " ");
+        if (acl_words->name.text.ptr != NULL)
+            audit_text_put_name(&phrase, acl_words->name.text);
+        put_change(&phrase, acl_words, stmt);
     }
-    add_row(&w);
+    audit_text_add_row(&phrase);
 }
 
 /* ------------------------------------------------------------------ other statements */
 
 /* With the secrets in it masked. */
-static void put_text(words *w)
+static void audit_put_text(words *phrase)
 {
-    alm_cursor *c = w->c;
-    const alm_str text =
-        c->prepared != NULL ? c->prepared->text : alm_str_of(c->session->activity.text);
+    alm_cursor *cursor = phrase->c;
+    const alm_str text = cursor->prepared != NULL ? cursor->prepared->text
+                                                  : alm_str_of(cursor->session->activity.text);
     const char *masked = NULL;
-    if (alm_sql_masked(&c->cx, text, &masked) != ALM_OK) {
-        alm_error_clear(&c->cx);
+    if (alm_sql_masked(&cursor->cx, text, &masked) != ALM_OK) {
+        alm_error_clear(&cursor->cx);
         return;
     }
-    put(w, ": %.*s", (int)ALM_MIN(strlen(masked), sizeof w->text), masked);
+    audit_text_put(phrase, ": %.*s", (int)ALM_MIN(strlen(masked), sizeof phrase->text), masked);
 }
 
-static bool is_listed(const char *list, alm_str name)
+static bool audit_text_is_listed(const char *list, alm_str name)
 {
     while (name.ptr != NULL && *list != 0) {
-        const size_t n = strcspn(list, ", ");
-        if (n > 0 && alm_str_ieq((alm_str){list, n}, name))
+        const size_t len = strcspn(list, ", ");
+        if (len > 0 && alm_str_ieq((alm_str){list, len}, name))
             return true;
-        list += n + (list[n] != 0);
+        list += len + (list[len] != 0);
     }
     return false;
 }
@@ -248,69 +258,71 @@ static bool is_listed(const char *list, alm_str name)
 static bool changes_listed_name(const char *list, const alm_stmt *stmt)
 {
     return stmt->kind == ALM_STMT_RENAME_TABLE &&
-           (is_listed(list, stmt->table) || is_listed(list, stmt->new_name));
+           (audit_text_is_listed(list, stmt->table) || audit_text_is_listed(list, stmt->new_name));
 }
 
-static void audit_ddl(alm_cursor *c, const alm_stmt *stmt)
+static void audit_ddl(alm_cursor *cursor, const alm_stmt *stmt)
 {
-    words w = {.c = c, .audit = {.event = "ddl", .ok = true}};
-    alm_audit_session(c->session, &w.audit);
-    put(&w, "%s ", c->tag);
-    begin_list(&w);
+    words phrase = {.c = cursor, .audit = {.event = "ddl", .ok = true}};
+    alm_audit_session(cursor->session, &phrase.audit);
+    audit_text_put(&phrase, "%s ", cursor->tag);
+    begin_list(&phrase);
     if (stmt->table.ptr != NULL)
-        put_name(&w, stmt->table);
+        audit_text_put_name(&phrase, stmt->table);
     if (stmt->new_name.ptr != NULL) {
-        put(&w, " TO ");
-        put_name(&w, stmt->new_name);
+        audit_text_put(&phrase, " TO ");
+        audit_text_put_name(&phrase, stmt->new_name);
     }
     for (uint32_t i = 0; i < stmt->n_more; i++) {
-        room_for_name(&w);
-        put(&w, i > 0 || stmt->table.ptr != NULL ? ", " : "");
-        put_name(&w, stmt->more_tables[i]);
+        room_for_name(&phrase);
+        audit_text_put(&phrase, i > 0 || stmt->table.ptr != NULL ? ", " : "");
+        audit_text_put_name(&phrase, stmt->more_tables[i]);
     }
-    put_text(&w);
-    add_row(&w);
+    audit_put_text(&phrase);
+    audit_text_add_row(&phrase);
 }
 
-static void audit_export(alm_cursor *c, const alm_stmt *stmt)
+static void audit_export(alm_cursor *cursor, const alm_stmt *stmt)
 {
-    words w = {.c = c, .audit = {.event = "export", .ok = true}};
+    words phrase = {.c = cursor, .audit = {.event = "export", .ok = true}};
     const alm_copy *copy = stmt->kind == ALM_STMT_COPY_TO ? stmt->ext : NULL;
-    alm_audit_session(c->session, &w.audit);
-    put(&w, stmt->kind == ALM_STMT_BACKUP ? "BACKUP" : copy == NULL ? "/exp" : "COPY TO ");
+    alm_audit_session(cursor->session, &phrase.audit);
+    audit_text_put(&phrase, stmt->kind == ALM_STMT_BACKUP ? "BACKUP"
+                            : copy == NULL                ? "/exp"
+                                                          : "COPY TO ");
     if (copy != NULL && copy->place == ALM_COPY_AT_FILE)
-        put_name(&w, copy->file);
+        audit_text_put_name(&phrase, copy->file);
     else if (copy != NULL)
-        put(&w, "STDOUT");
-    put_text(&w);
-    add_row(&w);
+        audit_text_put(&phrase, "STDOUT");
+    audit_put_text(&phrase);
+    audit_text_add_row(&phrase);
 }
 
-void alm_audit_statement(alm_cursor *c, const alm_stmt *stmt)
+void alm_audit_statement(alm_cursor *cursor, const alm_stmt *stmt)
 {
-    const struct alm_conf *conf = c->session->db->conf;
+    const struct alm_conf *conf = cursor->session->db->conf;
     if (alm_stmt_does_any(stmt->kind, ALM_S_DDL) &&
         (conf->audit_ddl || changes_listed_name(conf->audit_read_tables, stmt)))
-        audit_ddl(c, stmt);
-    if (conf->audit_export &&
-        (alm_stmt_does_any(stmt->kind, ALM_S_EXPORTS) || (c->session->exports && c->has_rows)))
-        audit_export(c, stmt);
+        audit_ddl(cursor, stmt);
+    if (conf->audit_export && (alm_stmt_does_any(stmt->kind, ALM_S_EXPORTS) ||
+                               (cursor->session->exports && cursor->has_rows)))
+        audit_export(cursor, stmt);
 }
 
-void alm_audit_made(alm_session *s, const char *what, alm_str table, alm_str column)
+void alm_audit_made(alm_session *session, const char *what, alm_str table, alm_str column)
 {
-    alm_cursor none = {.session = s};
-    words w = {.c = &none, .audit = {.event = "ddl", .ok = true}};
-    if (s->db->conf == NULL || !s->db->conf->audit_ddl)
+    alm_cursor none = {.session = session};
+    words phrase = {.c = &none, .audit = {.event = "ddl", .ok = true}};
+    if (session->db->conf == NULL || !session->db->conf->audit_ddl)
         return;
-    alm_audit_session(s, &w.audit);
-    put(&w, "%s ", what);
-    put_name(&w, table);
+    alm_audit_session(session, &phrase.audit);
+    audit_text_put(&phrase, "%s ", what);
+    audit_text_put_name(&phrase, table);
     if (column.len > 0) {
-        put(&w, " ADD COLUMN ");
-        put_name(&w, column);
+        audit_text_put(&phrase, " ADD COLUMN ");
+        audit_text_put_name(&phrase, column);
     }
-    add_row(&w);
+    audit_text_add_row(&phrase);
 }
 
 /* ----------------------------------------------------------------------------- reads */
@@ -323,49 +335,49 @@ typedef struct reads {
     uint32_t n;
 } reads;
 
-static void add_read(reads *r, const char *name)
+static void audit_text_add_read(reads *self, const char *name)
 {
-    bool again = name == NULL || !is_listed(r->list, alm_str_of(name));
-    for (uint32_t i = 0; i < r->n && !again; i++)
-        again = strcmp(r->name[i], name) == 0;
-    if (!again && r->n < READS_MAX)
-        r->name[r->n++] = name;
+    bool again = name == NULL || !audit_text_is_listed(self->list, alm_str_of(name));
+    for (uint32_t i = 0; i < self->n && !again; i++)
+        again = strcmp(self->name[i], name) == 0;
+    if (!again && self->n < READS_MAX)
+        self->name[self->n++] = name;
 }
 
-static void find_reads(reads *r, const alm_plan *plan)
+static void find_reads(reads *self, const alm_plan *plan)
 {
     if (plan->op == ALM_P_SCAN) {
-        add_read(r, plan->scan.table->name);
-        add_read(r, plan->scan.view);
+        audit_text_add_read(self, plan->scan.table->name);
+        audit_text_add_read(self, plan->scan.view);
     }
     if (plan->op == ALM_P_SHARED)
-        find_reads(r, plan->shared.of);
+        find_reads(self, plan->shared.of);
     for (uint32_t i = 0; i < plan->n_children; i++)
-        find_reads(r, plan->child[i]);
+        find_reads(self, plan->child[i]);
 }
 
-static void put_reads(alm_cursor *c, const reads *r)
+static void put_reads(alm_cursor *cursor, const reads *self)
 {
-    words w = {.c = c, .audit = {.event = "read", .ok = true}};
-    if (r->n == 0)
+    words phrase = {.c = cursor, .audit = {.event = "read", .ok = true}};
+    if (self->n == 0)
         return;
-    alm_audit_session(c->session, &w.audit);
-    for (uint32_t i = 0; i < r->n; i++) {
-        room_for_name(&w);
-        put(&w, i > 0 ? ", " : "");
-        put_name(&w, alm_str_of(r->name[i]));
+    alm_audit_session(cursor->session, &phrase.audit);
+    for (uint32_t i = 0; i < self->n; i++) {
+        room_for_name(&phrase);
+        audit_text_put(&phrase, i > 0 ? ", " : "");
+        audit_text_put_name(&phrase, alm_str_of(self->name[i]));
     }
-    put_text(&w);
-    add_row(&w);
+    audit_put_text(&phrase);
+    audit_text_add_row(&phrase);
 }
 
-void alm_audit_reads(alm_cursor *c, const alm_plan *plan)
+void alm_audit_reads(alm_cursor *cursor, const alm_plan *plan)
 {
-    reads r = {.list = c->session->db->conf->audit_read_tables};
-    if (c->session->of_users)
+    reads self = {.list = cursor->session->db->conf->audit_read_tables};
+    if (cursor->session->of_users)
         return;
-    find_reads(&r, plan);
-    put_reads(c, &r);
+    find_reads(&self, plan);
+    put_reads(cursor, &self);
 }
 
 void alm_audit_planned(alm_ctx *cx, const alm_plan *plan)
@@ -373,21 +385,21 @@ void alm_audit_planned(alm_ctx *cx, const alm_plan *plan)
     const struct alm_conf *conf = cx->session->db->conf;
     if (conf == NULL || conf->audit_read_tables[0] == 0)
         return;
-    alm_cursor as = {.session = cx->session, .cx = *cx};
-    alm_audit_reads(&as, plan);
+    alm_cursor cursor = {.session = cx->session, .cx = *cx};
+    alm_audit_reads(&cursor, plan);
 }
 
-void alm_audit_backup(alm_cursor *c, const alm_str *tables, size_t n)
+void alm_audit_backup(alm_cursor *cursor, const alm_str *tables, size_t n)
 {
-    const struct alm_conf *conf = c->session->db->conf;
-    reads r = {.list = conf != NULL ? conf->audit_read_tables : ""};
-    for (size_t i = 0; i < alm_snapshot_count(c->snapshot) && r.list[0] != 0; i++) {
-        const char *name = alm_snapshot_at(c->snapshot, i)->name;
+    const struct alm_conf *conf = cursor->session->db->conf;
+    reads self = {.list = conf != NULL ? conf->audit_read_tables : ""};
+    for (size_t i = 0; i < alm_snapshot_count(cursor->snapshot) && self.list[0] != 0; i++) {
+        const char *name = alm_snapshot_at(cursor->snapshot, i)->name;
         bool copied = n == 0;
         for (size_t k = 0; k < n && !copied; k++)
             copied = alm_str_ieq(tables[k], alm_str_of(name));
         if (copied)
-            add_read(&r, name);
+            audit_text_add_read(&self, name);
     }
-    put_reads(c, &r);
+    put_reads(cursor, &self);
 }

@@ -14,65 +14,66 @@
 /* --------------------------------------------------------------------- look-ups */
 
 /* Nobody may be taken for somebody else: "ADMIN" beside "admin". */
-static alm_status refuse_twin(alm_cursor *c, const alm_acl *acl, const alm_acl_name *name)
+static alm_status refuse_twin(alm_cursor *cursor, const alm_acl *acl, const alm_acl_name *name)
 {
     const char *twin = NULL;
-    const alm_conf *conf = c->session->db->conf;
-    ALM_TRY(alm_entity_name_twin(&c->cx, acl, conf->acl_admin_user, name->text, &twin));
+    const alm_conf *conf = cursor->session->db->conf;
+    ALM_TRY(alm_entity_name_twin(&cursor->cx, acl, conf->acl_admin_user, name->text, &twin));
     if (twin == NULL)
         return ALM_OK;
-    return alm_fail(&c->cx, ALM_E_ENTITY_EXISTS, name->pos,
+    return alm_fail(&cursor->cx, ALM_E_ENTITY_EXISTS, name->pos,
                     "entity already exists: \"%.*s\" reads as \"%s\"", (int)name->text.len,
                     name->text.ptr, twin);
 }
 
-static alm_status need_permission(alm_cursor *c, const char *permission, int32_t pos)
+static alm_status need_permission(alm_cursor *cursor, const char *permission, int32_t pos)
 {
-    return alm_access_may(&c->cx, permission, NULL, pos);
+    return alm_access_may(&cursor->cx, permission, NULL, pos);
 }
 
 /* Of one's own password and tokens nobody has to be asked; external users have none. Those of an assumed service account are not
  * one's own: who sets them would be that account after REVOKE ASSUME, too. */
-static alm_status need_unless_own(alm_cursor *c, const char *permission, const alm_acl_words *w)
+static alm_status need_unless_own(alm_cursor *cursor, const char *permission,
+                                  const alm_acl_words *words)
 {
-    const alm_rights *r = c->rights;
-    const bool own = c->session->assumed == NULL && r->kind == ALM_PRINCIPAL_LOCAL &&
-                     alm_str_eq(alm_str_of(r->name), w->name.text);
-    return own ? ALM_OK : need_permission(c, permission, w->name.pos);
+    const alm_rights *rights = cursor->rights;
+    const bool own = cursor->session->assumed == NULL && rights->kind == ALM_PRINCIPAL_LOCAL &&
+                     alm_str_eq(alm_str_of(rights->name), words->name.text);
+    return own ? ALM_OK : need_permission(cursor, permission, words->name.pos);
 }
 
 /* ------------------------------------------------------------------------ passwords */
 
 /* What a password must be that somebody sets from now on; those that were set stay. */
-static alm_status check_password(alm_cursor *c, const alm_acl_name *password)
+static alm_status check_password(alm_cursor *cursor, const alm_acl_name *password)
 {
     if (password->text.len == 0)
-        return alm_fail(&c->cx, ALM_E_ARG, password->pos, "a password must not be empty");
-    return alm_login_policy(&c->cx, c->session->db, password->text, password->pos);
+        return alm_fail(&cursor->cx, ALM_E_ARG, password->pos, "a password must not be empty");
+    return alm_login_policy(&cursor->cx, cursor->session->db, password->text, password->pos);
 }
 
-static alm_status set_password(alm_cursor *c, const alm_acl_words *w, alm_entity *e)
+static alm_status set_password(alm_cursor *cursor, const alm_acl_words *words, alm_entity *entity)
 {
     uint8_t salt[ALM_SCRAM_SALT];
-    const alm_io *io = c->session->db->io;
-    e->has_password = false;
-    OPENSSL_cleanse(&e->verifier, sizeof e->verifier);
-    if (w->no_password || w->password.text.ptr == NULL)
+    const alm_io *io = cursor->session->db->io;
+    entity->has_password = false;
+    OPENSSL_cleanse(&entity->verifier, sizeof entity->verifier);
+    if (words->no_password || words->password.text.ptr == NULL)
         return ALM_OK;
-    ALM_TRY(check_password(c, &w->password));
+    ALM_TRY(check_password(cursor, &words->password));
     const int code = io->random(io, salt, sizeof salt);
     if (code < 0)
-        return alm_io_fail(&c->cx, code, "random bytes");
-    e->has_password = true;
-    return alm_scram_verifier_make(&c->cx, w->password.text, salt,
-                                   (int32_t)c->session->db->conf->acl_password_hash_iteration_count,
-                                   &e->verifier);
+        return alm_io_fail(&cursor->cx, code, "random bytes");
+    entity->has_password = true;
+    return alm_scram_verifier_make(
+        &cursor->cx, words->password.text, salt,
+        (int32_t)cursor->session->db->conf->acl_password_hash_iteration_count, &entity->verifier);
 }
 
 /* --------------------------------------------------------------------------- memory */
 
 /* "1048576", "512M"; 0, and UNLIMITED: nothing is said. Less than MEMORY_LEAST would let nothing run. */
-static alm_status read_memory(alm_cursor *c, const alm_acl_name *limit, int64_t *out)
+static alm_status read_memory(alm_cursor *cursor, const alm_acl_name *limit, int64_t *out)
 {
     enum { MEMORY_LEAST = 64 << 10 };
     static const char units[] = "kmg";
@@ -88,11 +89,11 @@ static alm_status read_memory(alm_cursor *c, const alm_acl_name *limit, int64_t 
         text.len--;
     }
     if (alm_int64_parse(text, &n) != ALM_NUM_OK || n < 0 || __builtin_mul_overflow(n, unit, out))
-        return alm_fail(&c->cx, ALM_E_ARG, limit->pos,
+        return alm_fail(&cursor->cx, ALM_E_ARG, limit->pos,
                         "a size is a number of bytes, or one with K, M or G, not '%.*s'",
                         (int)ALM_MIN(limit->text.len, 40), limit->text.ptr);
     if (*out > 0 && *out < MEMORY_LEAST)
-        return alm_fail(&c->cx, ALM_E_ARG, limit->pos,
+        return alm_fail(&cursor->cx, ALM_E_ARG, limit->pos,
                         "a memory limit is at least 64K [limit=%lld]", (long long)*out);
     return ALM_OK;
 }
@@ -105,44 +106,44 @@ typedef struct acl_run {
     alm_entity made; /* its password is hashed once, however often the change is tried */
 } acl_run;
 
-static alm_status already_there(alm_cursor *c, const alm_acl_name *name)
+static alm_status already_there(alm_cursor *cursor, const alm_acl_name *name)
 {
-    return alm_fail(&c->cx, ALM_E_ENTITY_EXISTS, name->pos, "entity already exists [name=%.*s]",
-                    (int)name->text.len, name->text.ptr);
+    return alm_fail(&cursor->cx, ALM_E_ENTITY_EXISTS, name->pos,
+                    "entity already exists [name=%.*s]", (int)name->text.len, name->text.ptr);
 }
 
 /* Connections over PGWIRE with the name _sso bring a token of the identity provider (pg_external.c). Names that begin with `sub:` look
  * like the subjects that current_user() returns for users of the provider, so that views by current_user() would mix the two up. */
-static alm_status refuse_reserved(alm_cursor *c, const alm_acl_name *name)
+static alm_status refuse_reserved(alm_cursor *cursor, const alm_acl_name *name)
 {
     if (alm_entity_name_is_identity(name->text))
-        return alm_fail(&c->cx, ALM_E_ARG, name->pos,
+        return alm_fail(&cursor->cx, ALM_E_ARG, name->pos,
                         "names that begin with \"sub:\" are reserved: they identify users of the "
                         "identity provider");
     if (!alm_str_ieq(name->text, ALM_STR("_sso")))
         return ALM_OK;
-    return alm_fail(&c->cx, ALM_E_ARG, name->pos,
+    return alm_fail(&cursor->cx, ALM_E_ARG, name->pos,
                     "the name \"%.*s\" is reserved: users of the identity provider log in by it",
                     (int)name->text.len, name->text.ptr);
 }
 
-static alm_status create(alm_cursor *c, alm_acl_edit *edit, void *arg)
+static alm_status create(alm_cursor *cursor, alm_acl_edit *edit, void *arg)
 {
     acl_run *r = arg;
     const acl_run *run = r;
-    const alm_acl_words *w = run->w;
+    const alm_acl_words *words = run->w;
     const char *name = NULL, *owner = NULL, *alias = NULL;
-    ALM_TRY(alm_acl_name_of(c, &w->name, &name));
+    ALM_TRY(alm_acl_name_of(cursor, &words->name, &name));
     const alm_entity *old = alm_acl_entity(edit->acl, name);
     if (old != NULL && run->stmt->if_not_exists)
         return ALM_OK;
-    if (old != NULL || alm_is_admin_name(c, name))
-        return already_there(c, &w->name);
-    ALM_TRY(refuse_reserved(c, &w->name));
-    ALM_TRY(refuse_twin(c, edit->acl, &w->name));
-    ALM_TRY(alm_acl_may_change(c, edit->acl, name, w->name.pos)); /* granted in advance */
-    if (w->kind == 's')
-        ALM_TRY(alm_find_owner(c, run->stmt, &owner));
+    if (old != NULL || alm_is_admin_name(cursor, name))
+        return already_there(cursor, &words->name);
+    ALM_TRY(refuse_reserved(cursor, &words->name));
+    ALM_TRY(refuse_twin(cursor, edit->acl, &words->name));
+    ALM_TRY(alm_acl_may_change(cursor, edit->acl, name, words->name.pos)); /* granted in advance */
+    if (words->kind == 's')
+        ALM_TRY(alm_find_owner(cursor, run->stmt, &owner));
     r->made.name = name;
     r->made.generation = edit->acl->epoch + 1;
     ALM_TRY(alm_edit_entity(edit, &r->made));
@@ -150,161 +151,163 @@ static alm_status create(alm_cursor *c, alm_acl_edit *edit, void *arg)
         const alm_assume assume = {.entity = owner, .account = name, .option = true};
         ALM_TRY(alm_edit_assume(edit, &assume, true));
     }
-    if (w->alias.text.ptr == NULL)
+    if (words->alias.text.ptr == NULL)
         return ALM_OK;
-    ALM_TRY(need_permission(c, "ADD EXTERNAL ALIAS", w->alias.pos));
-    ALM_TRY(alm_acl_name_of(c, &w->alias, &alias));
+    ALM_TRY(need_permission(cursor, "ADD EXTERNAL ALIAS", words->alias.pos));
+    ALM_TRY(alm_acl_name_of(cursor, &words->alias, &alias));
     return alm_edit_alias(edit, name, alias, true);
 }
 
-static alm_status drop(alm_cursor *c, alm_acl_edit *edit, void *arg)
+static alm_status execute_acl_drop(alm_cursor *cursor, alm_acl_edit *edit, void *arg)
 {
     const acl_run *run = arg;
-    const alm_entity *e = NULL;
+    const alm_entity *entity = NULL;
     if (run->stmt->if_exists) {
         const char *name = NULL;
-        ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, run->w->name.text, &name));
+        ALM_TRY(alm_arena_zstr(&cursor->cx, cursor->cx.arena, run->w->name.text, &name));
         if (alm_acl_entity(edit->acl, name) == NULL)
             return ALM_OK;
     }
-    ALM_TRY(alm_acl_need(c, edit->acl, &run->w->name, run->w->kind, &e));
-    ALM_TRY(alm_acl_may_change(c, edit->acl, e->name, run->w->name.pos));
-    return alm_edit_drop_entity(edit, e->name); /* what it began is over by its generation */
+    ALM_TRY(alm_acl_need(cursor, edit->acl, &run->w->name, run->w->kind, &entity));
+    ALM_TRY(alm_acl_may_change(cursor, edit->acl, entity->name, run->w->name.pos));
+    return alm_edit_drop_entity(edit, entity->name); /* what it began is over by its generation */
 }
 
-static alm_status change_entity(alm_cursor *c, alm_acl_edit *edit, void *arg)
+static alm_status change_entity(alm_cursor *cursor, alm_acl_edit *edit, void *arg)
 {
     acl_run *run = arg;
     const alm_entity *old = NULL;
-    ALM_TRY(alm_acl_need(c, edit->acl, &run->w->name, run->w->kind, &old));
-    ALM_TRY(alm_acl_may_change(c, edit->acl, old->name, run->w->name.pos));
-    alm_entity e = *old;
+    ALM_TRY(alm_acl_need(cursor, edit->acl, &run->w->name, run->w->kind, &old));
+    ALM_TRY(alm_acl_may_change(cursor, edit->acl, old->name, run->w->name.pos));
+    alm_entity entity = *old;
     if (run->w->verb == ALM_ACL_PASSWORD) {
-        e.has_password = run->made.has_password;
-        e.verifier = run->made.verifier;
+        entity.has_password = run->made.has_password;
+        entity.verifier = run->made.verifier;
     } else if (run->w->verb == ALM_ACL_MEMORY) {
-        e.memory_max = run->made.memory_max;
+        entity.memory_max = run->made.memory_max;
     } else {
-        e.enabled = run->w->verb == ALM_ACL_ENABLE;
-        if (!e.enabled) /* ENABLE brings back none of its sessions */
-            e.ended = edit->acl->epoch + 1;
+        entity.enabled = run->w->verb == ALM_ACL_ENABLE;
+        if (!entity.enabled) /* ENABLE brings back none of its sessions */
+            entity.ended = edit->acl->epoch + 1;
     }
-    return alm_edit_entity(edit, &e);
+    return alm_edit_entity(edit, &entity);
 }
 
-static alm_status change_alias(alm_cursor *c, alm_acl_edit *edit, void *arg)
+static alm_status change_alias(alm_cursor *cursor, alm_acl_edit *edit, void *arg)
 {
     const acl_run *run = arg;
     const bool add = run->w->verb == ALM_ACL_ADD_ALIAS;
     const alm_entity *group = NULL;
     const char *alias = NULL;
-    ALM_TRY(alm_acl_need(c, edit->acl, &run->w->name, 'g', &group));
-    ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, run->w->alias.text, &alias));
-    ALM_TRY(alm_acl_may_change(c, edit->acl, group->name, run->w->name.pos));
+    ALM_TRY(alm_acl_need(cursor, edit->acl, &run->w->name, 'g', &group));
+    ALM_TRY(alm_arena_zstr(&cursor->cx, cursor->cx.arena, run->w->alias.text, &alias));
+    ALM_TRY(alm_acl_may_change(cursor, edit->acl, group->name, run->w->name.pos));
     const bool there = alm_acl_has_alias(edit->acl, group->name, alias);
     if (!add && !there)
-        return alm_fail(&c->cx, ALM_E_SETTING, run->w->alias.pos,
+        return alm_fail(&cursor->cx, ALM_E_SETTING, run->w->alias.pos,
                         "external alias does not exist [group=%s, alias=%s]", group->name, alias);
     if (add)
-        ALM_TRY(alm_entity_name_check(&c->cx, run->w->alias.text, run->w->alias.pos,
+        ALM_TRY(alm_entity_name_check(&cursor->cx, run->w->alias.text, run->w->alias.pos,
                                       "an external name"));
     return add && there ? ALM_OK : alm_edit_alias(edit, group->name, alias, add);
 }
 
-static alm_status change_members(alm_cursor *c, alm_acl_edit *edit, void *arg)
+static alm_status change_members(alm_cursor *cursor, alm_acl_edit *edit, void *arg)
 {
     const acl_run *run = arg;
-    const alm_acl_words *w = run->w;
-    const bool add = w->verb == ALM_ACL_ADD_MEMBER;
+    const alm_acl_words *words = run->w;
+    const bool add = words->verb == ALM_ACL_ADD_MEMBER;
     const alm_entity *user = NULL, *group = NULL;
-    ALM_TRY(alm_acl_need(c, edit->acl, &w->name, 'u', &user));
-    ALM_TRY(alm_acl_may_change(c, edit->acl, user->name, w->name.pos));
-    for (uint32_t i = 0; i < w->n_names; i++) {
-        ALM_TRY(alm_acl_need(c, edit->acl, &w->names[i], 'g', &group));
-        ALM_TRY(alm_acl_may_change(c, edit->acl, group->name, w->names[i].pos));
+    ALM_TRY(alm_acl_need(cursor, edit->acl, &words->name, 'u', &user));
+    ALM_TRY(alm_acl_may_change(cursor, edit->acl, user->name, words->name.pos));
+    for (uint32_t i = 0; i < words->n_names; i++) {
+        ALM_TRY(alm_acl_need(cursor, edit->acl, &words->names[i], 'g', &group));
+        ALM_TRY(alm_acl_may_change(cursor, edit->acl, group->name, words->names[i].pos));
         if (alm_acl_is_member(edit->acl, user->name, group->name) != add)
             ALM_TRY(alm_edit_member(edit, user->name, group->name, add));
     }
     return ALM_OK;
 }
 
-static alm_status change_assume(alm_cursor *c, alm_acl_edit *edit, void *arg)
+static alm_status change_assume(alm_cursor *cursor, alm_acl_edit *edit, void *arg)
 {
     const acl_run *run = arg;
-    const alm_acl_words *w = run->w;
-    const bool grant = w->verb == ALM_ACL_GRANT_ASSUME;
+    const alm_acl_words *words = run->w;
+    const bool grant = words->verb == ALM_ACL_GRANT_ASSUME;
     const alm_entity *account = NULL;
     const char *entity = NULL;
-    ALM_TRY(alm_acl_need(c, edit->acl, &w->names[0], 's', &account));
-    ALM_TRY(alm_acl_grantee_of(c, edit->acl, &w->name, &entity));
-    if (alm_is_admin_name(c, entity))
-        return alm_fail(&c->cx, ALM_E_GRANT, w->name.pos,
+    ALM_TRY(alm_acl_need(cursor, edit->acl, &words->names[0], 's', &account));
+    ALM_TRY(alm_acl_grantee_of(cursor, edit->acl, &words->name, &entity));
+    if (alm_is_admin_name(cursor, entity))
+        return alm_fail(&cursor->cx, ALM_E_GRANT, words->name.pos,
                         "permissions of the built-in admin cannot be changed");
-    if (!alm_rights_assumes(c->rights, account->name, true))
-        return alm_access_denied(c, w->names[0].pos, "ASSUME SERVICE ACCOUNT");
-    const alm_assume assume = {entity, account->name, w->option};
+    if (!alm_rights_assumes(cursor->rights, account->name, true))
+        return alm_access_denied(cursor, words->names[0].pos, "ASSUME SERVICE ACCOUNT");
+    const alm_assume assume = {entity, account->name, words->option};
     return alm_edit_assume(edit, &assume, grant);
 }
 
 /* ------------------------------------------------------------------ the other one */
 
-static alm_status assume(alm_cursor *c, const alm_acl_words *w)
+static alm_status assume(alm_cursor *cursor, const alm_acl_words *words)
 {
-    alm_session *s = c->session;
+    alm_session *session = cursor->session;
     const alm_entity *account = NULL;
     alm_principal *who = NULL;
-    if (s->by != ALM_BY_PG)
-        return alm_fail(&c->cx, ALM_E_UNSUPPORTED, w->name.pos,
+    if (session->by != ALM_BY_PG)
+        return alm_fail(&cursor->cx, ALM_E_UNSUPPORTED, words->name.pos,
                         "ASSUME SERVICE ACCOUNT needs a connection by the PostgreSQL protocol");
-    if (s->assumed != NULL)
-        return alm_fail(&c->cx, ALM_E_ARG, w->name.pos, "a service account is assumed already: %s",
-                        s->assumed->name);
-    ALM_TRY(alm_acl_need(c, c->rights->acl, &w->name, 's', &account));
-    if (!alm_rights_assumes(c->rights, account->name, false))
-        return alm_access_denied(c, w->name.pos, "ASSUME SERVICE ACCOUNT");
+    if (session->assumed != NULL)
+        return alm_fail(&cursor->cx, ALM_E_ARG, words->name.pos,
+                        "a service account is assumed already: %s", session->assumed->name);
+    ALM_TRY(alm_acl_need(cursor, cursor->rights->acl, &words->name, 's', &account));
+    if (!alm_rights_assumes(cursor->rights, account->name, false))
+        return alm_access_denied(cursor, words->name.pos, "ASSUME SERVICE ACCOUNT");
     const alm_began began = {.proof = ALM_PROOF_ASSUMED};
     if (!account->enabled)
-        return alm_access_denied(c, w->name.pos, "ASSUME SERVICE ACCOUNT: it is disabled");
-    ALM_TRY(alm_principal_local(&c->cx, account, &began, &who));
-    const alm_status st = alm_access_end_point(&c->cx, s->db, who, "PGWIRE");
-    if (st != ALM_OK) {
+        return alm_access_denied(cursor, words->name.pos, "ASSUME SERVICE ACCOUNT: it is disabled");
+    ALM_TRY(alm_principal_local(&cursor->cx, account, &began, &who));
+    const alm_status status = alm_access_end_point(&cursor->cx, session->db, who, "PGWIRE");
+    if (status != ALM_OK) {
         alm_principal_release(who);
-        return st;
+        return status;
     }
-    alm_session_assume(s, who);
+    alm_session_assume(session, who);
     alm_principal_release(who);
     return ALM_OK;
 }
 
-static alm_status leave(alm_cursor *c, const alm_acl_words *w)
+static alm_status execute_acl_leave(alm_cursor *cursor, const alm_acl_words *words)
 {
-    alm_session *s = c->session;
-    const alm_str name = w->name.text;
-    if (s->assumed == NULL || (name.ptr != NULL && !alm_str_eq(name, alm_str_of(s->assumed->name))))
-        return alm_fail(&c->cx, ALM_E_ARG, w->name.pos, "the service account is not assumed");
-    alm_session_assume(s, NULL);
+    alm_session *session = cursor->session;
+    const alm_str name = words->name.text;
+    if (session->assumed == NULL ||
+        (name.ptr != NULL && !alm_str_eq(name, alm_str_of(session->assumed->name))))
+        return alm_fail(&cursor->cx, ALM_E_ARG, words->name.pos,
+                        "the service account is not assumed");
+    alm_session_assume(session, NULL);
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------------ dispatch */
 
-static alm_status hashed(alm_cursor *c, acl_run *run)
+static alm_status hashed(alm_cursor *cursor, acl_run *run)
 {
-    const alm_acl_words *w = run->w;
+    const alm_acl_words *words = run->w;
     run->made.enabled = true;
-    run->made.kind = w->kind == 'g'   ? ALM_ENTITY_GROUP
-                     : w->kind == 's' ? ALM_ENTITY_ACCOUNT
-                                      : ALM_ENTITY_USER;
-    return set_password(c, w, &run->made);
+    run->made.kind = words->kind == 'g'   ? ALM_ENTITY_GROUP
+                     : words->kind == 's' ? ALM_ENTITY_ACCOUNT
+                                          : ALM_ENTITY_USER;
+    return set_password(cursor, words, &run->made);
 }
 
-static const char *permission_of(const alm_acl_words *w)
+static const char *execute_acl_permission_of(const alm_acl_words *words)
 {
     static const char *const names[][2] = {{"CREATE USER", "DROP USER"},
                                            {"CREATE GROUP", "DROP GROUP"},
                                            {"CREATE SERVICE ACCOUNT", "DROP SERVICE ACCOUNT"}};
-    const size_t kind = w->kind == 'u' ? 0 : w->kind == 'g' ? 1 : 2;
-    switch ((int)w->verb) {
+    const size_t kind = words->kind == 'u' ? 0 : words->kind == 'g' ? 1 : 2;
+    switch ((int)words->verb) {
     case ALM_ACL_CREATE:
         return names[kind][0];
     case ALM_ACL_DROP:
@@ -328,77 +331,78 @@ static const char *permission_of(const alm_acl_words *w)
     }
 }
 
-static alm_status not_of_admin(alm_cursor *c, const alm_acl_name *name)
+static alm_status not_of_admin(alm_cursor *cursor, const alm_acl_name *name)
 {
     const char *text = NULL;
-    ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, name->text, &text));
-    return alm_is_admin_name(c, text)
-               ? alm_fail(&c->cx, ALM_E_GRANT, name->pos,
+    ALM_TRY(alm_arena_zstr(&cursor->cx, cursor->cx.arena, name->text, &text));
+    return alm_is_admin_name(cursor, text)
+               ? alm_fail(&cursor->cx, ALM_E_GRANT, name->pos,
                           "the built-in admin has no memory limit of its own")
                : ALM_OK;
 }
 
-static alm_status run_verb(alm_cursor *c, acl_run *run)
+static alm_status run_verb(alm_cursor *cursor, acl_run *run)
 {
-    const alm_acl_words *w = run->w;
-    const char *permission = permission_of(w);
+    const alm_acl_words *words = run->w;
+    const char *permission = execute_acl_permission_of(words);
     if (permission != NULL)
-        ALM_TRY(need_permission(c, permission, w->name.pos));
-    switch (w->verb) {
+        ALM_TRY(need_permission(cursor, permission, words->name.pos));
+    switch (words->verb) {
     case ALM_ACL_CREATE:
-        ALM_TRY(hashed(c, run));
-        return alm_acl_change(c, create, run);
+        ALM_TRY(hashed(cursor, run));
+        return alm_acl_change(cursor, create, run);
     case ALM_ACL_DROP:
-        return alm_acl_change(c, drop, run);
+        return alm_acl_change(cursor, execute_acl_drop, run);
     case ALM_ACL_PASSWORD:
-        ALM_TRY(need_unless_own(c, w->no_password ? "REMOVE PASSWORD" : "ADD PASSWORD", w));
-        ALM_TRY(hashed(c, run));
-        return alm_acl_change(c, change_entity, run);
+        ALM_TRY(need_unless_own(cursor, words->no_password ? "REMOVE PASSWORD" : "ADD PASSWORD",
+                                words));
+        ALM_TRY(hashed(cursor, run));
+        return alm_acl_change(cursor, change_entity, run);
     case ALM_ACL_MEMORY:
-        ALM_TRY(not_of_admin(c, &w->name));
-        ALM_TRY(read_memory(c, &w->limit, &run->made.memory_max));
-        return alm_acl_change(c, change_entity, run);
+        ALM_TRY(not_of_admin(cursor, &words->name));
+        ALM_TRY(read_memory(cursor, &words->limit, &run->made.memory_max));
+        return alm_acl_change(cursor, change_entity, run);
     case ALM_ACL_ENABLE:
     case ALM_ACL_DISABLE:
-        return alm_acl_change(c, change_entity, run);
+        return alm_acl_change(cursor, change_entity, run);
     case ALM_ACL_ADD_TOKEN:
-        ALM_TRY(need_unless_own(c, w->jwk ? "CREATE JWK" : "CREATE REST TOKEN", w));
-        return alm_run_add_token(c, w);
+        ALM_TRY(need_unless_own(cursor, words->jwk ? "CREATE JWK" : "CREATE REST TOKEN", words));
+        return alm_run_add_token(cursor, words);
     case ALM_ACL_DROP_TOKEN:
-        ALM_TRY(need_unless_own(c, w->jwk ? "DROP JWK" : "DROP REST TOKEN", w));
-        return alm_run_drop_token(c, w);
+        ALM_TRY(need_unless_own(cursor, words->jwk ? "DROP JWK" : "DROP REST TOKEN", words));
+        return alm_run_drop_token(cursor, words);
     case ALM_ACL_ADD_ALIAS:
     case ALM_ACL_DROP_ALIAS:
-        return alm_acl_change(c, change_alias, run);
+        return alm_acl_change(cursor, change_alias, run);
     case ALM_ACL_ADD_MEMBER:
     case ALM_ACL_REMOVE_MEMBER:
-        return alm_acl_change(c, change_members, run);
+        return alm_acl_change(cursor, change_members, run);
     case ALM_ACL_GRANT:
     case ALM_ACL_REVOKE:
-        return alm_run_grant(c, w);
+        return alm_run_grant(cursor, words);
     case ALM_ACL_GRANT_ASSUME:
     case ALM_ACL_REVOKE_ASSUME:
-        return alm_acl_change(c, change_assume, run);
+        return alm_acl_change(cursor, change_assume, run);
     case ALM_ACL_ASSUME:
-        return assume(c, w);
+        return assume(cursor, words);
     case ALM_ACL_EXIT:
-        return leave(c, w);
+        return execute_acl_leave(cursor, words);
     }
     ALM_UNREACHABLE("a verb of access control");
 }
 
-alm_status alm_run_acl(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+alm_status alm_run_acl(alm_cursor *cursor, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
     acl_run run = {.stmt = stmt, .w = stmt->ext};
     (void)params;
     (void)n;
-    ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
-    if (c->rights == NULL)
-        return alm_fail(&c->cx, ALM_E_UNSUPPORTED, stmt->pos,
-                        "%s needs access control (acl.enabled=true)", c->tag);
-    ALM_TRY(alm_outside_block(c, stmt));
-    const alm_status st = run_verb(c, &run);
+    ALM_TRY(alm_arena_zstr(&cursor->cx, cursor->cx.arena, stmt->text, &cursor->tag));
+    if (cursor->rights == NULL)
+        return alm_fail(&cursor->cx, ALM_E_UNSUPPORTED, stmt->pos,
+                        "%s needs access control (acl.enabled=true)", cursor->tag);
+    ALM_TRY(alm_outside_block(cursor, stmt));
+    const alm_status status = run_verb(cursor, &run);
     OPENSSL_cleanse(&run.made.verifier, sizeof run.made.verifier);
-    alm_audit_acl(c, stmt, st == ALM_OK);
-    return st;
+    alm_audit_acl(cursor, stmt, status == ALM_OK);
+    return status;
 }

@@ -34,26 +34,26 @@ struct alm_logins {
 
 alm_status alm_logins_new(alm_ctx *cx, const alm_db *db, struct alm_logins **out)
 {
-    struct alm_logins *l = calloc(1, sizeof *l);
-    if (l == NULL)
+    struct alm_logins *logins = calloc(1, sizeof *logins);
+    if (logins == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    const int code = db->io->random(db->io, l->secret, sizeof l->secret);
+    const int code = db->io->random(db->io, logins->secret, sizeof logins->secret);
     if (code < 0) {
-        free(l);
+        free(logins);
         return alm_io_fail(cx, code, "random bytes");
     }
-    (void)pthread_mutex_init(&l->lock, NULL);
-    *out = l;
+    (void)pthread_mutex_init(&logins->lock, NULL);
+    *out = logins;
     return ALM_OK;
 }
 
-void alm_logins_free(struct alm_logins *l)
+void alm_logins_free(struct alm_logins *logins)
 {
-    if (l == NULL)
+    if (logins == NULL)
         return;
-    (void)pthread_mutex_destroy(&l->lock);
-    OPENSSL_cleanse(l, sizeof *l);
-    free(l);
+    (void)pthread_mutex_destroy(&logins->lock);
+    OPENSSL_cleanse(logins, sizeof *logins);
+    free(logins);
 }
 
 /* ---------------------------------------------------------------------- verifiers */
@@ -85,22 +85,22 @@ static alm_status make_up(alm_ctx *cx, const alm_db *db, const alm_acl *acl, alm
 static alm_status admin_verifier(alm_ctx *cx, alm_db *db, const alm_acl *acl,
                                  alm_scram_verifier *out)
 {
-    struct alm_logins *l = db->access.logins;
+    struct alm_logins *logins = db->access.logins;
     const char *password = db->conf->acl_admin_password;
     alm_scram_verifier like;
-    alm_status st = ALM_OK;
-    (void)pthread_mutex_lock(&l->lock);
-    if (l->admin.iterations == 0 || strcmp(l->admin_password, password) != 0) {
-        st = make_up(cx, db, acl, alm_str_of(db->conf->acl_admin_user), &like);
-        if (st == ALM_OK)
-            st = alm_scram_verifier_make(cx, alm_str_of(password), like.salt, like.iterations,
-                                         &l->admin);
-        (void)snprintf(l->admin_password, sizeof l->admin_password, "%s", password);
-        l->admin_times++;
+    alm_status status = ALM_OK;
+    (void)pthread_mutex_lock(&logins->lock);
+    if (logins->admin.iterations == 0 || strcmp(logins->admin_password, password) != 0) {
+        status = make_up(cx, db, acl, alm_str_of(db->conf->acl_admin_user), &like);
+        if (status == ALM_OK)
+            status = alm_scram_verifier_make(cx, alm_str_of(password), like.salt, like.iterations,
+                                             &logins->admin);
+        (void)snprintf(logins->admin_password, sizeof logins->admin_password, "%s", password);
+        logins->admin_times++;
     }
-    *out = l->admin;
-    (void)pthread_mutex_unlock(&l->lock);
-    return st;
+    *out = logins->admin;
+    (void)pthread_mutex_unlock(&logins->lock);
+    return status;
 }
 
 /* Who has a password under that name; NULL: nobody. A longer name is nobody's, however it begins. */
@@ -110,8 +110,9 @@ static const alm_entity *find_user(const alm_acl *acl, alm_str name)
     if (name.len == 0 || name.len > ALM_ENTITY_NAME_MAX || memchr(name.ptr, 0, name.len) != NULL)
         return NULL;
     (void)snprintf(text, sizeof text, "%.*s", (int)name.len, name.ptr);
-    const alm_entity *e = alm_acl_entity(acl, text);
-    return e != NULL && e->kind != ALM_ENTITY_GROUP && e->has_password ? e : NULL;
+    const alm_entity *entity = alm_acl_entity(acl, text);
+    return entity != NULL && entity->kind != ALM_ENTITY_GROUP && entity->has_password ? entity
+                                                                                      : NULL;
 }
 
 alm_status alm_login_verifier(alm_ctx *cx, alm_db *db, alm_str name, alm_scram_verifier *out,
@@ -119,21 +120,21 @@ alm_status alm_login_verifier(alm_ctx *cx, alm_db *db, alm_str name, alm_scram_v
 {
     const struct alm_conf *conf = db->conf;
     alm_acl *acl = NULL;
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     *known = false;
     ALM_TRY(alm_db_acl(cx, db, &acl));
-    const alm_entity *e = find_user(acl, name);
+    const alm_entity *entity = find_user(acl, name);
     if (alm_str_eq(name, alm_str_of(conf->acl_admin_user)) && conf->acl_admin_user_enabled) {
         *known = true;
-        st = admin_verifier(cx, db, acl, out);
-    } else if (e != NULL) { /* DISABLE is not seen by the salt */
-        *known = e->enabled;
-        *out = e->verifier;
+        status = admin_verifier(cx, db, acl, out);
+    } else if (entity != NULL) { /* DISABLE is not seen by the salt */
+        *known = entity->enabled;
+        *out = entity->verifier;
     } else {
-        st = make_up(cx, db, acl, name, out);
+        status = make_up(cx, db, acl, name, out);
     }
     alm_acl_release(acl);
-    return st;
+    return status;
 }
 
 /* The secret of the catalogue, where it has none; without one, made-up names change with each start. */
@@ -150,21 +151,21 @@ static alm_status make_secret(alm_ctx *cx, alm_db *db, const alm_acl *acl)
     return alm_records_put(cx, db->storage, &change);
 }
 
-static alm_status prepare(alm_ctx *cx, alm_db *db)
+static alm_status access_login_prepare(alm_ctx *cx, alm_db *db)
 {
     alm_acl *acl = NULL;
     alm_scram_verifier unused;
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     ALM_TRY(alm_db_acl(cx, db, &acl));
     if (!acl->has_secret)
-        st = make_secret(cx, db, acl);
+        status = make_secret(cx, db, acl);
     alm_acl_release(acl);
-    ALM_TRY(st);
+    ALM_TRY(status);
     ALM_TRY(alm_db_acl(cx, db, &acl));
-    st = admin_verifier(cx, db, acl, &unused);
+    status = admin_verifier(cx, db, acl, &unused);
     alm_acl_release(acl);
     OPENSSL_cleanse(&unused, sizeof unused);
-    return st;
+    return status;
 }
 
 void alm_logins_prepare(alm_db *db)
@@ -172,7 +173,7 @@ void alm_logins_prepare(alm_db *db)
     alm_arena arena;
     alm_arena_init(&arena, NULL);
     alm_ctx cx = {.arena = &arena, .conf = db->conf, .io = db->io};
-    if (prepare(&cx, db) != ALM_OK)
+    if (access_login_prepare(&cx, db) != ALM_OK)
         alm_log_warn("acl", "no secret for names that are not there: %s", cx.err.msg);
     alm_arena_deinit(&arena);
 }
@@ -180,10 +181,10 @@ void alm_logins_prepare(alm_db *db)
 /* Another one for the same password that was set again. */
 static uint64_t admin_credential(alm_db *db, uint64_t version)
 {
-    struct alm_logins *l = db->access.logins;
-    (void)pthread_mutex_lock(&l->lock);
-    const uint64_t credential = alm_hash_u128(version, l->admin_times);
-    (void)pthread_mutex_unlock(&l->lock);
+    struct alm_logins *logins = db->access.logins;
+    (void)pthread_mutex_lock(&logins->lock);
+    const uint64_t credential = alm_hash_u128(version, logins->admin_times);
+    (void)pthread_mutex_unlock(&logins->lock);
     return credential;
 }
 
@@ -194,7 +195,7 @@ alm_status alm_login_name(alm_ctx *cx, alm_db *db, alm_str name, const alm_scram
                              .credential = alm_password_version(proved)};
     const struct alm_conf *conf = db->conf;
     alm_acl *acl = NULL;
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     *out = NULL;
     if (alm_str_eq(name, alm_str_of(conf->acl_admin_user))) {
         ALM_TRY(alm_principal_new(cx, ALM_PRINCIPAL_ADMIN, name, NULL, 0, out));
@@ -207,115 +208,116 @@ alm_status alm_login_name(alm_ctx *cx, alm_db *db, alm_str name, const alm_scram
         return ALM_OK;
     }
     ALM_TRY(alm_db_acl(cx, db, &acl));
-    const alm_entity *e = find_user(acl, name);
-    if (e != NULL && e->enabled && alm_password_version(&e->verifier) == began.credential)
-        st = alm_principal_local(cx, e, &began, out);
+    const alm_entity *entity = find_user(acl, name);
+    if (entity != NULL && entity->enabled &&
+        alm_password_version(&entity->verifier) == began.credential)
+        status = alm_principal_local(cx, entity, &began, out);
     alm_acl_release(acl);
-    return st;
+    return status;
 }
 
-alm_status alm_login_key(alm_ctx *cx, const alm_entity *e, alm_principal **out)
+alm_status alm_login_key(alm_ctx *cx, const alm_entity *entity, alm_principal **out)
 {
-    const alm_began began = {.proof = ALM_PROOF_KEY, .credential = alm_key_version(e)};
-    ALM_ASSERT(e->has_key);
-    return alm_principal_local(cx, e, &began, out);
+    const alm_began began = {.proof = ALM_PROOF_KEY, .credential = alm_key_version(entity)};
+    ALM_ASSERT(entity->has_key);
+    return alm_principal_local(cx, entity, &began, out);
 }
 
 /* The verifier is made again when it is needed next: until then nobody has logged in by the new password. */
 const char *alm_admin_over(alm_db *db, const alm_principal *who)
 {
     const struct alm_conf *conf = db->conf;
-    struct alm_logins *l = db->access.logins;
+    struct alm_logins *logins = db->access.logins;
     ALM_ASSERT(who->kind == ALM_PRINCIPAL_ADMIN);
     if (!conf->acl_admin_user_enabled)
         return "acl.admin.user.enabled is false";
-    (void)pthread_mutex_lock(&l->lock);
-    const bool same =
-        strcmp(l->admin_password, conf->acl_admin_password) == 0 &&
-        alm_hash_u128(alm_password_version(&l->admin), l->admin_times) == who->began.credential;
-    (void)pthread_mutex_unlock(&l->lock);
+    (void)pthread_mutex_lock(&logins->lock);
+    const bool same = strcmp(logins->admin_password, conf->acl_admin_password) == 0 &&
+                      alm_hash_u128(alm_password_version(&logins->admin), logins->admin_times) ==
+                          who->began.credential;
+    (void)pthread_mutex_unlock(&logins->lock);
     return same ? NULL : "the password has changed";
 }
 
 /* ---------------------------------------------------------------------- passwords */
 
-static bool mac_of(const struct alm_logins *l, const alm_scram_verifier *v, alm_str name,
-                   alm_str password, uint8_t out[MAC])
+static bool access_login_mac_of(const struct alm_logins *logins, const alm_scram_verifier *verifier,
+                                alm_str name, alm_str password, uint8_t out[MAC])
 {
     unsigned int n = 0;
     uint8_t first[MAC];
     uint8_t all[3 * MAC];
-    const bool ok =
-        HMAC(EVP_sha256(), l->secret, MAC, (const uint8_t *)name.ptr, name.len, first, &n) != NULL;
+    const bool ok = HMAC(EVP_sha256(), logins->secret, MAC, (const uint8_t *)name.ptr, name.len,
+                         first, &n) != NULL;
     memcpy(all, first, MAC);
-    memcpy(all + MAC, v->stored_key, MAC);
-    const bool second = ok && HMAC(EVP_sha256(), l->secret, MAC, (const uint8_t *)password.ptr,
+    memcpy(all + MAC, verifier->stored_key, MAC);
+    const bool second = ok && HMAC(EVP_sha256(), logins->secret, MAC, (const uint8_t *)password.ptr,
                                    password.len, all + 2 * (size_t)MAC, &n) != NULL;
     const bool third =
-        second && HMAC(EVP_sha256(), l->secret, MAC, all, sizeof all, out, &n) != NULL;
+        second && HMAC(EVP_sha256(), logins->secret, MAC, all, sizeof all, out, &n) != NULL;
     OPENSSL_cleanse(all, sizeof all);
     return third;
 }
 
-static uint8_t *slot_of(struct alm_logins *l, const uint8_t mac[MAC])
+static uint8_t *access_login_slot_of(struct alm_logins *logins, const uint8_t mac[MAC])
 {
-    uint32_t at;
-    memcpy(&at, mac, sizeof at);
-    return l->right[at % KEPT];
+    uint32_t place;
+    memcpy(&place, mac, sizeof place);
+    return logins->right[place % KEPT];
 }
 
 alm_status alm_login_password_lately(alm_ctx *cx, alm_db *db, alm_str name, alm_str password,
                                      alm_principal **out)
 {
-    struct alm_logins *l = db->access.logins;
-    alm_scram_verifier v;
+    struct alm_logins *logins = db->access.logins;
+    alm_scram_verifier verifier;
     bool known = false;
     uint8_t mac[MAC];
     *out = NULL;
     if (name.len == 0 || name.len > ALM_ENTITY_NAME_MAX ||
-        (alm_str_eq(name, alm_str_of(db->conf->acl_admin_user)) && l->admin.iterations == 0))
+        (alm_str_eq(name, alm_str_of(db->conf->acl_admin_user)) && logins->admin.iterations == 0))
         return ALM_OK;
-    ALM_TRY(alm_login_verifier(cx, db, name, &v, &known));
-    if (!mac_of(l, &v, name, password, mac))
+    ALM_TRY(alm_login_verifier(cx, db, name, &verifier, &known));
+    if (!access_login_mac_of(logins, &verifier, name, password, mac))
         return alm_fail(cx, ALM_E_INTERNAL, -1, "HMAC failed");
-    (void)pthread_mutex_lock(&l->lock);
-    const bool fits = known && CRYPTO_memcmp(slot_of(l, mac), mac, MAC) == 0;
-    (void)pthread_mutex_unlock(&l->lock);
-    const alm_status st = fits ? alm_login_name(cx, db, name, &v, out) : ALM_OK;
-    OPENSSL_cleanse(&v, sizeof v);
-    return st;
+    (void)pthread_mutex_lock(&logins->lock);
+    const bool fits = known && CRYPTO_memcmp(access_login_slot_of(logins, mac), mac, MAC) == 0;
+    (void)pthread_mutex_unlock(&logins->lock);
+    const alm_status status = fits ? alm_login_name(cx, db, name, &verifier, out) : ALM_OK;
+    OPENSSL_cleanse(&verifier, sizeof verifier);
+    return status;
 }
 
 alm_status alm_login_password(alm_ctx *cx, alm_db *db, alm_str name, alm_str password,
                               alm_principal **out)
 {
-    struct alm_logins *l = db->access.logins;
-    alm_scram_verifier v;
+    struct alm_logins *logins = db->access.logins;
+    alm_scram_verifier verifier;
     bool known = false, fits = false;
     uint8_t mac[MAC];
     *out = NULL;
     if (name.len == 0 || name.len > ALM_ENTITY_NAME_MAX)
         return ALM_OK;
-    ALM_TRY(alm_login_verifier(cx, db, name, &v, &known));
-    if (!mac_of(l, &v, name, password, mac))
+    ALM_TRY(alm_login_verifier(cx, db, name, &verifier, &known));
+    if (!access_login_mac_of(logins, &verifier, name, password, mac))
         return alm_fail(cx, ALM_E_INTERNAL, -1, "HMAC failed");
-    (void)pthread_mutex_lock(&l->lock);
-    fits = known && CRYPTO_memcmp(slot_of(l, mac), mac, MAC) == 0;
-    (void)pthread_mutex_unlock(&l->lock);
-    alm_status st = ALM_OK;
+    (void)pthread_mutex_lock(&logins->lock);
+    fits = known && CRYPTO_memcmp(access_login_slot_of(logins, mac), mac, MAC) == 0;
+    (void)pthread_mutex_unlock(&logins->lock);
+    alm_status status = ALM_OK;
     if (!fits) {
-        st = alm_scram_check_password(cx, &v, password, &fits);
-        fits = fits && known && st == ALM_OK;
+        status = alm_scram_check_password(cx, &verifier, password, &fits);
+        fits = fits && known && status == ALM_OK;
         if (fits) {
-            (void)pthread_mutex_lock(&l->lock);
-            memcpy(slot_of(l, mac), mac, MAC);
-            (void)pthread_mutex_unlock(&l->lock);
+            (void)pthread_mutex_lock(&logins->lock);
+            memcpy(access_login_slot_of(logins, mac), mac, MAC);
+            (void)pthread_mutex_unlock(&logins->lock);
         }
     }
     if (fits)
-        st = alm_login_name(cx, db, name, &v, out);
-    OPENSSL_cleanse(&v, sizeof v);
-    return st;
+        status = alm_login_name(cx, db, name, &verifier, out);
+    OPENSSL_cleanse(&verifier, sizeof verifier);
+    return status;
 }
 
 /* ------------------------------------------------------------------------- tokens */
@@ -325,61 +327,62 @@ static const alm_entity *find_token(const alm_acl *acl, alm_db *db, const char *
                                     alm_token *found, char name[ALM_ENTITY_NAME_MAX + 1],
                                     bool *transient)
 {
-    const alm_token *t = alm_acl_token(acl, hash);
-    *transient = t == NULL && alm_transient_find(db, hash, found, name);
-    if (t != NULL) {
-        *found = *t;
-        (void)snprintf(name, ALM_ENTITY_NAME_MAX + 1, "%s", t->entity);
+    const alm_token *token = alm_acl_token(acl, hash);
+    *transient = token == NULL && alm_transient_find(db, hash, found, name);
+    if (token != NULL) {
+        *found = *token;
+        (void)snprintf(name, ALM_ENTITY_NAME_MAX + 1, "%s", token->entity);
         found->entity = name;
     }
-    const alm_entity *e = t != NULL || *transient ? alm_acl_entity(acl, name) : NULL;
+    const alm_entity *entity = token != NULL || *transient ? alm_acl_entity(acl, name) : NULL;
     /* those of the catalogue go with their entity */
-    return e != NULL && (!*transient || e->generation == found->generation) ? e : NULL;
+    return entity != NULL && (!*transient || entity->generation == found->generation) ? entity
+                                                                                      : NULL;
 }
 
 const char *alm_token_over(alm_db *db, const alm_acl *acl, const alm_principal *who,
                            int64_t *until_us)
 {
     char name[ALM_ENTITY_NAME_MAX + 1];
-    alm_token t;
+    alm_token token;
     bool transient = false;
-    const alm_entity *e = find_token(acl, db, who->began.token, &t, name, &transient);
+    const alm_entity *entity = find_token(acl, db, who->began.token, &token, name, &transient);
     ALM_ASSERT(who->began.proof == ALM_PROOF_TOKEN);
-    if (e == NULL || strcmp(name, who->name) != 0 || t.expires_us <= 0)
+    if (entity == NULL || strcmp(name, who->name) != 0 || token.expires_us <= 0)
         return "the token was dropped";
-    *until_us = t.expires_us; /* as it is now: a use may move it */
-    return t.expires_us > db->io->wall_ns(db->io) / 1000 ? NULL : "the token has ended";
+    *until_us = token.expires_us; /* as it is now: a use may move it */
+    return token.expires_us > db->io->wall_ns(db->io) / 1000 ? NULL : "the token has ended";
 }
 
-static bool refresh_is_due(const alm_db *db, const alm_token *t, int64_t now_us)
+static bool refresh_is_due(const alm_db *db, const alm_token *token, int64_t now_us)
 {
     const int64_t threshold_us = db->conf->acl_rest_token_refresh_threshold * 1000000;
-    return t->refresh && now_us + t->ttl_us - t->expires_us > threshold_us;
+    return token->refresh && now_us + token->ttl_us - token->expires_us > threshold_us;
 }
 
 /* Moves the end of a transient token, or asks the catalogue to keep a later end. One that was dropped since it was found stays
  * dropped: the records are newer then, or it is not in the list. */
-static alm_status refresh(alm_db *db, const alm_acl *acl, const alm_token *t, bool transient,
-                          int64_t now_us)
+static alm_status access_login_refresh(alm_db *db, const alm_acl *acl, const alm_token *token,
+                                       bool transient, int64_t now_us)
 {
-    if (!refresh_is_due(db, t, now_us))
+    if (!refresh_is_due(db, token, now_us))
         return ALM_OK;
     if (transient) {
-        alm_transient_move(db, t, now_us + t->ttl_us);
+        alm_transient_move(db, token, now_us + token->ttl_us);
         return ALM_OK;
     }
     alm_arena arena;
     alm_ctx own = {.arena = &arena, .io = db->io};
     alm_arena_init(&arena, NULL);
     alm_acl_edit edit = {.cx = &own, .acl = acl};
-    alm_token later = *t;
-    later.expires_us = now_us + t->ttl_us;
-    alm_status st = alm_edit_token(&edit, &later);
+    alm_token later = *token;
+    later.expires_us = now_us + token->ttl_us;
+    alm_status status = alm_edit_token(&edit, &later);
     const alm_records_change change = {.seen_lsn = acl->epoch, .rows = edit.rows, .n = edit.n};
-    if (st == ALM_OK)
-        st = alm_records_put(&own, db->storage, &change);
+    if (status == ALM_OK)
+        status = alm_records_put(&own, db->storage, &change);
     alm_arena_deinit(&arena);
-    return st == ALM_E_STALE ? ALM_OK : st; /* the next use moves it */
+    return status == ALM_E_STALE ? ALM_OK : status; /* the next use moves it */
 }
 
 alm_status alm_login_token(alm_ctx *cx, alm_db *db, alm_str user, alm_str token, bool *later,
@@ -395,10 +398,10 @@ alm_status alm_login_token(alm_ctx *cx, alm_db *db, alm_str user, alm_str token,
         return ALM_OK;
     ALM_TRY(alm_rest_token_hash(cx, token, hash));
     ALM_TRY(alm_db_acl(cx, db, &acl));
-    const alm_entity *e = find_token(acl, db, hash, &t, name, &transient);
-    const bool good = e != NULL && e->enabled && t.expires_us > now_us &&
-                      (user.len == 0 || alm_str_eq(user, alm_str_of(e->name)));
-    alm_status st = ALM_OK;
+    const alm_entity *entity = find_token(acl, db, hash, &t, name, &transient);
+    const bool good = entity != NULL && entity->enabled && t.expires_us > now_us &&
+                      (user.len == 0 || alm_str_eq(user, alm_str_of(entity->name)));
+    alm_status status = ALM_OK;
     if (later != NULL)
         *later = good && refresh_is_due(db, &t, now_us);
     if (later != NULL && *later) {
@@ -408,19 +411,19 @@ alm_status alm_login_token(alm_ctx *cx, alm_db *db, alm_str user, alm_str token,
     alm_began began = {.proof = ALM_PROOF_TOKEN};
     (void)snprintf(began.token, sizeof began.token, "%s", hash);
     if (good)
-        st = alm_principal_local(cx, e, &began, out);
-    if (good && st == ALM_OK && refresh(db, acl, &t, transient, now_us) != ALM_OK)
+        status = alm_principal_local(cx, entity, &began, out);
+    if (good && status == ALM_OK && access_login_refresh(db, acl, &t, transient, now_us) != ALM_OK)
         alm_error_clear(cx); /* it is good until its old end */
     alm_acl_release(acl);
-    return st;
+    return status;
 }
 
 /* ----------------------------------------------------------------------- failures */
 
-static uint64_t key_of(const struct alm_logins *l, alm_str address, alm_str name)
+static uint64_t access_login_key_of(const struct alm_logins *logins, alm_str address, alm_str name)
 {
     uint64_t seed;
-    memcpy(&seed, l->secret, sizeof seed);
+    memcpy(&seed, logins->secret, sizeof seed);
     return alm_hash_u128(alm_hash_str_nocase(address) ^ seed, alm_hash_str_nocase(name)) | 1;
 }
 
@@ -436,15 +439,16 @@ static int64_t delay_of(const failures table[FAILURES], uint64_t key, uint32_t f
 
 void alm_login_delays(alm_db *db, alm_str address, alm_str name, alm_login_wait *out)
 {
-    struct alm_logins *l = db->access.logins;
-    const uint64_t key = key_of(l, address, name), all = key_of(l, address, (alm_str){"", 0});
-    (void)pthread_mutex_lock(&l->lock);
-    out->name_ms = delay_of(l->by_name, key, FREE_TRIES);
-    out->ms = ALM_MAX(out->name_ms, delay_of(l->by_address, all, FREE_TRIES_ADDRESS));
-    (void)pthread_mutex_unlock(&l->lock);
+    struct alm_logins *logins = db->access.logins;
+    const uint64_t key = access_login_key_of(logins, address, name),
+                   all = access_login_key_of(logins, address, (alm_str){"", 0});
+    (void)pthread_mutex_lock(&logins->lock);
+    out->name_ms = delay_of(logins->by_name, key, FREE_TRIES);
+    out->ms = ALM_MAX(out->name_ms, delay_of(logins->by_address, all, FREE_TRIES_ADDRESS));
+    (void)pthread_mutex_unlock(&logins->lock);
 }
 
-static void count(failures table[FAILURES], uint64_t key, bool ok)
+static void access_login_count(failures table[FAILURES], uint64_t key, bool ok)
 {
     const int64_t now_ns = alm_monotonic_ns();
     failures *f = &table[key % FAILURES];
@@ -456,12 +460,13 @@ static void count(failures table[FAILURES], uint64_t key, bool ok)
 /* A log-in that works says nothing about the other names that its address tries. */
 void alm_login_result(alm_db *db, alm_str address, alm_str name, bool ok)
 {
-    struct alm_logins *l = db->access.logins;
-    (void)pthread_mutex_lock(&l->lock);
-    count(l->by_name, key_of(l, address, name), ok);
+    struct alm_logins *logins = db->access.logins;
+    (void)pthread_mutex_lock(&logins->lock);
+    access_login_count(logins->by_name, access_login_key_of(logins, address, name), ok);
     if (!ok)
-        count(l->by_address, key_of(l, address, (alm_str){"", 0}), false);
-    (void)pthread_mutex_unlock(&l->lock);
+        access_login_count(logins->by_address,
+                           access_login_key_of(logins, address, (alm_str){"", 0}), false);
+    (void)pthread_mutex_unlock(&logins->lock);
 }
 
 void alm_login_note(alm_db *db, const char *user, const alm_principal *who, const char *interface,

@@ -26,8 +26,8 @@ ALM_NODISCARD alm_status alm_login_token(alm_ctx *cx, alm_db *db, alm_str user, 
  * or has another password by now. */
 ALM_NODISCARD alm_status alm_login_name(alm_ctx *cx, alm_db *db, alm_str name,
                                         const alm_scram_verifier *proved, alm_principal **out);
-/* The entity of that name by its key (alm_entity.key_x), which was checked against `e`. */
-ALM_NODISCARD alm_status alm_login_key(alm_ctx *cx, const alm_entity *e, alm_principal **out);
+/* The entity of that name by its key (alm_entity.key_x), which was checked against `entity`. */
+ALM_NODISCARD alm_status alm_login_key(alm_ctx *cx, const alm_entity *entity, alm_principal **out);
 /* What SCRAM needs; false: nobody of that name can log in by password, *out is one that no password fits. */
 ALM_NODISCARD alm_status alm_login_verifier(alm_ctx *cx, alm_db *db, alm_str name,
                                             alm_scram_verifier *out, bool *known);

@@ -23,10 +23,10 @@ alm_status alm_login_policy(alm_ctx *cx, const alm_db *db, alm_str password, int
     ALM_TRY(alm_arena_printf(cx, cx->arena, &path, "%s%s%s", name[0] == '/' ? "" : db->root,
                              name[0] == '/' ? "" : "/", name));
     if (alm_leaked_has(cx, db->io, path, password, &leaked) != ALM_OK) {
-        const alm_status st = cx->err.code;
+        const alm_status status = cx->err.code;
         alm_log_error("acl", "acl.password.leaked.file: %s", cx->err.msg);
         alm_error_clear(cx);
-        return alm_fail(cx, st, pos,
+        return alm_fail(cx, status, pos,
                         "the password cannot be checked: acl.password.leaked.file is not readable, "
                         "or has another form; the log has more");
     }
@@ -96,9 +96,10 @@ alm_status alm_login_is_external(alm_ctx *cx, alm_db *db, alm_str name, bool *is
     if (db->access.oidc == NULL || !db->conf->acl_oidc_ropc_flow_enabled)
         return ALM_OK;
     ALM_TRY(alm_db_acl(cx, db, &acl));
-    const alm_status st = alm_entity_name_is_elsewhere(cx, acl, db->conf->acl_admin_user, name, is);
+    const alm_status status =
+        alm_entity_name_is_elsewhere(cx, acl, db->conf->acl_admin_user, name, is);
     alm_acl_release(acl);
-    return st;
+    return status;
 }
 
 void alm_login_refused(alm_db *db, alm_principal *who)
@@ -109,56 +110,57 @@ void alm_login_refused(alm_db *db, alm_principal *who)
 }
 
 /* "token 0123abcd, sub:alice, groups: a, b" */
-static void describe(const alm_oidc_wait *w, char *out, size_t size)
+static void login_external_describe(const alm_oidc_wait *wait, char *out, size_t size)
 {
-    size_t n = (size_t)snprintf(out, size, "token%s%s", w->id[0] != 0 ? " " : "", w->id);
-    if (w->who == NULL) {
-        (void)snprintf(out + n, size - n, ", %s", w->why);
+    size_t n = (size_t)snprintf(out, size, "token%s%s", wait->id[0] != 0 ? " " : "", wait->id);
+    if (wait->who == NULL) {
+        (void)snprintf(out + n, size - n, ", %s", wait->why);
         return;
     }
-    n += (size_t)snprintf(out + n, size - n, ", %.100s, groups:", w->who->identity);
-    for (uint32_t i = 0; i < w->who->n_groups && n + 1 < size; i++)
-        n += (size_t)snprintf(out + n, size - n, "%s %s", i > 0 ? "," : "", w->who->groups[i]);
+    n += (size_t)snprintf(out + n, size - n, ", %.100s, groups:", wait->who->identity);
+    for (uint32_t i = 0; i < wait->who->n_groups && n + 1 < size; i++)
+        n += (size_t)snprintf(out + n, size - n, "%s %s", i > 0 ? "," : "", wait->who->groups[i]);
 }
 
-void alm_login_note_external(alm_db *db, const alm_oidc_wait *w, const char *user,
+void alm_login_note_external(alm_db *db, const alm_oidc_wait *wait, const char *user,
                              const char *interface, const char *address)
 {
     char detail[500];
     /* each request of who is known has an answer; each refusal is somebody's try, wherever the answer comes from */
-    if (w->verdict == ALM_OIDC_AWAY || (w->verdict == ALM_OIDC_KNOWN && !w->fresh))
+    if (wait->verdict == ALM_OIDC_AWAY || (wait->verdict == ALM_OIDC_KNOWN && !wait->fresh))
         return;
-    describe(w, detail, sizeof detail);
+    login_external_describe(wait, detail, sizeof detail);
     const alm_audit audit = {.event = "login",
-                             .user = w->who != NULL ? w->who->name
-                                     : user != NULL ? user
-                                                    : "",
-                             .identity = w->who != NULL ? w->who->identity : NULL,
+                             .user = wait->who != NULL ? wait->who->name
+                                     : user != NULL    ? user
+                                                       : "",
+                             .identity = wait->who != NULL ? wait->who->identity : NULL,
                              .interface = interface,
                              .address = address,
                              .detail = detail,
-                             .ok = w->verdict == ALM_OIDC_KNOWN};
+                             .ok = wait->verdict == ALM_OIDC_KNOWN};
     alm_audit_add(db, &audit);
 }
 
 /* Anybody may send what is none: one row for an address and a reason, without what the sender has put into it. */
-void alm_login_note_log_out(alm_db *db, const alm_oidc_wait *w, const char *address)
+void alm_login_note_log_out(alm_db *db, const alm_oidc_wait *wait, const char *address)
 {
     char detail[300];
-    const bool ok = w->verdict == ALM_OIDC_KNOWN;
-    if (w->verdict == ALM_OIDC_AWAY)
+    const bool ok = wait->verdict == ALM_OIDC_KNOWN;
+    if (wait->verdict == ALM_OIDC_AWAY)
         return;
     if (ok)
         alm_access_changed(db); /* principals are over by it: who has one looks */
     if (ok)
-        (void)snprintf(detail, sizeof detail, "identity provider, token %s, %s", w->id, w->why);
+        (void)snprintf(detail, sizeof detail, "identity provider, token %s, %s", wait->id,
+                       wait->why);
     else
         (void)snprintf(detail, sizeof detail, "identity provider, refused: %.*s",
-                       (int)strcspn(w->why, "'"), w->why);
-    const bool by_subject = ok && strncmp(w->why, "sub:", 4) == 0;
+                       (int)strcspn(wait->why, "'"), wait->why);
+    const bool by_subject = ok && strncmp(wait->why, "sub:", 4) == 0;
     const alm_audit audit = {.event = "logout",
                              .user = "",
-                             .identity = by_subject ? w->why : NULL,
+                             .identity = by_subject ? wait->why : NULL,
                              .interface = "http",
                              .address = address,
                              .detail = detail,

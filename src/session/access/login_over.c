@@ -37,26 +37,27 @@ alm_status alm_login_stands(alm_ctx *cx, alm_db *db, const alm_principal *who, a
     return ALM_OK;
 }
 
-static alm_status check_assumed(alm_ctx *cx, const alm_session *s, const alm_acl *acl)
+static alm_status check_assumed(alm_ctx *cx, const alm_session *session, const alm_acl *acl)
 {
     alm_rights *own = NULL;
-    const char *why = alm_principal_over(s->assumed, acl);
+    const char *why = alm_principal_over(session->assumed, acl);
     if (why == NULL) {
-        ALM_TRY(alm_rights_new(cx, (alm_acl *)(uintptr_t)acl, s->who, &own));
-        if (!alm_rights_assumes(own, s->assumed->name, false))
+        ALM_TRY(alm_rights_new(cx, (alm_acl *)(uintptr_t)acl, session->who, &own));
+        if (!alm_rights_assumes(own, session->assumed->name, false))
             why = "it may not be assumed any more";
         alm_rights_release(own);
     }
     return why == NULL ? ALM_OK
                        : alm_fail(cx, ALM_E_LOGIN_OVER, -1,
                                   "the service account \"%s\" has ended for \"%s\": %s",
-                                  s->assumed->name, s->who->name, why);
+                                  session->assumed->name, session->who->name, why);
 }
 
-alm_status alm_session_stands(alm_ctx *cx, const alm_session *s, const alm_acl *acl, alm_seen *seen)
+alm_status alm_session_stands(alm_ctx *cx, const alm_session *session, const alm_acl *acl,
+                              alm_seen *seen)
 {
-    const char *why = login_over(s->db, acl, s->who, &seen->until_us);
+    const char *why = login_over(session->db, acl, session->who, &seen->until_us);
     if (why != NULL)
-        return fail_over(cx, s->who, why);
-    return s->assumed != NULL ? check_assumed(cx, s, acl) : ALM_OK;
+        return fail_over(cx, session->who, why);
+    return session->assumed != NULL ? check_assumed(cx, session, acl) : ALM_OK;
 }

@@ -24,60 +24,61 @@ typedef struct question {
     bool answered;
 } question;
 
-static void tell(alm_oidc_wait *wait)
+static void access_renewal_tell(alm_oidc_wait *wait)
 {
-    question *q = (question *)wait;
-    (void)pthread_mutex_lock(&q->lock);
-    q->answered = true;
-    (void)pthread_cond_signal(&q->came);
-    (void)pthread_mutex_unlock(&q->lock);
+    question *asked = (question *)wait;
+    (void)pthread_mutex_lock(&asked->lock);
+    asked->answered = true;
+    (void)pthread_cond_signal(&asked->came);
+    (void)pthread_mutex_unlock(&asked->lock);
 }
 
 /* As long as the provider may take (acl.oidc.http.timeout). */
-static void ask_and_wait(const alm_session *s, question *q)
+static void ask_and_wait(const alm_session *session, question *asked)
 {
-    (void)pthread_mutex_init(&q->lock, NULL);
-    (void)pthread_cond_init(&q->came, NULL);
-    q->wait.done = tell;
-    const bool now = alm_credential_ask(s->credential, s->db, &q->wait);
-    (void)pthread_mutex_lock(&q->lock);
-    q->answered |= now; /* or told, before the question returned */
-    while (!q->answered)
-        (void)pthread_cond_wait(&q->came, &q->lock);
-    (void)pthread_mutex_unlock(&q->lock);
-    (void)pthread_cond_destroy(&q->came);
-    (void)pthread_mutex_destroy(&q->lock);
+    (void)pthread_mutex_init(&asked->lock, NULL);
+    (void)pthread_cond_init(&asked->came, NULL);
+    asked->wait.done = access_renewal_tell;
+    const bool now = alm_credential_ask(session->credential, session->db, &asked->wait);
+    (void)pthread_mutex_lock(&asked->lock);
+    asked->answered |= now; /* or told, before the question returned */
+    while (!asked->answered)
+        (void)pthread_cond_wait(&asked->came, &asked->lock);
+    (void)pthread_mutex_unlock(&asked->lock);
+    (void)pthread_cond_destroy(&asked->came);
+    (void)pthread_mutex_destroy(&asked->lock);
 }
 
-static alm_status take(alm_ctx *cx, alm_session *s, const alm_oidc_wait *answer)
+static alm_status access_renewal_take(alm_ctx *cx, alm_session *session,
+                                      const alm_oidc_wait *answer)
 {
     if (answer->verdict == ALM_OIDC_AWAY)
         return alm_fail(cx, ALM_E_PROVIDER, -1, "identity provider not reachable");
     if (answer->verdict == ALM_OIDC_REFUSED ||
-        strcmp(answer->who->identity, s->who->identity) != 0) {
-        alm_login_refused(s->db, s->who);
+        strcmp(answer->who->identity, session->who->identity) != 0) {
+        alm_login_refused(session->db, session->who);
         return ALM_OK; /* who looks at the login now finds it over */
     }
-    s->answer_until_ns = answer->until_ns;
-    s->answer_forgets = answer->forgets;
-    alm_session_become(s, answer->who);
+    session->answer_until_ns = answer->until_ns;
+    session->answer_forgets = answer->forgets;
+    alm_session_become(session, answer->who);
     return ALM_OK;
 }
 
-alm_status alm_session_renew(alm_ctx *cx, alm_session *s)
+alm_status alm_session_renew(alm_ctx *cx, alm_session *session)
 {
-    question q = {.answered = false};
+    question asked = {.answered = false};
     const int64_t now_ns = alm_monotonic_ns();
-    if (s->credential == NULL || !s->renews)
+    if (session->credential == NULL || !session->renews)
         return ALM_OK;
-    const bool forgotten = s->answer_forgets != alm_oidc_forgets(alm_login_oidc(s->db));
-    if (!forgotten &&
-        (now_ns < s->answer_until_ns || now_ns - s->answer_asked_ns < ALM_CREDENTIAL_BETWEEN_NS))
+    const bool forgotten = session->answer_forgets != alm_oidc_forgets(alm_login_oidc(session->db));
+    if (!forgotten && (now_ns < session->answer_until_ns ||
+                       now_ns - session->answer_asked_ns < ALM_CREDENTIAL_BETWEEN_NS))
         return ALM_OK;
-    s->answer_asked_ns = now_ns;
-    ask_and_wait(s, &q);
-    const alm_status st = take(cx, s, &q.wait);
-    alm_principal_release(q.wait.who);
-    alm_secret_free(q.wait.token);
-    return st;
+    session->answer_asked_ns = now_ns;
+    ask_and_wait(session, &asked);
+    const alm_status status = access_renewal_take(cx, session, &asked.wait);
+    alm_principal_release(asked.wait.who);
+    alm_secret_free(asked.wait.token);
+    return status;
 }

@@ -9,6 +9,6 @@
 /* As alm_oidc_ask. */
 bool alm_credential_ask(const alm_credential *credential, alm_db *db, alm_oidc_wait *wait);
 /* Of a job, on its thread: the provider is asked where that is due; the session is for who that is now. ALM_E_LOGIN_OVER, ALM_E_PROVIDER. */
-ALM_NODISCARD alm_status alm_session_renew(alm_ctx *cx, alm_session *s);
+ALM_NODISCARD alm_status alm_session_renew(alm_ctx *cx, alm_session *session);
 
 #endif

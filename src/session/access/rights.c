@@ -9,15 +9,15 @@
 #include "session/access/renewal.h"
 #include "session/access/standing.h"
 
-static const char *end_point(const alm_session *s)
+static const char *end_point(const alm_session *session)
 {
-    return s->by == ALM_BY_HTTP   ? "HTTP"
-           : s->by == ALM_BY_PG   ? "PGWIRE"
-           : s->by == ALM_BY_LINE ? "ILP"
-                                  : NULL; /* a job of a session that was let in */
+    return session->by == ALM_BY_HTTP   ? "HTTP"
+           : session->by == ALM_BY_PG   ? "PGWIRE"
+           : session->by == ALM_BY_LINE ? "ILP"
+                                        : NULL; /* a job of a session that was let in */
 }
 
-static bool holds(const alm_rights *rights, const char *permission)
+static bool access_rights_holds(const alm_rights *rights, const char *permission)
 {
     const alm_permission *row = alm_permission_find(alm_str_of(permission));
     ALM_ASSERT(row != NULL);
@@ -33,7 +33,7 @@ static alm_status check_end_point(alm_ctx *cx, alm_acl *acl, const alm_principal
     if (point == NULL)
         return ALM_OK;
     ALM_TRY(alm_rights_new(cx, acl, who, &rights));
-    const bool may = holds(rights, point);
+    const bool may = access_rights_holds(rights, point);
     alm_rights_release(rights);
     return may ? ALM_OK
                : alm_fail(cx, ALM_E_DENIED, -1, "Access denied for %s [%s]", who->name, point);
@@ -44,9 +44,9 @@ alm_status alm_access_end_point(alm_ctx *cx, alm_db *db, const alm_principal *wh
 {
     alm_acl *acl = NULL;
     ALM_TRY(alm_db_acl(cx, db, &acl));
-    const alm_status st = check_end_point(cx, acl, who, point);
+    const alm_status status = check_end_point(cx, acl, who, point);
     alm_acl_release(acl);
-    return st;
+    return status;
 }
 
 /* Plans are for equal rights: external users of one name may be in different groups, and so may one user from one token to
@@ -59,110 +59,117 @@ static uint64_t groups_hash(const alm_rights *rights)
     return hash;
 }
 
-static alm_status new_rights(alm_ctx *cx, alm_session *s, alm_acl *acl)
+static alm_status new_rights(alm_ctx *cx, alm_session *session, alm_acl *acl)
 {
     alm_rights *rights = NULL;
     bool elsewhere = true;
-    ALM_TRY(check_end_point(cx, acl, s->who, end_point(s)));
-    if (s->assumed != NULL)
-        ALM_TRY(check_end_point(cx, acl, s->assumed, end_point(s)));
-    ALM_TRY(alm_rights_new(cx, acl, alm_session_principal(s), &rights));
-    const alm_status st = rights->kind == ALM_PRINCIPAL_EXTERNAL
-                              ? alm_entity_name_is_elsewhere(cx, acl, s->db->conf->acl_admin_user,
-                                                             alm_str_of(rights->name), &elsewhere)
-                              : ALM_OK;
-    if (st != ALM_OK) {
+    ALM_TRY(check_end_point(cx, acl, session->who, end_point(session)));
+    if (session->assumed != NULL)
+        ALM_TRY(check_end_point(cx, acl, session->assumed, end_point(session)));
+    ALM_TRY(alm_rights_new(cx, acl, alm_session_principal(session), &rights));
+    const alm_status status =
+        rights->kind == ALM_PRINCIPAL_EXTERNAL
+            ? alm_entity_name_is_elsewhere(cx, acl, session->db->conf->acl_admin_user,
+                                           alm_str_of(rights->name), &elsewhere)
+            : ALM_OK;
+    if (status != ALM_OK) {
         alm_rights_release(rights);
-        return st;
+        return status;
     }
-    alm_rights_release(s->rights);
-    s->rights = rights;
-    s->by_identity = !elsewhere;
-    s->turn++;
-    (void)snprintf(s->plan_key, sizeof s->plan_key, "%d:%llu:%016llx:%s", (int)rights->kind,
-                   (unsigned long long)rights->acl->epoch, (unsigned long long)groups_hash(rights),
-                   elsewhere ? rights->name : s->who->identity);
+    alm_rights_release(session->rights);
+    session->rights = rights;
+    session->by_identity = !elsewhere;
+    session->turn++;
+    (void)snprintf(session->plan_key, sizeof session->plan_key, "%d:%llu:%016llx:%s",
+                   (int)rights->kind, (unsigned long long)rights->acl->epoch,
+                   (unsigned long long)groups_hash(rights),
+                   elsewhere ? rights->name : session->who->identity);
     return ALM_OK;
 }
 
 /* A job asks the provider itself, so it has to come back for that. */
-static void look_again_when_stale(const alm_session *s, alm_seen *seen)
+static void look_again_when_stale(const alm_session *session, alm_seen *seen)
 {
-    if (s->credential == NULL || !s->renews)
+    if (session->credential == NULL || !session->renews)
         return;
     const int64_t left_ns =
-        ALM_MAX(s->answer_until_ns - alm_monotonic_ns(), (int64_t)ALM_CREDENTIAL_BETWEEN_NS);
-    const int64_t due_us = (s->db->io->wall_ns(s->db->io) + left_ns) / 1000;
+        ALM_MAX(session->answer_until_ns - alm_monotonic_ns(), (int64_t)ALM_CREDENTIAL_BETWEEN_NS);
+    const int64_t due_us = (session->db->io->wall_ns(session->db->io) + left_ns) / 1000;
     seen->until_us = seen->until_us == 0 ? due_us : ALM_MIN(seen->until_us, due_us);
 }
 
 /* The rights that the session had, or new ones where records are newer; none where its login is over. */
-alm_status alm_session_refresh(alm_ctx *cx, alm_session *s)
+alm_status alm_session_refresh(alm_ctx *cx, alm_session *session)
 {
     alm_acl *acl = NULL;
-    ALM_TRY(alm_session_is_halted(cx, s));
-    ALM_TRY(alm_session_renew(cx, s));
-    if (s->rights != NULL && alm_seen_holds(s->db, &s->seen))
+    ALM_TRY(alm_session_is_halted(cx, session));
+    ALM_TRY(alm_session_renew(cx, session));
+    if (session->rights != NULL && alm_seen_holds(session->db, &session->seen))
         return ALM_OK;
-    alm_seen seen = alm_seen_now(s->db);
-    alm_status st = alm_db_acl(cx, s->db, &acl);
-    if (st != ALM_OK)
-        return st;
-    st = alm_session_stands(cx, s, acl, &seen);
-    if (st == ALM_OK && (s->rights == NULL || s->rights->acl->epoch != acl->epoch))
-        st = new_rights(cx, s, acl);
-    if (st == ALM_OK) {
+    alm_seen seen = alm_seen_now(session->db);
+    alm_status status = alm_db_acl(cx, session->db, &acl);
+    if (status != ALM_OK)
+        return status;
+    status = alm_session_stands(cx, session, acl, &seen);
+    if (status == ALM_OK && (session->rights == NULL || session->rights->acl->epoch != acl->epoch))
+        status = new_rights(cx, session, acl);
+    if (status == ALM_OK) {
         seen.records = acl->epoch;
-        look_again_when_stale(s, &seen);
-        s->seen = seen;
+        look_again_when_stale(session, &seen);
+        session->seen = seen;
     } else {
-        alm_rights_release(s->rights);
-        s->rights = NULL; /* asked again by the next statement */
-        s->plan_key[0] = 0;
+        alm_rights_release(session->rights);
+        session->rights = NULL; /* asked again by the next statement */
+        session->plan_key[0] = 0;
     }
     alm_acl_release(acl);
-    return st;
+    return status;
 }
 
-alm_status alm_session_still(alm_ctx *cx, alm_session *s)
+alm_status alm_session_still(alm_ctx *cx, alm_session *session)
 {
-    if (s->who == NULL || s->db->conf == NULL || !s->db->conf->acl_enabled)
+    if (session->who == NULL || session->db->conf == NULL || !session->db->conf->acl_enabled)
         return ALM_OK;
-    return alm_session_refresh(cx, s);
+    return alm_session_refresh(cx, session);
 }
 
-int64_t alm_session_memory_max(const alm_session *s)
+int64_t alm_session_memory_max(const alm_session *session)
 {
-    return s->rights != NULL && s->rights->memory_max > 0
-               ? s->rights->memory_max
-               : __atomic_load_n(&s->db->query_mem_bytes, __ATOMIC_ACQUIRE);
+    return session->rights != NULL && session->rights->memory_max > 0
+               ? session->rights->memory_max
+               : __atomic_load_n(&session->db->query_mem_bytes, __ATOMIC_ACQUIRE);
 }
 
-bool alm_session_holds(alm_session *s, const char *permission)
+bool alm_session_holds(alm_session *session, const char *permission)
 {
-    if (s->who == NULL || s->db->conf == NULL || !s->db->conf->acl_enabled)
+    if (session->who == NULL || session->db->conf == NULL || !session->db->conf->acl_enabled)
         return true;
     alm_ctx cx = {0};
-    return alm_session_refresh(&cx, s) == ALM_OK && holds(s->rights, permission);
+    return alm_session_refresh(&cx, session) == ALM_OK &&
+           access_rights_holds(session->rights, permission);
 }
 
-bool alm_may_see_others(const alm_session *s)
+bool alm_may_see_others(const alm_session *session)
 {
-    if (s->who == NULL || s->db->conf == NULL || !s->db->conf->acl_enabled)
+    if (session->who == NULL || session->db->conf == NULL || !session->db->conf->acl_enabled)
         return true;
-    return s->rights != NULL && holds(s->rights, "SQL ENGINE ADMIN");
+    return session->rights != NULL && access_rights_holds(session->rights, "SQL ENGINE ADMIN");
 }
 
-alm_status alm_session_may_ingest(alm_session *s, bool overwrite)
+alm_status alm_session_may_ingest(alm_session *session, bool overwrite)
 {
     static const char *const ways[] = {"INSERT", "CREATE TABLE", "DROP TABLE"};
-    alm_ctx cx = {.conf = s->db->conf, .io = s->db->io, .user = s->user, .session = s};
-    bool may = s->who == NULL || s->db->conf == NULL || !s->db->conf->acl_enabled;
-    alm_status st = may ? ALM_OK : alm_session_refresh(&cx, s);
-    for (size_t i = 0; st == ALM_OK && !may && i < (overwrite ? 3 : 2); i++)
-        may = s->rights->enabled &&
-              alm_rights_anywhere(s->rights, alm_permission_find(alm_str_of(ways[i]))->number);
-    if (st == ALM_OK && !may)
-        st = alm_session_denied(&cx, s, ways[0], -1);
-    return st == ALM_OK ? ALM_OK : alm_session_failed(s, &cx);
+    alm_ctx cx = {.conf = session->db->conf,
+                  .io = session->db->io,
+                  .user = session->user,
+                  .session = session};
+    bool may = session->who == NULL || session->db->conf == NULL || !session->db->conf->acl_enabled;
+    alm_status status = may ? ALM_OK : alm_session_refresh(&cx, session);
+    for (size_t i = 0; status == ALM_OK && !may && i < (overwrite ? 3 : 2); i++)
+        may =
+            session->rights->enabled &&
+            alm_rights_anywhere(session->rights, alm_permission_find(alm_str_of(ways[i]))->number);
+    if (status == ALM_OK && !may)
+        status = alm_session_denied(&cx, session, ways[0], -1);
+    return status == ALM_OK ? ALM_OK : alm_session_failed(session, &cx);
 }

@@ -7,7 +7,8 @@
 
 /* --------------------------------------------------------------------- questions */
 
-static alm_status copy_text(alm_ctx *cx, alm_arena *arena, const char *text, const char **out)
+static alm_status standing_copy_text(alm_ctx *cx, alm_arena *arena, const char *text,
+                                     const char **out)
 {
     *out = NULL;
     return text == NULL ? ALM_OK : alm_arena_zstr(cx, arena, alm_str_of(text), out);
@@ -20,19 +21,19 @@ static alm_status copy_ask(alm_ctx *cx, alm_arena *arena, const alm_access_ask *
     *out = *ask; /* names of permissions are those of the table of them */
     out->col_pos = NULL;
     out->pos = -1;
-    ALM_TRY(copy_text(cx, arena, ask->table, &out->table));
-    ALM_TRY(copy_text(cx, arena, ask->view, &out->view));
-    ALM_TRY(copy_text(cx, arena, ask->ts, &out->ts));
+    ALM_TRY(standing_copy_text(cx, arena, ask->table, &out->table));
+    ALM_TRY(standing_copy_text(cx, arena, ask->view, &out->view));
+    ALM_TRY(standing_copy_text(cx, arena, ask->ts, &out->ts));
     if (ask->n > 0)
         ALM_TRY(ALM_NEWN(cx, arena, ask->n, &columns));
     for (uint32_t i = 0; i < ask->n; i++)
-        ALM_TRY(copy_text(cx, arena, ask->columns[i], &columns[i]));
+        ALM_TRY(standing_copy_text(cx, arena, ask->columns[i], &columns[i]));
     out->columns = columns;
     return ALM_OK;
 }
 
-static alm_status add(alm_ctx *cx, alm_arena *arena, const alm_access_ask *ask,
-                      const alm_asked **list)
+static alm_status standing_add(alm_ctx *cx, alm_arena *arena, const alm_access_ask *ask,
+                               const alm_asked **list)
 {
     alm_asked *asked = NULL;
     ALM_TRY(ALM_NEW(cx, arena, &asked));
@@ -42,70 +43,70 @@ static alm_status add(alm_ctx *cx, alm_arena *arena, const alm_access_ask *ask,
     return ALM_OK;
 }
 
-alm_status alm_asked_add(alm_cursor *c, const alm_access_ask *ask)
+alm_status alm_asked_add(alm_cursor *cursor, const alm_access_ask *ask)
 {
-    return add(&c->cx, c->cx.arena, ask, &c->asked);
+    return standing_add(&cursor->cx, cursor->cx.arena, ask, &cursor->asked);
 }
 
 /* All of them, for who `again` asks for. */
 static alm_status ask_all(alm_cursor *again, const alm_asked *list)
 {
-    alm_status st = ALM_OK;
-    for (; st == ALM_OK && list != NULL; list = list->next) {
+    alm_status status = ALM_OK;
+    for (; status == ALM_OK && list != NULL; list = list->next) {
         if (list->ask.permission != NULL)
-            st = alm_access_answer(again, &list->ask);
+            status = alm_access_answer(again, &list->ask);
         else if (!alm_rights_sees(again->rights, list->ask.table))
-            st = alm_access_denied(again, -1, "a table that was seen");
+            status = alm_access_denied(again, -1, "a table that was seen");
     }
-    return st;
+    return status;
 }
 
 /* For the session as its rights are now. */
-static alm_status ask_again(alm_ctx *cx, alm_session *s, const alm_asked *list)
+static alm_status standing_ask_again(alm_ctx *cx, alm_session *session, const alm_asked *list)
 {
-    alm_cursor again = {.session = s, .rights = s->rights};
+    alm_cursor again = {.session = session, .rights = session->rights};
     alm_cursor_context(&again);
-    const alm_status st = ask_all(&again, list);
-    if (st != ALM_OK)
+    const alm_status status = ask_all(&again, list);
+    if (status != ALM_OK)
         cx->err = again.cx.err;
     alm_arena_deinit(&again.arena);
-    return st;
+    return status;
 }
 
 /* A refresh: for the definer as his rights are now, whoever runs it. */
-static alm_status ask_definer(alm_cursor *c)
+static alm_status ask_definer(alm_cursor *cursor)
 {
-    const alm_seen seen = alm_seen_now(c->session->db);
-    alm_cursor again = {.session = c->session};
+    const alm_seen seen = alm_seen_now(cursor->session->db);
+    alm_cursor again = {.session = cursor->session};
     alm_cursor_context(&again);
-    alm_status st = alm_cursor_as_definer(&again, c->definer_of);
-    if (st == ALM_OK && again.rights != NULL)
-        st = ask_all(&again, c->asked);
-    if (st != ALM_OK)
-        c->cx.err = again.cx.err;
+    alm_status status = alm_cursor_as_definer(&again, cursor->definer_of);
+    if (status == ALM_OK && again.rights != NULL)
+        status = ask_all(&again, cursor->asked);
+    if (status != ALM_OK)
+        cursor->cx.err = again.cx.err;
     else
-        c->seen = seen;
-    c->turn = c->session->turn;
+        cursor->seen = seen;
+    cursor->turn = cursor->session->turn;
     alm_cursor_access_over(&again);
     alm_arena_deinit(&again.arena);
-    return st;
+    return status;
 }
 
-alm_status alm_cursor_check(alm_cursor *c)
+alm_status alm_cursor_check(alm_cursor *cursor)
 {
-    alm_session *s = c->session;
-    if (c->rights == NULL || (s->who == NULL && c->definer_of == NULL))
+    alm_session *session = cursor->session;
+    if (cursor->rights == NULL || (session->who == NULL && cursor->definer_of == NULL))
         return ALM_OK;
-    ALM_TRY(alm_session_is_halted(&c->cx, s));
-    if (s->turn == c->turn && alm_seen_holds(s->db, &c->seen))
+    ALM_TRY(alm_session_is_halted(&cursor->cx, session));
+    if (session->turn == cursor->turn && alm_seen_holds(session->db, &cursor->seen))
         return ALM_OK;
-    if (c->definer_of != NULL)
-        return ask_definer(c);
-    ALM_TRY(alm_session_refresh(&c->cx, s));
-    if (s->turn != c->turn)
-        ALM_TRY(ask_again(&c->cx, s, c->asked));
-    c->seen = s->seen;
-    c->turn = s->turn;
+    if (cursor->definer_of != NULL)
+        return ask_definer(cursor);
+    ALM_TRY(alm_session_refresh(&cursor->cx, session));
+    if (session->turn != cursor->turn)
+        ALM_TRY(standing_ask_again(&cursor->cx, session, cursor->asked));
+    cursor->seen = session->seen;
+    cursor->turn = session->turn;
     return ALM_OK;
 }
 
@@ -117,46 +118,46 @@ struct alm_questions {
     alm_principal *who; /* whose login it was */
 };
 
-static alm_status fill(alm_ctx *cx, const alm_cursor *c, alm_questions *q)
+static alm_status standing_fill(alm_ctx *cx, const alm_cursor *cursor, alm_questions *questions)
 {
-    alm_arena_init(&q->arena, NULL);
-    q->who = alm_principal_retain(c->session->who);
-    for (const alm_asked *at = c->asked; at != NULL; at = at->next)
-        ALM_TRY(add(cx, &q->arena, &at->ask, &q->asked));
+    alm_arena_init(&questions->arena, NULL);
+    questions->who = alm_principal_retain(cursor->session->who);
+    for (const alm_asked *at = cursor->asked; at != NULL; at = at->next)
+        ALM_TRY(standing_add(cx, &questions->arena, &at->ask, &questions->asked));
     return ALM_OK;
 }
 
-alm_status alm_cursor_questions(alm_ctx *cx, const alm_cursor *c, alm_questions **out)
+alm_status alm_cursor_questions(alm_ctx *cx, const alm_cursor *cursor, alm_questions **out)
 {
     *out = NULL;
-    if (c->rights == NULL || c->session->who == NULL)
+    if (cursor->rights == NULL || cursor->session->who == NULL)
         return ALM_OK;
-    alm_questions *q = calloc(1, sizeof *q);
-    if (q == NULL)
+    alm_questions *questions = calloc(1, sizeof *questions);
+    if (questions == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    const alm_status st = fill(cx, c, q);
-    if (st == ALM_OK)
-        *out = q;
+    const alm_status status = standing_fill(cx, cursor, questions);
+    if (status == ALM_OK)
+        *out = questions;
     else
-        alm_questions_free(q);
-    return st;
+        alm_questions_free(questions);
+    return status;
 }
 
-void alm_questions_free(alm_questions *q)
+void alm_questions_free(alm_questions *questions)
 {
-    if (q == NULL)
+    if (questions == NULL)
         return;
-    alm_principal_release(q->who);
-    alm_arena_deinit(&q->arena);
-    free(q);
+    alm_principal_release(questions->who);
+    alm_arena_deinit(&questions->arena);
+    free(questions);
 }
 
-alm_status alm_questions_again(alm_ctx *cx, alm_session *s, const alm_questions *q)
+alm_status alm_questions_again(alm_ctx *cx, alm_session *session, const alm_questions *questions)
 {
     alm_seen never = {.records = UINT64_MAX};
-    if (q == NULL || s->who == NULL)
+    if (questions == NULL || session->who == NULL)
         return ALM_OK;
-    ALM_TRY(alm_login_stands(cx, s->db, q->who, &never));
-    ALM_TRY(alm_session_refresh(cx, s));
-    return ask_again(cx, s, q->asked);
+    ALM_TRY(alm_login_stands(cx, session->db, questions->who, &never));
+    ALM_TRY(alm_session_refresh(cx, session));
+    return standing_ask_again(cx, session, questions->asked);
 }

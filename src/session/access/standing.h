@@ -21,12 +21,12 @@ typedef struct alm_asked {
 } alm_asked;
 
 /* ALM_E_LOGIN_OVER: who logged in, or the account that is assumed, may not go on. seen->until_us: when to look again. */
-ALM_NODISCARD alm_status alm_session_stands(alm_ctx *cx, const alm_session *s, const alm_acl *acl,
-                                            alm_seen *seen);
+ALM_NODISCARD alm_status alm_session_stands(alm_ctx *cx, const alm_session *session,
+                                            const alm_acl *acl, alm_seen *seen);
 
-/* Into c->asked; memory of c->cx.arena. */
-ALM_NODISCARD alm_status alm_asked_add(alm_cursor *c, const alm_access_ask *ask);
+/* Into cursor->asked; memory of cursor->cx.arena. */
+ALM_NODISCARD alm_status alm_asked_add(alm_cursor *cursor, const alm_access_ask *ask);
 /* The next rows, the next piece of a load: has the session still what the statement was allowed? ALM_E_DENIED, ALM_E_LOGIN_OVER. */
-ALM_NODISCARD alm_status alm_cursor_check(alm_cursor *c);
+ALM_NODISCARD alm_status alm_cursor_check(alm_cursor *cursor);
 
 #endif

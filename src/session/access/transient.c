@@ -14,7 +14,7 @@
 enum { TRANSIENT_MAX = 10000 };
 
 /* With the lock held, as all of these: the token of that hash, or where it would be. */
-static size_t place_of(const alm_db *db, const char *hash, bool *is_there)
+static size_t transient_place_of(const alm_db *db, const char *hash, bool *is_there)
 {
     size_t lo = 0, hi = db->access.n_transient;
     while (lo < hi) {
@@ -28,13 +28,13 @@ static size_t place_of(const alm_db *db, const char *hash, bool *is_there)
     return lo;
 }
 
-static void remove_at(alm_db *db, size_t at)
+static void transient_remove_at(alm_db *db, size_t offset)
 {
     alm_token *list = db->access.transient;
-    ALM_ASSERT(at < db->access.n_transient);
-    free((char *)(uintptr_t)list[at].entity);
+    ALM_ASSERT(offset < db->access.n_transient);
+    free((char *)(uintptr_t)list[offset].entity);
     db->access.n_transient--;
-    memmove(&list[at], &list[at + 1], (db->access.n_transient - at) * sizeof *list);
+    memmove(&list[offset], &list[offset + 1], (db->access.n_transient - offset) * sizeof *list);
 }
 
 /* Those that have ended, or whose entity is gone, whoever has its name now. */
@@ -43,8 +43,9 @@ static void sweep(alm_db *db, const alm_acl *acl, int64_t now_us)
     alm_token *list = db->access.transient;
     size_t kept = 0;
     for (size_t i = 0; i < db->access.n_transient; i++) {
-        const alm_entity *e = alm_acl_entity(acl, list[i].entity);
-        if (list[i].expires_us > now_us && e != NULL && e->generation == list[i].generation)
+        const alm_entity *entity = alm_acl_entity(acl, list[i].entity);
+        if (list[i].expires_us > now_us && entity != NULL &&
+            entity->generation == list[i].generation)
             list[kept++] = list[i];
         else
             free((char *)(uintptr_t)list[i].entity);
@@ -52,21 +53,22 @@ static void sweep(alm_db *db, const alm_acl *acl, int64_t now_us)
     db->access.n_transient = kept;
 }
 
-static uint32_t count_of(const alm_db *db, const char *entity, uint64_t generation, int64_t now_us)
+static uint32_t transient_count_of(const alm_db *db, const char *entity, uint64_t generation,
+                                   int64_t now_us)
 {
     uint32_t n = 0;
     for (size_t i = 0; i < db->access.n_transient; i++) {
-        const alm_token *t = &db->access.transient[i];
-        n +=
-            t->expires_us > now_us && t->generation == generation && strcmp(t->entity, entity) == 0;
+        const alm_token *token = &db->access.transient[i];
+        n += token->expires_us > now_us && token->generation == generation &&
+             strcmp(token->entity, entity) == 0;
     }
     return n;
 }
 
-uint32_t alm_transient_count(alm_db *db, const alm_entity *e, int64_t now_us)
+uint32_t alm_transient_count(alm_db *db, const alm_entity *entity, int64_t now_us)
 {
     (void)pthread_mutex_lock(&db->access.lock);
-    const uint32_t n = count_of(db, e->name, e->generation, now_us);
+    const uint32_t n = transient_count_of(db, entity->name, entity->generation, now_us);
     (void)pthread_mutex_unlock(&db->access.lock);
     return n;
 }
@@ -83,16 +85,16 @@ static int by_entity(const void *a, const void *b)
 /* The one that ends first of whoever has most, if that is more than `mine` and one; n: nobody has. No memory is nobody, too. */
 static size_t place_of_most(const alm_db *db, uint32_t mine)
 {
-    const size_t n = db->access.n_transient;
-    size_t most = 0, found = n;
-    const alm_token **list = malloc((n + 1) * sizeof *list);
+    const size_t n_transient = db->access.n_transient;
+    size_t most = 0, found = n_transient;
+    const alm_token **list = malloc((n_transient + 1) * sizeof *list);
     if (list == NULL)
-        return n;
-    for (size_t i = 0; i < n; i++)
+        return n_transient;
+    for (size_t i = 0; i < n_transient; i++)
         list[i] = &db->access.transient[i];
-    qsort((void *)list, n, sizeof *list, by_entity);
-    for (size_t from = 0, to = 0; from < n; from = to) {
-        while (to < n && strcmp(list[to]->entity, list[from]->entity) == 0)
+    qsort((void *)list, n_transient, sizeof *list, by_entity);
+    for (size_t from = 0, to = 0; from < n_transient; from = to) {
+        while (to < n_transient && strcmp(list[to]->entity, list[from]->entity) == 0)
             to++;
         if (to - from > most) {
             most = to - from;
@@ -100,21 +102,22 @@ static size_t place_of_most(const alm_db *db, uint32_t mine)
         }
     }
     free((void *)list);
-    return most > (size_t)mine + 1 ? found : n;
+    return most > (size_t)mine + 1 ? found : n_transient;
 }
 
 /* There is room for one more behind it. */
-static alm_status make_room(alm_ctx *cx, alm_db *db, const alm_acl *acl, const alm_token *token,
-                            int64_t now_us)
+static alm_status transient_make_room(alm_ctx *cx, alm_db *db, const alm_acl *acl,
+                                      const alm_token *token, int64_t now_us)
 {
     if (db->access.n_transient >= TRANSIENT_MAX)
         sweep(db, acl, now_us);
     if (db->access.n_transient >= TRANSIENT_MAX) {
-        const size_t at = place_of_most(db, count_of(db, token->entity, token->generation, now_us));
-        if (at == db->access.n_transient)
+        const size_t offset =
+            place_of_most(db, transient_count_of(db, token->entity, token->generation, now_us));
+        if (offset == db->access.n_transient)
             return alm_fail(cx, ALM_E_LIMIT, -1, "there are %d transient tokens already",
                             TRANSIENT_MAX);
-        remove_at(db, at);
+        transient_remove_at(db, offset);
     }
     alm_token *bigger =
         realloc(db->access.transient, (db->access.n_transient + 1) * sizeof *bigger);
@@ -132,12 +135,12 @@ alm_status alm_transient_add(alm_ctx *cx, alm_db *db, const alm_acl *acl, const 
     if (name == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     (void)pthread_mutex_lock(&db->access.lock);
-    const alm_status st = make_room(cx, db, acl, token, now_us);
-    if (st == ALM_OK) {
-        const size_t at = place_of(db, token->hash, &is_there);
-        alm_token *slot = &db->access.transient[at];
+    const alm_status status = transient_make_room(cx, db, acl, token, now_us);
+    if (status == ALM_OK) {
+        const size_t offset = transient_place_of(db, token->hash, &is_there);
+        alm_token *slot = &db->access.transient[offset];
         ALM_ASSERT(!is_there); /* of 256 random bits */
-        memmove(slot + 1, slot, (db->access.n_transient - at) * sizeof *slot);
+        memmove(slot + 1, slot, (db->access.n_transient - offset) * sizeof *slot);
         *slot = *token;
         slot->entity = name;
         db->access.n_transient++;
@@ -145,7 +148,7 @@ alm_status alm_transient_add(alm_ctx *cx, alm_db *db, const alm_acl *acl, const 
         free(name);
     }
     (void)pthread_mutex_unlock(&db->access.lock);
-    return st;
+    return status;
 }
 
 bool alm_transient_find(alm_db *db, const char *hash, alm_token *out,
@@ -153,9 +156,9 @@ bool alm_transient_find(alm_db *db, const char *hash, alm_token *out,
 {
     bool is_there = false;
     (void)pthread_mutex_lock(&db->access.lock);
-    const size_t at = place_of(db, hash, &is_there);
+    const size_t offset = transient_place_of(db, hash, &is_there);
     if (is_there) {
-        *out = db->access.transient[at];
+        *out = db->access.transient[offset];
         ALM_ASSERT(strlen(out->entity) <= ALM_ENTITY_NAME_MAX);
         (void)memcpy(name, out->entity, strlen(out->entity) + 1);
         out->entity = name;
@@ -168,8 +171,8 @@ void alm_transient_move(alm_db *db, const alm_token *found, int64_t expires_us)
 {
     bool is_there = false;
     (void)pthread_mutex_lock(&db->access.lock);
-    const size_t at = place_of(db, found->hash, &is_there);
-    alm_token *slot = is_there ? &db->access.transient[at] : NULL;
+    const size_t offset = transient_place_of(db, found->hash, &is_there);
+    alm_token *slot = is_there ? &db->access.transient[offset] : NULL;
     if (is_there && slot->generation == found->generation &&
         slot->expires_us == found->expires_us && slot->expires_us < expires_us)
         slot->expires_us = expires_us;
@@ -178,17 +181,17 @@ void alm_transient_move(alm_db *db, const alm_token *found, int64_t expires_us)
 
 uint32_t alm_transient_drop(alm_db *db, const char *entity, const char *hash)
 {
-    uint32_t n = 0;
+    uint32_t count = 0;
     (void)pthread_mutex_lock(&db->access.lock);
     for (size_t i = db->access.n_transient; i-- > 0;) {
-        const alm_token *t = &db->access.transient[i];
-        if (strcmp(t->entity, entity) != 0 || (hash[0] != 0 && strcmp(t->hash, hash) != 0))
+        const alm_token *token = &db->access.transient[i];
+        if (strcmp(token->entity, entity) != 0 || (hash[0] != 0 && strcmp(token->hash, hash) != 0))
             continue;
-        remove_at(db, i);
-        n++;
+        transient_remove_at(db, i);
+        count++;
     }
     (void)pthread_mutex_unlock(&db->access.lock);
-    if (n > 0)
+    if (count > 0)
         alm_access_changed(db);
-    return n;
+    return count;
 }

@@ -32,37 +32,38 @@ struct alm_account {
 static void end_session_of(const alm_db *db, const alm_cursor *most, const alm_mem *full)
 {
     const int64_t now_ns = alm_monotonic_ns();
-    for (alm_cursor *c = db->statements.first; c != NULL; c = c->held_next)
-        if (c->session == most->session) {
-            c->way_ns = now_ns;
-            atomic_store(&c->mem.gives_way, full);
+    for (alm_cursor *cursor = db->statements.first; cursor != NULL; cursor = cursor->held_next)
+        if (cursor->session == most->session) {
+            cursor->way_ns = now_ns;
+            atomic_store(&cursor->mem.gives_way, full);
         }
     atomic_store(&most->session->gives_way, true);
 }
 
-static bool make_room(alm_mem *root, const alm_mem *full, const alm_mem *asks, int64_t bytes);
+static bool account_make_room(alm_mem *root, const alm_mem *full, const alm_mem *asks,
+                              int64_t bytes);
 
 void alm_accounts_init(alm_db *db)
 {
     (void)pthread_mutex_init(&db->accounts.lock, NULL);
     (void)pthread_mutex_init(&db->statements.lock, NULL);
-    db->mem.make_room = make_room;
+    db->mem.make_room = account_make_room;
     db->users = (alm_mem){.parent = &db->mem,
                           .name = "the queries of all users",
                           .setting = "query.memory.admin.reserve"};
 }
 
-static void account_free(alm_account *a)
+static void account_free(alm_account *account)
 {
-    free(a->identity);
-    free(a);
+    free(account->identity);
+    free(account);
 }
 
 void alm_accounts_deinit(alm_db *db)
 {
-    for (alm_account *a = db->accounts.first, *next = NULL; a != NULL; a = next) {
-        next = a->next;
-        account_free(a);
+    for (alm_account *account = db->accounts.first, *next = NULL; account != NULL; account = next) {
+        next = account->next;
+        account_free(account);
     }
     ALM_ASSERT(db->statements.first == NULL);
     (void)pthread_mutex_destroy(&db->statements.lock);
@@ -109,189 +110,192 @@ void alm_accounts_limit(alm_db *db)
     db->accounts.max_files = files_max(conf);
     db->accounts.max_symbols = symbols_max(db);
     __atomic_store_n(&db->accounts.symbols.limit_bytes, db->accounts.max_symbols, __ATOMIC_RELEASE);
-    for (alm_account *a = db->accounts.first; a != NULL; a = a->next) {
-        __atomic_store_n(&a->mem.limit_bytes, db->accounts.max_bytes, __ATOMIC_RELEASE);
-        __atomic_store_n(&a->files.limit_bytes, db->accounts.max_files, __ATOMIC_RELEASE);
-        __atomic_store_n(&a->symbols.limit_bytes, db->accounts.max_symbols, __ATOMIC_RELEASE);
+    for (alm_account *account = db->accounts.first; account != NULL; account = account->next) {
+        __atomic_store_n(&account->mem.limit_bytes, db->accounts.max_bytes, __ATOMIC_RELEASE);
+        __atomic_store_n(&account->files.limit_bytes, db->accounts.max_files, __ATOMIC_RELEASE);
+        __atomic_store_n(&account->symbols.limit_bytes, db->accounts.max_symbols, __ATOMIC_RELEASE);
     }
     (void)pthread_mutex_unlock(&db->accounts.lock);
 }
 
 static alm_account *account_new(alm_db *db, const char *identity, uint64_t maker)
 {
-    alm_account *a = calloc(1, sizeof(*a));
-    if (a == NULL)
+    alm_account *account = calloc(1, sizeof(*account));
+    if (account == NULL)
         return NULL;
-    a->identity = strdup(identity);
-    if (a->identity == NULL) {
-        free(a);
+    account->identity = strdup(identity);
+    if (account->identity == NULL) {
+        free(account);
         return NULL;
     }
-    a->maker = maker;
-    a->mem = (alm_mem){.limit_bytes = db->accounts.max_bytes,
-                       .parent = &db->users,
-                       .name = "the queries of this user",
-                       .setting = "query.memory.user.max"};
-    a->files = (alm_mem){.limit_bytes = db->accounts.max_files};
-    a->symbols = (alm_mem){.limit_bytes = db->accounts.max_symbols};
-    a->next = db->accounts.first;
-    db->accounts.first = a;
-    return a;
+    account->maker = maker;
+    account->mem = (alm_mem){.limit_bytes = db->accounts.max_bytes,
+                             .parent = &db->users,
+                             .name = "the queries of this user",
+                             .setting = "query.memory.user.max"};
+    account->files = (alm_mem){.limit_bytes = db->accounts.max_files};
+    account->symbols = (alm_mem){.limit_bytes = db->accounts.max_symbols};
+    account->next = db->accounts.first;
+    db->accounts.first = account;
+    return account;
 }
 
 /* With the lock: memory that is used still is given back to it, so it stays for the next session of the user. */
-static void leave(alm_db *db, alm_account *a)
+static void account_leave(alm_db *db, alm_account *account)
 {
-    ALM_ASSERT(a->sessions > 0);
-    if (--a->sessions > 0 || atomic_load(&a->mem.used_bytes) > 0 ||
-        atomic_load(&a->files.used_bytes) > 0 || atomic_load(&a->symbols.used_bytes) > 0)
+    ALM_ASSERT(account->sessions > 0);
+    if (--account->sessions > 0 || atomic_load(&account->mem.used_bytes) > 0 ||
+        atomic_load(&account->files.used_bytes) > 0 ||
+        atomic_load(&account->symbols.used_bytes) > 0)
         return;
     alm_account **at = &db->accounts.first;
-    while (*at != a)
+    while (*at != account)
         at = &(*at)->next;
-    *at = a->next;
-    account_free(a);
+    *at = account->next;
+    account_free(account);
 }
 
-void alm_account_leave(alm_session *s)
+void alm_account_leave(alm_session *session)
 {
-    if (s->account == NULL)
+    if (session->account == NULL)
         return;
-    (void)pthread_mutex_lock(&s->db->accounts.lock);
-    leave(s->db, s->account);
-    (void)pthread_mutex_unlock(&s->db->accounts.lock);
-    s->account = NULL;
+    (void)pthread_mutex_lock(&session->db->accounts.lock);
+    account_leave(session->db, session->account);
+    (void)pthread_mutex_unlock(&session->db->accounts.lock);
+    session->account = NULL;
 }
 
-static bool is_user(const alm_session *s)
+static bool is_user(const alm_session *session)
 {
-    if (s->of_users && s->db->conf != NULL && s->db->conf->acl_enabled)
+    if (session->of_users && session->db->conf != NULL && session->db->conf->acl_enabled)
         return true;
-    return s->who != NULL && s->who->kind != ALM_PRINCIPAL_ADMIN;
+    return session->who != NULL && session->who->kind != ALM_PRINCIPAL_ADMIN;
 }
 
 /* With the lock. An account that was made for a refresh gets the identity when its user comes. NULL: there is no memory. */
 static alm_account *account_of(alm_db *db, const char *identity, uint64_t maker)
 {
-    for (alm_account *a = db->accounts.first; a != NULL; a = a->next) {
-        if (a->maker != maker ||
-            (a->identity[0] != 0 && identity[0] != 0 && strcmp(a->identity, identity) != 0))
+    for (alm_account *account = db->accounts.first; account != NULL; account = account->next) {
+        if (account->maker != maker || (account->identity[0] != 0 && identity[0] != 0 &&
+                                        strcmp(account->identity, identity) != 0))
             continue;
-        char *known = a->identity[0] == 0 && identity[0] != 0 ? strdup(identity) : NULL;
+        char *known = account->identity[0] == 0 && identity[0] != 0 ? strdup(identity) : NULL;
         if (known != NULL) {
-            free(a->identity);
-            a->identity = known;
+            free(account->identity);
+            account->identity = known;
         }
-        return a;
+        return account;
     }
     return account_new(db, identity, maker);
 }
 
-alm_status alm_account_join_maker(alm_cursor *c, uint64_t maker)
+alm_status alm_account_join_maker(alm_cursor *cursor, uint64_t maker)
 {
-    alm_db *db = c->session->db;
-    ALM_ASSERT(c->maker_account == NULL);
-    c->cx.symbols = NULL;
+    alm_db *db = cursor->session->db;
+    ALM_ASSERT(cursor->maker_account == NULL);
+    cursor->cx.symbols = NULL;
     if (maker == 0)
         return ALM_OK;
     (void)pthread_mutex_lock(&db->accounts.lock);
-    c->maker_account = account_of(db, "", maker);
-    if (c->maker_account != NULL)
-        c->maker_account->sessions++;
+    cursor->maker_account = account_of(db, "", maker);
+    if (cursor->maker_account != NULL)
+        cursor->maker_account->sessions++;
     (void)pthread_mutex_unlock(&db->accounts.lock);
-    if (c->maker_account == NULL)
-        return alm_fail(&c->cx, ALM_E_MEMORY, -1, "out of memory");
-    c->cx.symbols = &c->maker_account->symbols;
+    if (cursor->maker_account == NULL)
+        return alm_fail(&cursor->cx, ALM_E_MEMORY, -1, "out of memory");
+    cursor->cx.symbols = &cursor->maker_account->symbols;
     return ALM_OK;
 }
 
-void alm_account_leave_maker(alm_cursor *c)
+void alm_account_leave_maker(alm_cursor *cursor)
 {
-    if (c->maker_account == NULL)
+    if (cursor->maker_account == NULL)
         return;
-    (void)pthread_mutex_lock(&c->session->db->accounts.lock);
-    leave(c->session->db, c->maker_account);
-    (void)pthread_mutex_unlock(&c->session->db->accounts.lock);
-    c->maker_account = NULL;
+    (void)pthread_mutex_lock(&cursor->session->db->accounts.lock);
+    account_leave(cursor->session->db, cursor->maker_account);
+    (void)pthread_mutex_unlock(&cursor->session->db->accounts.lock);
+    cursor->maker_account = NULL;
 }
 
-void alm_account_change(alm_session *s)
+void alm_account_change(alm_session *session)
 {
-    alm_db *db = s->db;
-    if (!is_user(s) || s->who == NULL) {
-        alm_account_leave(s);
+    alm_db *db = session->db;
+    if (!is_user(session) || session->who == NULL) {
+        alm_account_leave(session);
         return;
     }
-    if (s->account != NULL && strcmp(s->account->identity, s->who->identity) == 0)
+    if (session->account != NULL && strcmp(session->account->identity, session->who->identity) == 0)
         return;
     (void)pthread_mutex_lock(&db->accounts.lock);
-    alm_account *a = account_of(db, s->who->identity, alm_maker(s->who->identity));
-    if (a != NULL)
-        a->sessions++;
-    ALM_ASSERT(s->txn == NULL && s->savepoints == NULL); /* charged to the one before */
-    if (s->account != NULL)
-        leave(db, s->account);
-    s->account = a;
+    alm_account *account =
+        account_of(db, session->who->identity, alm_maker(session->who->identity));
+    if (account != NULL)
+        account->sessions++;
+    ALM_ASSERT(session->txn == NULL && session->savepoints == NULL); /* charged to the one before */
+    if (session->account != NULL)
+        account_leave(db, session->account);
+    session->account = account;
     (void)pthread_mutex_unlock(&db->accounts.lock);
 }
 
-alm_mem *alm_session_files(alm_session *s)
+alm_mem *alm_session_files(alm_session *session)
 {
-    return s->account != NULL ? &s->account->files : NULL;
+    return session->account != NULL ? &session->account->files : NULL;
 }
 
-alm_mem *alm_session_symbols(alm_session *s)
+alm_mem *alm_session_symbols(alm_session *session)
 {
-    if (s->account != NULL)
-        return &s->account->symbols;
-    return is_user(s) ? &s->db->accounts.symbols
-                      : NULL; /* of a user whose account could not be made */
+    if (session->account != NULL)
+        return &session->account->symbols;
+    return is_user(session) ? &session->db->accounts.symbols
+                            : NULL; /* of a user whose account could not be made */
 }
 
-alm_mem *alm_session_memory(alm_session *s)
+alm_mem *alm_session_memory(alm_session *session)
 {
-    if (s->account != NULL)
-        return &s->account->mem;
-    return is_user(s) ? &s->db->users : &s->db->mem; /* there was no memory for an account */
+    if (session->account != NULL)
+        return &session->account->mem;
+    return is_user(session) ? &session->db->users
+                            : &session->db->mem; /* there was no memory for an account */
 }
 
 /* ------------------------------------------------------------------------- room */
 
-void alm_statement_hold(alm_cursor *c)
+void alm_statement_hold(alm_cursor *cursor)
 {
-    alm_db *db = c->session->db;
-    ALM_ASSERT(!c->is_held);
+    alm_db *db = cursor->session->db;
+    ALM_ASSERT(!cursor->is_held);
     (void)pthread_mutex_lock(&db->statements.lock);
-    c->held_prev = NULL;
-    c->held_next = db->statements.first;
-    if (c->held_next != NULL)
-        c->held_next->held_prev = c;
-    db->statements.first = c;
-    c->session->n_held++;
+    cursor->held_prev = NULL;
+    cursor->held_next = db->statements.first;
+    if (cursor->held_next != NULL)
+        cursor->held_next->held_prev = cursor;
+    db->statements.first = cursor;
+    cursor->session->n_held++;
     (void)pthread_mutex_unlock(&db->statements.lock);
-    c->is_held = true;
+    cursor->is_held = true;
 }
 
-void alm_statement_release(alm_cursor *c)
+void alm_statement_release(alm_cursor *cursor)
 {
-    alm_db *db = c->session->db;
-    if (!c->is_held)
+    alm_db *db = cursor->session->db;
+    if (!cursor->is_held)
         return;
     (void)pthread_mutex_lock(&db->statements.lock);
-    if (c->held_next != NULL)
-        c->held_next->held_prev = c->held_prev;
-    if (c->held_prev != NULL)
-        c->held_prev->held_next = c->held_next;
+    if (cursor->held_next != NULL)
+        cursor->held_next->held_prev = cursor->held_prev;
+    if (cursor->held_prev != NULL)
+        cursor->held_prev->held_next = cursor->held_next;
     else
-        db->statements.first = c->held_next;
-    ALM_ASSERT(c->session->n_held > 0);
-    if (--c->session->n_held == 0) /* what it was to release is released */
-        atomic_store(&c->session->gives_way, false);
+        db->statements.first = cursor->held_next;
+    ALM_ASSERT(cursor->session->n_held > 0);
+    if (--cursor->session->n_held == 0) /* what it was to release is released */
+        atomic_store(&cursor->session->gives_way, false);
     (void)pthread_mutex_unlock(&db->statements.lock);
-    c->is_held = false;
+    cursor->is_held = false;
 }
 
-static bool is_below(const alm_mem *mem, const alm_mem *above)
+static bool account_is_below(const alm_mem *mem, const alm_mem *above)
 {
     while (mem != NULL && mem != above)
         mem = mem->parent;
@@ -317,11 +321,12 @@ static bool is_more(holding a, holding b)
 }
 
 /* Was the statement chosen to end, less than WAY_MS ago? After that no request waits for its memory any more: a statement that never
- * looks at the flag would keep make_room from choosing another one. */
-static bool is_giving_way(const alm_cursor *c, int64_t now_ns)
+ * looks at the flag would keep account_make_room from choosing another one. */
+static bool is_giving_way(const alm_cursor *cursor, int64_t now_ns)
 {
     enum { WAY_MS = 5000 };
-    return atomic_load(&c->mem.gives_way) != NULL && now_ns - c->way_ns < WAY_MS * INT64_C(1000000);
+    return atomic_load(&cursor->mem.gives_way) != NULL &&
+           now_ns - cursor->way_ns < WAY_MS * INT64_C(1000000);
 }
 
 /* Of the statements below `full`, the one that holds most; NULL: who asks does. *waits: one gives way already. */
@@ -332,21 +337,23 @@ static alm_cursor *holds_most(const alm_db *db, const alm_mem *full, const alm_m
     holding top = holding_of(db, asks, bytes);
     const int64_t now_ns = alm_monotonic_ns();
     *waits = false;
-    for (alm_cursor *c = db->statements.first; c != NULL; c = c->held_next) {
-        const bool same_user = c->mem.parent == asks->parent && asks->parent->parent == &db->users;
-        const holding h = holding_of(db, &c->mem, same_user ? bytes : 0);
-        if (&c->mem == asks || !is_below(&c->mem, full))
+    for (alm_cursor *cursor = db->statements.first; cursor != NULL; cursor = cursor->held_next) {
+        const bool same_user =
+            cursor->mem.parent == asks->parent && asks->parent->parent == &db->users;
+        const holding self = holding_of(db, &cursor->mem, same_user ? bytes : 0);
+        if (&cursor->mem == asks || !account_is_below(&cursor->mem, full))
             continue;
-        *waits |= is_giving_way(c, now_ns);
-        if (atomic_load(&c->mem.gives_way) == NULL && is_more(h, top)) {
-            most = c;
-            top = h;
+        *waits |= is_giving_way(cursor, now_ns);
+        if (atomic_load(&cursor->mem.gives_way) == NULL && is_more(self, top)) {
+            most = cursor;
+            top = self;
         }
     }
     return most;
 }
 
-static bool make_room(alm_mem *root, const alm_mem *full, const alm_mem *asks, int64_t bytes)
+static bool account_make_room(alm_mem *root, const alm_mem *full, const alm_mem *asks,
+                              int64_t bytes)
 {
     alm_db *db = (alm_db *)(void *)((char *)root - offsetof(alm_db, mem));
     bool waits = false;

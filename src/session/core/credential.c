@@ -42,9 +42,9 @@ void alm_credential_release(alm_credential *credential)
     free(credential);
 }
 
-void alm_session_lives_by(alm_session *s, alm_credential *credential)
+void alm_session_lives_by(alm_session *session, alm_credential *credential)
 {
-    alm_credential *old = s->credential;
-    s->credential = alm_credential_retain(credential);
+    alm_credential *old = session->credential;
+    session->credential = alm_credential_retain(credential);
     alm_credential_release(old);
 }

@@ -27,6 +27,6 @@ alm_credential *alm_credential_retain(alm_credential *credential); /* NULL: NULL
 void alm_credential_release(alm_credential *credential);           /* NULL: nothing */
 
 /* Who the session is for now logged in with it; NULL: not with the provider. Kept until it becomes somebody else. */
-void alm_session_lives_by(alm_session *s, alm_credential *credential);
+void alm_session_lives_by(alm_session *session, alm_credential *credential);
 
 #endif

@@ -48,7 +48,7 @@ static uint64_t key_hash(alm_plan_key key)
            (uint64_t)key.last_rows * ALM_HASH_K2;
 }
 
-static bool same_key(alm_plan_key a, alm_plan_key b)
+static bool plan_cache_same_key(alm_plan_key a, alm_plan_key b)
 {
     return alm_str_eq(a.text, b.text) && alm_str_eq(a.user, b.user) && a.last_rows == b.last_rows;
 }
@@ -67,19 +67,21 @@ alm_status alm_kept_plan_hopeless(alm_ctx *cx, alm_kept_plan *plan, alm_plan_key
     return set_key(cx, plan, key);
 }
 
-static alm_status keep_types(alm_ctx *cx, alm_kept_plan *plan, const alm_param *params, uint32_t n)
+static alm_status keep_types(alm_ctx *cx, alm_kept_plan *plan, const alm_param *params,
+                             uint32_t n_params)
 {
     alm_type *types = NULL;
-    ALM_TRY(ALM_NEWN(cx, &plan->arena, n + 1, &types));
-    for (uint32_t i = 0; i < n; i++)
+    ALM_TRY(ALM_NEWN(cx, &plan->arena, n_params + 1, &types));
+    for (uint32_t i = 0; i < n_params; i++)
         types[i] = params[i].type;
     plan->types = types;
-    plan->n_types = n;
+    plan->n_types = n_params;
     return ALM_OK;
 }
 
 /* Text, tree and plan point into each other: all are copies of its own. */
-static alm_status make(alm_ctx *cx, alm_kept_plan *plan, const alm_plan_env *env, alm_plan_key key)
+static alm_status plan_cache_make(alm_ctx *cx, alm_kept_plan *plan, const alm_plan_env *env,
+                                  alm_plan_key key)
 {
     ALM_ASSERT(env->last_rows == key.last_rows);
     ALM_TRY(set_key(cx, plan, key));
@@ -101,27 +103,27 @@ alm_status alm_kept_plan_make(alm_ctx *cx, alm_kept_plan *plan, const alm_plan_e
     alm_mem *mem = cx->mem;
     cx->arena = &plan->arena;
     cx->mem = &plan->mem;
-    const alm_status st = make(cx, plan, env, key);
+    const alm_status status = plan_cache_make(cx, plan, env, key);
     cx->arena = arena;
     cx->mem = mem;
-    if (st == ALM_OK)
+    if (status == ALM_OK)
         *keeps = !plan->uses.once && !alm_text_goes_on(plan->key.text, plan->next);
-    return st;
+    return status;
 }
 
 /* A table with the same columns, whatever rows it has. */
-static bool same_columns(const alm_plan_name *use, const alm_table *found)
+static bool plan_cache_same_columns(const alm_plan_name *use, const alm_table *found)
 {
     return found->id == use->id && found->schema_version == use->schema_version &&
            found->kind == ALM_TABLE_BASE && found->ts_col == use->ts_col &&
            found->dedup == use->dedup;
 }
 
-bool alm_kept_plan_fits(const alm_kept_plan *plan, const alm_param *params, uint32_t n)
+bool alm_kept_plan_fits(const alm_kept_plan *plan, const alm_param *params, uint32_t n_params)
 {
-    if (n != plan->n_types)
+    if (n_params != plan->n_types)
         return false;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n_params; i++)
         if (!alm_type_eq(params[i].type, plan->types[i]) || alm_vec_is_null(params[i].value, 0))
             return false;
     return true;
@@ -136,7 +138,7 @@ bool alm_kept_plan_holds(const alm_kept_plan *plan, const alm_snapshot *snapshot
         const alm_table *found = alm_snapshot_find(snapshot, use->name);
         if (plan->is_template) {
             if ((found == NULL) != (use->table == NULL) ||
-                (found != NULL && !same_columns(use, found)))
+                (found != NULL && !plan_cache_same_columns(use, found)))
                 return false;
             continue;
         }
@@ -174,7 +176,7 @@ static void link_use(alm_plan_cache *cache, alm_kept_plan *plan)
     cache->newest = plan;
 }
 
-static int64_t bytes_of(const alm_kept_plan *plan)
+static int64_t plan_cache_bytes_of(const alm_kept_plan *plan)
 {
     return (int64_t)sizeof(*plan) + atomic_load(&plan->mem.used_bytes);
 }
@@ -187,7 +189,7 @@ static void unlist(alm_plan_cache *cache, alm_kept_plan *plan)
         at = &(*at)->chain;
     *at = plan->chain;
     unlink_use(cache, plan);
-    cache->bytes -= bytes_of(plan);
+    cache->bytes -= plan_cache_bytes_of(plan);
     plan->listed = false;
 }
 
@@ -202,10 +204,10 @@ void alm_plan_cache_deinit(alm_plan_cache *cache)
     (void)pthread_mutex_destroy(&cache->lock);
 }
 
-static alm_kept_plan *find(const alm_plan_cache *cache, uint64_t hash, alm_plan_key key)
+static alm_kept_plan *plan_cache_find(const alm_plan_cache *cache, uint64_t hash, alm_plan_key key)
 {
     alm_kept_plan *plan = cache->slots[hash % ALM_PLAN_SLOTS];
-    while (plan != NULL && !(plan->hash == hash && same_key(plan->key, key)))
+    while (plan != NULL && !(plan->hash == hash && plan_cache_same_key(plan->key, key)))
         plan = plan->chain;
     return plan;
 }
@@ -217,7 +219,7 @@ alm_kept_plan *alm_plan_cache_find(alm_plan_cache *cache, alm_plan_key key, bool
     if (cache->bytes_max == 0)
         return NULL;
     (void)pthread_mutex_lock(&cache->lock);
-    alm_kept_plan *plan = find(cache, hash, key);
+    alm_kept_plan *plan = plan_cache_find(cache, hash, key);
     if (plan != NULL) {
         (void)alm_kept_plan_retain(plan);
         if (cache->newest != plan) {
@@ -236,12 +238,12 @@ alm_kept_plan *alm_plan_cache_find(alm_plan_cache *cache, alm_plan_key key, bool
 
 void alm_plan_cache_put(alm_plan_cache *cache, alm_kept_plan *plan)
 {
-    const int64_t bytes = bytes_of(plan);
+    const int64_t bytes = plan_cache_bytes_of(plan);
     alm_kept_plan *gone = NULL; /* by `chain` */
     if (bytes > cache->bytes_max / LARGEST_PART)
         return;
     (void)pthread_mutex_lock(&cache->lock);
-    alm_kept_plan *old = find(cache, plan->hash, plan->key);
+    alm_kept_plan *old = plan_cache_find(cache, plan->hash, plan->key);
     while (old != NULL || cache->bytes + bytes > cache->bytes_max) {
         if (old == NULL)
             old = cache->oldest;

@@ -90,6 +90,6 @@ ALM_NODISCARD alm_status alm_kept_plan_hopeless(alm_ctx *cx, alm_kept_plan *plan
 /* Does what it was made from hold in this snapshot, at this time? */
 bool alm_kept_plan_holds(const alm_kept_plan *plan, const alm_snapshot *snapshot, int64_t now_ns);
 /* Is it one for these values? */
-bool alm_kept_plan_fits(const alm_kept_plan *plan, const alm_param *params, uint32_t n);
+bool alm_kept_plan_fits(const alm_kept_plan *plan, const alm_param *params, uint32_t n_params);
 
 #endif

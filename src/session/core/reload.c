@@ -12,12 +12,12 @@ void alm_db_reload_by(alm_db *db, alm_reload_fn run, void *arg)
 alm_status alm_db_reload(alm_ctx *cx, alm_db *db, alm_reload what, bool *changed)
 {
     (void)pthread_mutex_lock(&db->reload.lock);
-    const alm_status st = db->reload.run != NULL
-                              ? db->reload.run(cx, db->reload.arg, what, changed)
-                              : alm_fail(cx, ALM_E_UNSUPPORTED, -1,
-                                         "there is no configuration that could be read again");
+    const alm_status status = db->reload.run != NULL
+                                  ? db->reload.run(cx, db->reload.arg, what, changed)
+                                  : alm_fail(cx, ALM_E_UNSUPPORTED, -1,
+                                             "there is no configuration that could be read again");
     (void)pthread_mutex_unlock(&db->reload.lock);
-    return st;
+    return status;
 }
 
 /* Read by statements that start meanwhile: one store each. */

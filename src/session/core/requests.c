@@ -52,18 +52,18 @@ void alm_requests_conf(alm_db *db)
 }
 
 /* NULL: no memory. */
-static alm_request_user *find_or_make(alm_db *db, const char *identity)
+static alm_request_user *requests_find_or_make(alm_db *db, const char *identity)
 {
     alm_request_user *user = db->requests.users;
     while (user != NULL && strcmp(user->identity, identity) != 0)
         user = user->next;
     if (user != NULL)
         return user;
-    const size_t n = strlen(identity) + 1;
-    user = calloc(1, sizeof *user + n);
+    const size_t len = strlen(identity) + 1;
+    user = calloc(1, sizeof *user + len);
     if (user == NULL)
         return NULL;
-    (void)memcpy(user->identity, identity, n);
+    (void)memcpy(user->identity, identity, len);
     user->requests.name = "request.memory.user.max";
     user->requests.parent = &db->requests.all;
     user->prepared.name = "pg.prepared.memory.user.max";
@@ -76,7 +76,7 @@ static alm_request_user *find_or_make(alm_db *db, const char *identity)
 alm_status alm_requests_join(alm_ctx *cx, alm_db *db, const char *identity, alm_request_user **out)
 {
     (void)pthread_mutex_lock(&db->requests.lock);
-    alm_request_user *user = find_or_make(db, identity != NULL ? identity : "");
+    alm_request_user *user = requests_find_or_make(db, identity != NULL ? identity : "");
     if (user != NULL)
         user->refs++;
     (void)pthread_mutex_unlock(&db->requests.lock);
@@ -102,20 +102,21 @@ void alm_requests_leave(alm_db *db, alm_request_user *user)
     (void)pthread_mutex_unlock(&db->requests.lock);
 }
 
-alm_request_user *alm_session_requests(alm_session *s)
+alm_request_user *alm_session_requests(alm_session *session)
 {
-    if (s->requests != NULL)
-        return s->requests;
+    if (session->requests != NULL)
+        return session->requests;
     alm_ctx cx = {0};
-    if (alm_requests_join(&cx, s->db, s->who != NULL ? s->identity : NULL, &s->requests) == ALM_OK)
-        return s->requests;
-    s->err = cx.err;
-    s->err.sql_pos = -1;
+    if (alm_requests_join(&cx, session->db, session->who != NULL ? session->identity : NULL,
+                          &session->requests) == ALM_OK)
+        return session->requests;
+    session->err = cx.err;
+    session->err.sql_pos = -1;
     return NULL;
 }
 
-void alm_session_requests_over(alm_session *s)
+void alm_session_requests_over(alm_session *session)
 {
-    alm_requests_leave(s->db, s->requests);
-    s->requests = NULL;
+    alm_requests_leave(session->db, session->requests);
+    session->requests = NULL;
 }

@@ -38,7 +38,7 @@ ALM_NODISCARD alm_status alm_requests_join(alm_ctx *cx, alm_db *db, const char *
                                            alm_request_user **out);
 void alm_requests_leave(alm_db *db, alm_request_user *user); /* NULL: nothing */
 /* Who the session is of now: joined for it, until it becomes another or ends. NULL: no memory, the error is on the session. */
-alm_request_user *alm_session_requests(alm_session *s);
-void alm_session_requests_over(alm_session *s);
+alm_request_user *alm_session_requests(alm_session *session);
+void alm_session_requests_over(alm_session *session);
 
 #endif

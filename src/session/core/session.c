@@ -14,93 +14,93 @@ alm_status alm_session_new(alm_ctx *cx, alm_db *db, const char *user, const char
 {
     if (atomic_load(&db->stopping))
         return alm_fail(cx, ALM_E_SHUTDOWN, -1, "the server is stopping");
-    alm_session *s = calloc(1, sizeof(*s));
-    if (s == NULL)
+    alm_session *session = calloc(1, sizeof(*session));
+    if (session == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    s->db = db;
-    s->tx_state = ALM_TX_IDLE;
-    s->since_us = db->io->wall_ns(db->io) / 1000;
-    s->activity.settings_version = ~alm_session_settings_version(s);
-    (void)db->io->random(db->io, &s->seed, sizeof(s->seed));
-    s->mem.name = "session";
-    s->mem.limit_bytes = INT64_C(256) << 20;
-    (void)snprintf(s->user, sizeof(s->user), "%s", user);
-    s->identity = s->user;
-    (void)snprintf(s->protocol, sizeof(s->protocol), "%s", protocol);
-    s->by = strcmp(protocol, "http") == 0   ? ALM_BY_HTTP
-            : strcmp(protocol, "pg") == 0   ? ALM_BY_PG
-            : strcmp(protocol, "line") == 0 ? ALM_BY_LINE
-                                            : ALM_BY_OTHER;
-    alm_arena_init(&s->arena, &s->mem);
-    (void)pthread_mutex_init(&s->activity.lock, NULL);
+    session->db = db;
+    session->tx_state = ALM_TX_IDLE;
+    session->since_us = db->io->wall_ns(db->io) / 1000;
+    session->activity.settings_version = ~alm_session_settings_version(session);
+    (void)db->io->random(db->io, &session->seed, sizeof(session->seed));
+    session->mem.name = "session";
+    session->mem.limit_bytes = INT64_C(256) << 20;
+    (void)snprintf(session->user, sizeof(session->user), "%s", user);
+    session->identity = session->user;
+    (void)snprintf(session->protocol, sizeof(session->protocol), "%s", protocol);
+    session->by = strcmp(protocol, "http") == 0   ? ALM_BY_HTTP
+                  : strcmp(protocol, "pg") == 0   ? ALM_BY_PG
+                  : strcmp(protocol, "line") == 0 ? ALM_BY_LINE
+                                                  : ALM_BY_OTHER;
+    alm_arena_init(&session->arena, &session->mem);
+    (void)pthread_mutex_init(&session->activity.lock, NULL);
     (void)pthread_mutex_lock(&db->lock);
-    s->next = db->sessions;
-    if (s->next != NULL)
-        s->next->prev = s;
-    db->sessions = s;
+    session->next = db->sessions;
+    if (session->next != NULL)
+        session->next->prev = session;
+    db->sessions = session;
     db->n_sessions++;
     (void)pthread_mutex_unlock(&db->lock);
-    *out = s;
+    *out = session;
     return ALM_OK;
 }
 
-void alm_session_free(alm_session *s)
+void alm_session_free(alm_session *session)
 {
-    if (s == NULL)
+    if (session == NULL)
         return;
-    if (s->commit != NULL) { /* it is over, nobody hears how */
-        const alm_status unheard = alm_session_commit_end(s);
+    if (session->commit != NULL) { /* it is over, nobody hears how */
+        const alm_status unheard = alm_session_commit_end(session);
         (void)unheard;
     }
-    if (s->txn != NULL)
-        alm_txn_rollback(s->txn);
-    alm_savepoints_clear(s); /* what they hold is charged to the account */
-    alm_db *db = s->db;
-    alm_session_become(s, NULL);
-    alm_session_requests_over(s);
-    alm_account_leave(s);
+    if (session->txn != NULL)
+        alm_txn_rollback(session->txn);
+    alm_savepoints_clear(session); /* what they hold is charged to the account */
+    alm_db *db = session->db;
+    alm_session_become(session, NULL);
+    alm_session_requests_over(session);
+    alm_account_leave(session);
     (void)pthread_mutex_lock(&db->lock);
-    if (s->prev != NULL)
-        s->prev->next = s->next;
+    if (session->prev != NULL)
+        session->prev->next = session->next;
     else
-        db->sessions = s->next;
-    if (s->next != NULL)
-        s->next->prev = s->prev;
+        db->sessions = session->next;
+    if (session->next != NULL)
+        session->next->prev = session->prev;
     db->n_sessions--;
     (void)pthread_mutex_unlock(&db->lock);
-    alm_settings_deinit(s);
-    alm_arena_deinit(&s->arena);
-    (void)pthread_mutex_destroy(&s->activity.lock);
-    free(s);
+    alm_settings_deinit(session);
+    alm_arena_deinit(&session->arena);
+    (void)pthread_mutex_destroy(&session->activity.lock);
+    free(session);
 }
 
-void alm_session_abandon(alm_session *s)
+void alm_session_abandon(alm_session *session)
 {
-    atomic_store(&s->gone, true);
-    atomic_store(&s->cancel, true);
+    atomic_store(&session->gone, true);
+    atomic_store(&session->cancel, true);
 }
 
-void alm_session_halt(alm_session *s, alm_status why)
+void alm_session_halt(alm_session *session, alm_status why)
 {
     ALM_ASSERT(why == ALM_OK || why == ALM_E_LOGIN_OVER || why == ALM_E_PROVIDER);
-    atomic_store(&s->halted, (int)why);
+    atomic_store(&session->halted, (int)why);
     if (why != ALM_OK)
-        atomic_store(&s->cancel, true);
+        atomic_store(&session->cancel, true);
 }
 
-bool alm_session_is_ended(const alm_session *s)
+bool alm_session_is_ended(const alm_session *session)
 {
-    return atomic_load(&s->ended);
+    return atomic_load(&session->ended);
 }
 
-void alm_session_cancel(alm_session *s, uint64_t statement)
+void alm_session_cancel(alm_session *session, uint64_t statement)
 {
-    const uint64_t running = atomic_load(&s->statement);
+    const uint64_t running = atomic_load(&session->statement);
     if (running != 0 && (statement == 0 || statement == running))
-        atomic_store(&s->cancel, true);
+        atomic_store(&session->cancel, true);
 }
 
-bool alm_session_take_cancel(alm_session *s, const alm_error **why)
+bool alm_session_take_cancel(alm_session *session, const alm_error **why)
 {
     static const alm_error cancelled = {
         .code = ALM_E_CANCEL, .sql_pos = -1, .msg = "cancelled by user"};
@@ -109,156 +109,157 @@ bool alm_session_take_cancel(alm_session *s, const alm_error **why)
         .sql_pos = -1,
         .msg = "memory limit of all queries exceeded; the one that used most was ended "
                "[setting=query.memory.total.max]"};
-    if (atomic_load(&s->gone) || atomic_load(&s->db->stopping))
+    if (atomic_load(&session->gone) || atomic_load(&session->db->stopping))
         return false;
-    const bool gives = atomic_load(&s->gives_way) && atomic_exchange(&s->gives_way, false);
-    if (!gives && !atomic_load(&s->cancel))
+    const bool gives =
+        atomic_load(&session->gives_way) && atomic_exchange(&session->gives_way, false);
+    if (!gives && !atomic_load(&session->cancel))
         return false;
-    atomic_store(&s->cancel, false);
+    atomic_store(&session->cancel, false);
     *why = gives ? &gave_way : &cancelled;
     return true;
 }
 
-bool alm_session_gives_way(alm_session *s, const alm_error **why)
+bool alm_session_gives_way(alm_session *session, const alm_error **why)
 {
-    return atomic_load_explicit(&s->gives_way, memory_order_relaxed) &&
-           alm_session_take_cancel(s, why);
+    return atomic_load_explicit(&session->gives_way, memory_order_relaxed) &&
+           alm_session_take_cancel(session, why);
 }
 
-uint64_t alm_session_statement(const alm_session *s)
+uint64_t alm_session_statement(const alm_session *session)
 {
-    return atomic_load(&s->statement);
+    return atomic_load(&session->statement);
 }
-uint64_t alm_session_last_statement(const alm_session *s)
+uint64_t alm_session_last_statement(const alm_session *session)
 {
-    return s->last_statement;
+    return session->last_statement;
 }
-alm_tx_state alm_session_tx_state(const alm_session *s)
+alm_tx_state alm_session_tx_state(const alm_session *session)
 {
-    return s->tx_state;
+    return session->tx_state;
 }
-const alm_error *alm_session_error(const alm_session *s)
+const alm_error *alm_session_error(const alm_session *session)
 {
-    return &s->err;
+    return &session->err;
 }
-void alm_session_timeout_max(alm_session *s, int64_t timeout_ms)
+void alm_session_timeout_max(alm_session *session, int64_t timeout_ms)
 {
-    s->timeout_max_ms = ALM_MIN(timeout_ms, TIMEOUT_MAX_MS);
+    session->timeout_max_ms = ALM_MIN(timeout_ms, TIMEOUT_MAX_MS);
 }
-void alm_session_timeout(alm_session *s, int64_t timeout_ms)
+void alm_session_timeout(alm_session *session, int64_t timeout_ms)
 {
-    s->timeout_ms = ALM_MIN(timeout_ms, TIMEOUT_MAX_MS);
+    session->timeout_ms = ALM_MIN(timeout_ms, TIMEOUT_MAX_MS);
 }
-void alm_session_lists_by(alm_session *s, alm_session_list_fn list, void *arg)
+void alm_session_lists_by(alm_session *session, alm_session_list_fn list, void *arg)
 {
-    s->list = list;
-    s->list_arg = arg;
-}
-
-void alm_session_pid(alm_session *s, int32_t pid)
-{
-    (void)pthread_mutex_lock(&s->activity.lock); /* the session is listed already */
-    s->pid = pid;
-    (void)pthread_mutex_unlock(&s->activity.lock);
-}
-void alm_session_exports(alm_session *s, bool exports)
-{
-    s->exports = exports;
+    session->list = list;
+    session->list_arg = arg;
 }
 
-void alm_session_ends(alm_session *s, const alm_ends *ends)
+void alm_session_pid(alm_session *session, int32_t pid)
 {
-    (void)pthread_mutex_lock(&s->activity.lock);
-    s->ends = *ends;
-    (void)pthread_mutex_unlock(&s->activity.lock);
+    (void)pthread_mutex_lock(&session->activity.lock); /* the session is listed already */
+    session->pid = pid;
+    (void)pthread_mutex_unlock(&session->activity.lock);
 }
-void alm_session_read_only(alm_session *s, bool on)
+void alm_session_exports(alm_session *session, bool exports)
 {
-    s->read_only = on ? ALM_READ_ONLY_USER : ALM_READ_WRITE;
+    session->exports = exports;
 }
-void alm_session_reads_only(alm_session *s, const char *why)
+
+void alm_session_ends(alm_session *session, const alm_ends *ends)
 {
-    s->reads_only = why;
+    (void)pthread_mutex_lock(&session->activity.lock);
+    session->ends = *ends;
+    (void)pthread_mutex_unlock(&session->activity.lock);
 }
-void alm_session_read_only_interface(alm_session *s)
+void alm_session_read_only(alm_session *session, bool on)
 {
-    s->read_only = ALM_READ_ONLY_INTERFACE;
+    session->read_only = on ? ALM_READ_ONLY_USER : ALM_READ_WRITE;
 }
-const char *alm_session_user(const alm_session *s)
+void alm_session_reads_only(alm_session *session, const char *why)
 {
-    return s->user;
+    session->reads_only = why;
 }
-const char *alm_session_identity(const alm_session *s)
+void alm_session_read_only_interface(alm_session *session)
 {
-    return s->identity;
+    session->read_only = ALM_READ_ONLY_INTERFACE;
 }
-bool alm_session_is_of(alm_session *s, const char *identity)
+const char *alm_session_user(const alm_session *session)
 {
-    (void)pthread_mutex_lock(&s->activity.lock);
-    const bool same = strcmp(s->identity, identity) == 0;
-    (void)pthread_mutex_unlock(&s->activity.lock);
+    return session->user;
+}
+const char *alm_session_identity(const alm_session *session)
+{
+    return session->identity;
+}
+bool alm_session_is_of(alm_session *session, const char *identity)
+{
+    (void)pthread_mutex_lock(&session->activity.lock);
+    const bool same = strcmp(session->identity, identity) == 0;
+    (void)pthread_mutex_unlock(&session->activity.lock);
     return same;
 }
-alm_db *alm_session_db(const alm_session *s)
+alm_db *alm_session_db(const alm_session *session)
 {
-    return s->db;
+    return session->db;
 }
 
-void alm_session_streams(alm_session *s)
+void alm_session_streams(alm_session *session)
 {
-    s->streams = true;
+    session->streams = true;
 }
 
-void alm_session_no_blocks(alm_session *s)
+void alm_session_no_blocks(alm_session *session)
 {
-    s->no_blocks = true;
+    session->no_blocks = true;
 }
 
-void alm_session_fail_block(alm_session *s)
+void alm_session_fail_block(alm_session *session)
 {
-    if (s->tx_state == ALM_TX_BLOCK) {
-        s->tx_state = ALM_TX_FAILED;
-        alm_drop_failed_writes(s);
+    if (session->tx_state == ALM_TX_BLOCK) {
+        session->tx_state = ALM_TX_FAILED;
+        alm_drop_failed_writes(session);
     }
-    if (s->tx_state == ALM_TX_IDLE) {
-        alm_drop_writes(s);
-        alm_settings_back_to(s, 0);
+    if (session->tx_state == ALM_TX_IDLE) {
+        alm_drop_writes(session);
+        alm_settings_back_to(session, 0);
     }
-    s->implicit = false;
+    session->implicit = false;
 }
 
 /* Where the data lies on the machine is nobody's business who may only ask: files are named from the data directory on. */
 static void hide_root(alm_error *err, const char *root)
 {
-    const size_t n = strlen(root);
-    for (char *at = err->msg; *at != 0; at++) {
-        if (*at != '\'' || strncmp(at + 1, root, n) != 0 || at[1 + n] != '/')
+    const size_t len = strlen(root);
+    for (char *ptr = err->msg; *ptr != 0; ptr++) {
+        if (*ptr != '\'' || strncmp(ptr + 1, root, len) != 0 || ptr[1 + len] != '/')
             continue;
-        (void)memmove(at + 1, at + 1 + n + 1, strlen(at + 1 + n + 1) + 1);
+        (void)memmove(ptr + 1, ptr + 1 + len + 1, strlen(ptr + 1 + len + 1) + 1);
     }
 }
 
-alm_status alm_session_failed(alm_session *s, const alm_ctx *cx)
+alm_status alm_session_failed(alm_session *session, const alm_ctx *cx)
 {
-    s->err = cx->err;
-    hide_root(&s->err, s->db->root);
-    alm_count(&s->db->counters.by[s->by].errors, 1);
-    alm_count(&s->db->counters.errors[cx->err.code], 1);
-    alm_session_fail_block(s);
+    session->err = cx->err;
+    hide_root(&session->err, session->db->root);
+    alm_count(&session->db->counters.by[session->by].errors, 1);
+    alm_count(&session->db->counters.errors[cx->err.code], 1);
+    alm_session_fail_block(session);
     return cx->err.code;
 }
 
-alm_status alm_session_goes_on(alm_ctx *cx, const alm_session *s)
+alm_status alm_session_goes_on(alm_ctx *cx, const alm_session *session)
 {
-    return !atomic_load(&s->ended)
+    return !atomic_load(&session->ended)
                ? ALM_OK
                : alm_fail(cx, ALM_E_LOGIN_OVER, -1,
                           "terminating connection due to administrator command");
 }
 
-alm_status alm_session_is_halted(alm_ctx *cx, const alm_session *s)
+alm_status alm_session_is_halted(alm_ctx *cx, const alm_session *session)
 {
-    const alm_status why = (alm_status)atomic_load_explicit(&s->halted, memory_order_acquire);
+    const alm_status why = (alm_status)atomic_load_explicit(&session->halted, memory_order_acquire);
     if (why == ALM_OK)
         return ALM_OK;
     return alm_fail(cx, why, -1,
@@ -266,22 +267,25 @@ alm_status alm_session_is_halted(alm_ctx *cx, const alm_session *s)
                                           : "the session of this request has ended");
 }
 
-bool alm_text_goes_on(alm_str text, size_t at)
+bool alm_text_goes_on(alm_str text, size_t offset)
 {
-    while (at < text.len && text.ptr[at] != 0 && strchr(" \t\r\n\f\v;", text.ptr[at]) != NULL)
-        at++;
-    return at < text.len;
+    while (offset < text.len && text.ptr[offset] != 0 &&
+           strchr(" \t\r\n\f\v;", text.ptr[offset]) != NULL)
+        offset++;
+    return offset < text.len;
 }
 
-alm_status alm_session_may_write(alm_ctx *cx, const alm_session *s, int32_t pos)
+alm_status alm_session_may_write(alm_ctx *cx, const alm_session *session, int32_t pos)
 {
-    if (s->read_only == ALM_READ_WRITE)
+    if (session->read_only == ALM_READ_WRITE)
         return ALM_OK;
-    return alm_fail(cx, s->read_only == ALM_READ_ONLY_INTERFACE ? ALM_E_READONLY : ALM_E_DENIED,
+    return alm_fail(cx,
+                    session->read_only == ALM_READ_ONLY_INTERFACE ? ALM_E_READONLY : ALM_E_DENIED,
                     pos, "Write permission denied");
 }
 
-alm_status alm_session_may_act(alm_ctx *cx, const alm_session *s, int32_t pos)
+alm_status alm_session_may_act(alm_ctx *cx, const alm_session *session, int32_t pos)
 {
-    return s->reads_only == NULL ? ALM_OK : alm_fail(cx, ALM_E_DENIED, pos, "%s", s->reads_only);
+    return session->reads_only == NULL ? ALM_OK
+                                       : alm_fail(cx, ALM_E_DENIED, pos, "%s", session->reads_only);
 }

@@ -223,9 +223,10 @@ struct alm_prepared {
 };
 
 /* Are statements part of a transaction that goes on behind them? */
-static inline bool alm_in_transaction(const alm_session *s)
+static inline bool alm_in_transaction(const alm_session *session)
 {
-    return s->tx_state == ALM_TX_BLOCK || (s->tx_state == ALM_TX_IDLE && s->implicit);
+    return session->tx_state == ALM_TX_BLOCK ||
+           (session->tx_state == ALM_TX_IDLE && session->implicit);
 }
 
 struct alm_cursor {
@@ -290,79 +291,79 @@ void alm_accounts_deinit(alm_db *db);
 void alm_accounts_limit(alm_db *db); /* the settings have changed */
 /* New symbols of the cursor count for the user of that alm_maker, and not for the session's, until alm_account_leave_maker; 0: for no
  * user. */
-ALM_NODISCARD alm_status alm_account_join_maker(struct alm_cursor *c, uint64_t maker);
-void alm_account_leave_maker(struct alm_cursor *c);
+ALM_NODISCARD alm_status alm_account_join_maker(struct alm_cursor *cursor, uint64_t maker);
+void alm_account_leave_maker(struct alm_cursor *cursor);
 /* The session's user is another now. */
-void alm_account_change(alm_session *s);
-void alm_account_leave(alm_session *s);
+void alm_account_change(alm_session *session);
+void alm_account_leave(alm_session *session);
 /* From here to alm_statement_release its memory counts among those that can give way. */
-void alm_statement_hold(alm_cursor *c);
-void alm_statement_release(alm_cursor *c);
+void alm_statement_hold(alm_cursor *cursor);
+void alm_statement_release(alm_cursor *cursor);
 
 void alm_db_look_at_machine(alm_db *db);
-int64_t alm_session_timeout_ms(const alm_session *s); /* of its next statement; 0: none */
+int64_t alm_session_timeout_ms(const alm_session *session); /* of its next statement; 0: none */
 
 /* Context of one execution: arena, limits, clock, cancel flag of the session. */
-void alm_cursor_context(alm_cursor *c);
+void alm_cursor_context(alm_cursor *cursor);
 /* The same, with a number of its own: what runs from here on can be cancelled. */
-void alm_cursor_begin(alm_cursor *c);
+void alm_cursor_begin(alm_cursor *cursor);
 /* It does not run any more; its arena goes. */
-void alm_cursor_over(alm_cursor *c);
+void alm_cursor_over(alm_cursor *cursor);
 
 /* Copies the context's error to the session; returns its code. */
-alm_status alm_session_failed(alm_session *s, const alm_ctx *cx);
+alm_status alm_session_failed(alm_session *session, const alm_ctx *cx);
 
 /* Name of the setting that SHOW or SET names, as the table has it ("time zone": TimeZone); else the
  * words themselves. */
 alm_status alm_setting_name(alm_ctx *cx, alm_str words, const char **out);
 
 /* settings.c. Changes in a transaction are undone with it; local ones end with it. */
-ALM_NODISCARD alm_status alm_setting_change(alm_ctx *cx, alm_session *s, const char *name,
+ALM_NODISCARD alm_status alm_setting_change(alm_ctx *cx, alm_session *session, const char *name,
                                             const char *value, bool local);
-ALM_NODISCARD alm_status alm_settings_reset(alm_ctx *cx, alm_session *s); /* RESET ALL */
-size_t alm_settings_mark(const alm_session *s);
-void alm_settings_back_to(alm_session *s, size_t mark);
-void alm_settings_commit(alm_session *s);
-void alm_settings_deinit(alm_session *s);
+ALM_NODISCARD alm_status alm_settings_reset(alm_ctx *cx, alm_session *session); /* RESET ALL */
+size_t alm_settings_mark(const alm_session *session);
+void alm_settings_back_to(alm_session *session, size_t mark);
+void alm_settings_commit(alm_session *session);
+void alm_settings_deinit(alm_session *session);
 /* A block or an implicit transaction begins: in the mode of the session. */
-void alm_transaction_begins(alm_session *s);
-ALM_NODISCARD alm_status alm_transaction_mode(alm_ctx *cx, alm_session *s, bool read_only,
+void alm_transaction_begins(alm_session *session);
+ALM_NODISCARD alm_status alm_transaction_mode(alm_ctx *cx, alm_session *session, bool read_only,
                                               int32_t pos);
-bool alm_session_refuses_writes(const alm_session *s); /* by mode, not by right */
+bool alm_session_refuses_writes(const alm_session *session); /* by mode, not by right */
 
 /* tx.c */
-size_t alm_savepoint_settings(const alm_session *s); /* mark of the newest; 0: none */
-void alm_savepoints_clear(alm_session *s);
-void alm_drop_writes(alm_session *s); /* what the open transaction has written */
+size_t alm_savepoint_settings(const alm_session *session); /* mark of the newest; 0: none */
+void alm_savepoints_clear(alm_session *session);
+void alm_drop_writes(alm_session *session); /* what the open transaction has written */
 /* After an error in a block: keeps only what ROLLBACK TO its newest savepoint needs. */
-void alm_drop_failed_writes(alm_session *s);
+void alm_drop_failed_writes(alm_session *session);
 
 /* activity.c. Of the text its beginning is kept, without secrets. */
-void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us);
+void alm_activity_begin(alm_session *session, alm_str text, int64_t now_us);
 /* The same for all statements to come. */
-void alm_activity_fix(alm_session *s, alm_str text, int64_t now_us);
-void alm_activity_settings(alm_session *s); /* settings have changed, maybe */
+void alm_activity_fix(alm_session *session, alm_str text, int64_t now_us);
+void alm_activity_settings(alm_session *session); /* settings have changed, maybe */
 
 /* The table functions of exec/ in the form sql/ asks for. */
 const alm_source_if *alm_session_sources(void);
 
 /* cursor.c */
 /* Something the client is to hear. */
-void alm_cursor_note(alm_cursor *c, bool warning, const char *sqlstate, const char *format, ...)
-    ALM_PRINTF(4, 5);
+void alm_cursor_note(alm_cursor *cursor, bool warning, const char *sqlstate, const char *format,
+                     ...) ALM_PRINTF(4, 5);
 /* What it reads is kept for it from now on, as long as storage.snapshot.age.max says. */
-void alm_cursor_ages(alm_cursor *c);
+void alm_cursor_ages(alm_cursor *cursor);
 /* A load reads nothing from here on but how *table (NULL: none) is made: no files are kept for it, however long its client sends. */
-ALM_NODISCARD alm_status alm_cursor_keeps_table(alm_cursor *c, const alm_table **table);
+ALM_NODISCARD alm_status alm_cursor_keeps_table(alm_cursor *cursor, const alm_table **table);
 /* From here on it may take as long as a new execution. */
-void alm_cursor_restart_time_limit(alm_cursor *c);
+void alm_cursor_restart_time_limit(alm_cursor *cursor);
 /* A newer snapshot. Plans made on the one before must not be used any more. */
-alm_status alm_cursor_look_again(alm_cursor *c);
+alm_status alm_cursor_look_again(alm_cursor *cursor);
 
 /* Catalogue changes are refused in a block that has written, and commit an implicit transaction. */
-alm_status alm_outside_block(alm_cursor *c, const alm_stmt *stmt);
+alm_status alm_outside_block(alm_cursor *cursor, const alm_stmt *stmt);
 /* Commits an implicit transaction before a statement that cannot go on with it. */
-alm_status alm_commit_before(alm_cursor *c);
+alm_status alm_commit_before(alm_cursor *cursor);
 
 /* seen.c. Of now; until_us 0. To be taken before what it stands for is read. */
 alm_seen alm_seen_now(const alm_db *db);
@@ -370,21 +371,22 @@ bool alm_seen_holds(const alm_db *db, const alm_seen *seen);
 /* Something that decides about logins has changed and is no record. */
 void alm_access_changed(alm_db *db);
 /* ALM_E_LOGIN_OVER: somebody has ended the session. */
-ALM_NODISCARD alm_status alm_session_goes_on(alm_ctx *cx, const alm_session *s);
+ALM_NODISCARD alm_status alm_session_goes_on(alm_ctx *cx, const alm_session *session);
 /* ALM_E_DENIED, ALM_E_READONLY: it may not write (alm_read_only). */
-ALM_NODISCARD alm_status alm_session_may_write(alm_ctx *cx, const alm_session *s, int32_t pos);
+ALM_NODISCARD alm_status alm_session_may_write(alm_ctx *cx, const alm_session *session,
+                                               int32_t pos);
 /* ALM_E_DENIED: this request may only read (alm_session_reads_only). */
-ALM_NODISCARD alm_status alm_session_may_act(alm_ctx *cx, const alm_session *s, int32_t pos);
+ALM_NODISCARD alm_status alm_session_may_act(alm_ctx *cx, const alm_session *session, int32_t pos);
 /* alm_session_halt: the reason as an error. */
-ALM_NODISCARD alm_status alm_session_is_halted(alm_ctx *cx, const alm_session *s);
+ALM_NODISCARD alm_status alm_session_is_halted(alm_ctx *cx, const alm_session *session);
 /* principal.c. Statements from here on run for the account, which is retained; NULL: for who logged in. */
-void alm_session_assume(alm_session *s, alm_principal *account);
+void alm_session_assume(alm_session *session, alm_principal *account);
 /* Work of another session for the same user, with the account that he has assumed: of a job, whose thread may wait for the provider. */
-void alm_session_become_as(alm_session *s, const alm_session *other);
+void alm_session_become_as(alm_session *session, const alm_session *other);
 /* The name by which views and settings know who logged in: the identity of a user of the provider whose name reads as one of the house.
  * As long as the session's user is the same. */
-const char *alm_session_shown_user(const alm_session *s);
+const char *alm_session_shown_user(const alm_session *session);
 /* The rights of whoever the statement ran for are given back. */
-void alm_cursor_access_over(alm_cursor *c);
+void alm_cursor_access_over(alm_cursor *cursor);
 
 #endif

@@ -54,11 +54,11 @@ static int setting_index(const char *name)
 static const int N_TABLE = (int)ALM_COUNT(settings); /* the client's own have the numbers behind */
 
 /* The client's own, too; -1: there is none. */
-static int find_setting(const alm_session *s, const char *name)
+static int find_setting(const alm_session *session, const char *name)
 {
     const int i = setting_index(name);
-    for (uint32_t k = 0; i < 0 && k < s->settings.n_own; k++)
-        if (strcasecmp(s->settings.own[k], name) == 0)
+    for (uint32_t k = 0; i < 0 && k < session->settings.n_own; k++)
+        if (strcasecmp(session->settings.own[k], name) == 0)
             return N_TABLE + (int)k;
     return i;
 }
@@ -69,9 +69,9 @@ static bool is_own_name(const char *name)
     return dot != NULL && dot > name && dot[1] != 0;
 }
 
-static size_t setting_count(const alm_session *s)
+static size_t setting_count(const alm_session *session)
 {
-    return ALM_COUNT(settings) + s->settings.n_own;
+    return ALM_COUNT(settings) + session->settings.n_own;
 }
 
 static const char *on_off(bool on)
@@ -79,28 +79,29 @@ static const char *on_off(bool on)
     return on ? "on" : "off";
 }
 
-bool alm_session_refuses_writes(const alm_session *s)
+bool alm_session_refuses_writes(const alm_session *session)
 {
-    return s->read_only == ALM_READ_ONLY_INTERFACE ||
-           (alm_in_transaction(s) || s->tx_state == ALM_TX_FAILED ? s->tx_read_only
-                                                                  : s->default_read_only);
+    return session->read_only == ALM_READ_ONLY_INTERFACE ||
+           (alm_in_transaction(session) || session->tx_state == ALM_TX_FAILED
+                ? session->tx_read_only
+                : session->default_read_only);
 }
 
-static const char *value_of(const alm_session *s, int i)
+static const char *settings_value_of(const alm_session *session, int i)
 {
     if (i == S_default_transaction_read_only)
-        return on_off(s->default_read_only || s->read_only == ALM_READ_ONLY_INTERFACE);
+        return on_off(session->default_read_only || session->read_only == ALM_READ_ONLY_INTERFACE);
     if (i == S_transaction_read_only)
-        return on_off(alm_session_refuses_writes(s));
+        return on_off(alm_session_refuses_writes(session));
     if (i == S_is_superuser)
-        return on_off(s->read_only != ALM_READ_ONLY_USER);
-    if (s->settings.now[i] != NULL)
-        return s->settings.now[i];
-    if (s->settings.start[i] != NULL)
-        return s->settings.start[i];
+        return on_off(session->read_only != ALM_READ_ONLY_USER);
+    if (session->settings.now[i] != NULL)
+        return session->settings.now[i];
+    if (session->settings.start[i] != NULL)
+        return session->settings.start[i];
     if (i >= N_TABLE)
         return "";
-    return settings[i].value != NULL ? settings[i].value : alm_session_shown_user(s);
+    return settings[i].value != NULL ? settings[i].value : alm_session_shown_user(session);
 }
 
 /* "250", "250ms", "5s", "2min", "1h" in milliseconds; -1: not a duration. */
@@ -150,7 +151,7 @@ static const char *const levels[] = {"debug5", "debug4", "debug3", "debug2",  "d
                                      "debug",  "log",    "notice", "warning", "error"};
 static const char *const encodings[] = {"UTF8", "UTF-8", "UNICODE", "SQL_ASCII"};
 
-static alm_status check_length(alm_ctx *cx, const char *name, const char *value)
+static alm_status settings_check_length(alm_ctx *cx, const char *name, const char *value)
 {
     if (strlen(value) > VALUE_BYTES_MAX)
         return alm_fail(cx, ALM_E_LIMIT, -1, "value of %s is longer than %d bytes", name,
@@ -159,7 +160,7 @@ static alm_status check_length(alm_ctx *cx, const char *name, const char *value)
 }
 
 /* *value: as it is kept. */
-static alm_status check_value(alm_ctx *cx, const alm_session *s, int i, const char **value)
+static alm_status check_value(alm_ctx *cx, const alm_session *session, int i, const char **value)
 {
     const char *name = settings[i].name;
     bool good = true;
@@ -176,7 +177,7 @@ static alm_status check_value(alm_ctx *cx, const alm_session *s, int i, const ch
         good = duration_ms(*value) >= 0;
         break;
     case FIXED:
-        if (strcasecmp(*value, value_of(s, i)) != 0)
+        if (strcasecmp(*value, settings_value_of(session, i)) != 0)
             return alm_fail(cx, ALM_E_ARG, -1, "parameter \"%s\" cannot be changed", name);
         break;
     case ISOLATION:
@@ -197,28 +198,28 @@ static alm_status check_value(alm_ctx *cx, const alm_session *s, int i, const ch
     }
     if (!good)
         return alm_fail(cx, ALM_E_ARG, -1, "invalid value for %s: '%s'", name, *value);
-    return check_length(cx, name, *value);
+    return settings_check_length(cx, name, *value);
 }
 
 /* Values that statements ask for are kept in the form they need. */
-static void apply(alm_session *s, int i)
+static void settings_apply(alm_session *session, int i)
 {
-    s->settings.version++;
+    session->settings.version++;
     if (i >= N_TABLE)
         return;
     if (settings[i].kind != MS && i != S_default_transaction_read_only)
         return;
-    const char *now = s->settings.now[i] != NULL     ? s->settings.now[i]
-                      : s->settings.start[i] != NULL ? s->settings.start[i]
-                                                     : settings[i].value;
+    const char *now = session->settings.now[i] != NULL     ? session->settings.now[i]
+                      : session->settings.start[i] != NULL ? session->settings.start[i]
+                                                           : settings[i].value;
     if (i == S_default_transaction_read_only)
-        s->default_read_only = boolean(now) > 0;
+        session->default_read_only = boolean(now) > 0;
     else if (i == S_statement_timeout)
-        s->timeout_ms = duration_ms(now);
+        session->timeout_ms = duration_ms(now);
     else if (i == S_idle_in_transaction_session_timeout)
-        s->idle_block_ms = duration_ms(now);
+        session->idle_block_ms = duration_ms(now);
     else if (i == S_idle_session_timeout)
-        s->idle_ms = duration_ms(now);
+        session->idle_ms = duration_ms(now);
 }
 
 /* ----------------------------------------------------------------------- undo */
@@ -242,170 +243,170 @@ static alm_setting_undo *find_undo(alm_settings *v, size_t level, int i)
 static alm_setting_undo *new_undo(alm_ctx *cx, alm_settings *v, int i)
 {
     const size_t cap = v->undo_cap == 0 ? 8 : 2 * v->undo_cap;
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     if (v->n_undo >= UNDO_MAX)
-        st = alm_fail(cx, ALM_E_LIMIT, -1,
-                      "too many changes of settings in one transaction (limit %d)", UNDO_MAX);
-    if (st == ALM_OK && v->n_undo == v->undo_cap) {
+        status = alm_fail(cx, ALM_E_LIMIT, -1,
+                          "too many changes of settings in one transaction (limit %d)", UNDO_MAX);
+    if (status == ALM_OK && v->n_undo == v->undo_cap) {
         alm_setting_undo *grown = realloc(v->undo, cap * sizeof(*grown));
         if (grown == NULL) {
-            st = alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+            status = alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
         } else {
             v->undo = grown;
             v->undo_cap = cap;
         }
     }
-    if (st != ALM_OK)
+    if (status != ALM_OK)
         return NULL;
     v->undo[v->n_undo] = (alm_setting_undo){.setting = i};
     return &v->undo[v->n_undo++];
 }
 
 /* Takes over `value`. */
-static alm_status change(alm_ctx *cx, alm_session *s, int i, char *value, bool local)
+static alm_status settings_change(alm_ctx *cx, alm_session *session, int i, char *value, bool local)
 {
-    alm_settings *v = &s->settings;
-    const bool records = s->tx_state != ALM_TX_IDLE || s->implicit || s->streams;
-    alm_setting_undo *u = records ? find_undo(v, alm_savepoint_settings(s), i) : NULL;
-    if (records && u == NULL) {
-        u = new_undo(cx, v, i);
-        if (u == NULL) {
+    alm_settings *v = &session->settings;
+    const bool records = session->tx_state != ALM_TX_IDLE || session->implicit || session->streams;
+    alm_setting_undo *undo = records ? find_undo(v, alm_savepoint_settings(session), i) : NULL;
+    if (records && undo == NULL) {
+        undo = new_undo(cx, v, i);
+        if (undo == NULL) {
             free(value);
             return cx->err.code;
         }
-        u->before = v->now[i];
-    } else if (local && u != NULL && !u->local) {
-        u->kept = v->now[i];
+        undo->before = v->now[i];
+    } else if (local && undo != NULL && !undo->local) {
+        undo->kept = v->now[i];
     } else {
         free(v->now[i]);
     }
-    if (u != NULL && !local) {
-        free(u->kept);
-        u->kept = NULL;
-        u->set = true;
+    if (undo != NULL && !local) {
+        free(undo->kept);
+        undo->kept = NULL;
+        undo->set = true;
     }
-    if (u != NULL)
-        u->local = local;
+    if (undo != NULL)
+        undo->local = local;
     v->now[i] = value;
-    apply(s, i);
+    settings_apply(session, i);
     return ALM_OK;
 }
 
-size_t alm_settings_mark(const alm_session *s)
+size_t alm_settings_mark(const alm_session *session)
 {
-    return s->settings.n_undo;
+    return session->settings.n_undo;
 }
 
-void alm_settings_back_to(alm_session *s, size_t mark)
+void alm_settings_back_to(alm_session *session, size_t mark)
 {
-    alm_settings *v = &s->settings;
+    alm_settings *v = &session->settings;
     while (v->n_undo > mark) {
-        const alm_setting_undo *u = &v->undo[--v->n_undo];
-        free(u->kept);
-        free(v->now[u->setting]);
-        v->now[u->setting] = u->before;
-        apply(s, u->setting);
+        const alm_setting_undo *undo = &v->undo[--v->n_undo];
+        free(undo->kept);
+        free(v->now[undo->setting]);
+        v->now[undo->setting] = undo->before;
+        settings_apply(session, undo->setting);
     }
 }
 
 /* Newest first: the newest SET of a setting stays, whatever SET LOCAL lies over it goes. */
-void alm_settings_commit(alm_session *s)
+void alm_settings_commit(alm_session *session)
 {
-    alm_settings *v = &s->settings;
+    alm_settings *v = &session->settings;
     bool settled[ALM_SETTINGS_ALL_MAX] = {false};
     while (v->n_undo > 0) {
-        const alm_setting_undo *u = &v->undo[--v->n_undo];
-        char *spare = u->before;
-        if (!settled[u->setting] && u->local) {
-            free(v->now[u->setting]);
-            v->now[u->setting] = u->set ? u->kept : u->before;
-            spare = u->set ? u->before : NULL;
-            apply(s, u->setting);
+        const alm_setting_undo *undo = &v->undo[--v->n_undo];
+        char *spare = undo->before;
+        if (!settled[undo->setting] && undo->local) {
+            free(v->now[undo->setting]);
+            v->now[undo->setting] = undo->set ? undo->kept : undo->before;
+            spare = undo->set ? undo->before : NULL;
+            settings_apply(session, undo->setting);
         } else {
-            free(u->kept);
+            free(undo->kept);
         }
         free(spare);
-        settled[u->setting] |= u->set;
+        settled[undo->setting] |= undo->set;
     }
 }
 
-void alm_settings_deinit(alm_session *s)
+void alm_settings_deinit(alm_session *session)
 {
-    alm_settings_commit(s);
-    for (size_t i = 0; i < setting_count(s); i++) {
-        free(s->settings.now[i]);
-        free(s->settings.start[i]);
+    alm_settings_commit(session);
+    for (size_t i = 0; i < setting_count(session); i++) {
+        free(session->settings.now[i]);
+        free(session->settings.start[i]);
     }
-    for (uint32_t k = 0; k < s->settings.n_own; k++)
-        free(s->settings.own[k]);
-    free(s->settings.undo);
+    for (uint32_t own = 0; own < session->settings.n_own; own++)
+        free(session->settings.own[own]);
+    free(session->settings.undo);
 }
 
-void alm_session_started(alm_session *s)
+void alm_session_started(alm_session *session)
 {
-    alm_settings_commit(s);
-    for (size_t i = 0; i < setting_count(s); i++) {
-        if (s->settings.now[i] == NULL)
+    alm_settings_commit(session);
+    for (size_t i = 0; i < setting_count(session); i++) {
+        if (session->settings.now[i] == NULL)
             continue;
-        free(s->settings.start[i]);
-        s->settings.start[i] = s->settings.now[i];
-        s->settings.now[i] = NULL;
+        free(session->settings.start[i]);
+        session->settings.start[i] = session->settings.now[i];
+        session->settings.now[i] = NULL;
     }
-    alm_activity_settings(s);
+    alm_activity_settings(session);
 }
 
 /* Most requests set nothing: they do not pay for a walk. */
-void alm_session_forget_settings(alm_session *s)
+void alm_session_forget_settings(alm_session *session)
 {
-    alm_settings *v = &s->settings;
+    alm_settings *v = &session->settings;
     if (v->version == v->forgotten)
         return;
-    alm_settings_commit(s);
-    for (size_t i = 0; i < setting_count(s); i++) {
+    alm_settings_commit(session);
+    for (size_t i = 0; i < setting_count(session); i++) {
         if (v->now[i] == NULL)
             continue;
         free(v->now[i]);
         v->now[i] = NULL;
-        apply(s, (int)i);
+        settings_apply(session, (int)i);
     }
     /* names of the client's own that the start has not given, which are the last ones */
-    while (v->n_own > 0 && v->start[setting_count(s) - 1] == NULL)
+    while (v->n_own > 0 && v->start[setting_count(session) - 1] == NULL)
         free(v->own[--v->n_own]);
     v->forgotten = v->version;
 }
 
 /* ---------------------------------------------------------------- transactions */
 
-void alm_transaction_begins(alm_session *s)
+void alm_transaction_begins(alm_session *session)
 {
-    s->tx_read_only = s->default_read_only;
-    s->tx_looked = false;
+    session->tx_read_only = session->default_read_only;
+    session->tx_looked = false;
 }
 
-alm_status alm_transaction_mode(alm_ctx *cx, alm_session *s, bool read_only, int32_t pos)
+alm_status alm_transaction_mode(alm_ctx *cx, alm_session *session, bool read_only, int32_t pos)
 {
-    if (!alm_in_transaction(s))
+    if (!alm_in_transaction(session))
         return ALM_OK; /* over with the statement */
-    if (!read_only && s->tx_read_only && (s->tx_looked || s->savepoints != NULL))
+    if (!read_only && session->tx_read_only && (session->tx_looked || session->savepoints != NULL))
         return alm_fail(cx, ALM_E_IN_BLOCK, pos,
                         "transaction read-write mode must be set before any query");
-    s->tx_read_only = read_only;
-    s->settings.version++;
+    session->tx_read_only = read_only;
+    session->settings.version++;
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------ SET and SHOW */
 
 /* A name that the client makes up. */
-static alm_status change_own(alm_ctx *cx, alm_session *s, const char *name, const char *value,
+static alm_status change_own(alm_ctx *cx, alm_session *session, const char *name, const char *value,
                              bool local)
 {
-    alm_settings *v = &s->settings;
-    int i = find_setting(s, name);
+    alm_settings *v = &session->settings;
+    int i = find_setting(session, name);
     if (i < 0 && value == NULL)
         return ALM_OK; /* RESET of what nobody has set */
     if (value != NULL)
-        ALM_TRY(check_length(cx, name, value));
+        ALM_TRY(settings_check_length(cx, name, value));
     if (i < 0 && v->n_own == ALM_SETTINGS_OWN_MAX)
         return alm_fail(cx, ALM_E_LIMIT, -1, "too many settings of the client's own (limit %d)",
                         (int)ALM_SETTINGS_OWN_MAX);
@@ -420,42 +421,42 @@ static alm_status change_own(alm_ctx *cx, alm_session *s, const char *name, cons
         i = N_TABLE + (int)v->n_own;
         v->own[v->n_own++] = kept;
     }
-    return change(cx, s, i, copy, local);
+    return settings_change(cx, session, i, copy, local);
 }
 
-alm_status alm_setting_change(alm_ctx *cx, alm_session *s, const char *name, const char *value,
-                              bool local)
+alm_status alm_setting_change(alm_ctx *cx, alm_session *session, const char *name,
+                              const char *value, bool local)
 {
     const int i = setting_index(name);
     if (i < 0 && is_own_name(name))
-        return change_own(cx, s, name, value, local);
+        return change_own(cx, session, name, value, local);
     if (i < 0)
         return ALM_OK; /* settings of other servers: drivers send many, none matters here */
     if (value != NULL)
-        ALM_TRY(check_value(cx, s, i, &value));
+        ALM_TRY(check_value(cx, session, i, &value));
     if (settings[i].kind == FIXED || i == S_transaction_isolation)
         return ALM_OK;
     if (i == S_transaction_read_only)
-        return value == NULL ? ALM_OK : alm_transaction_mode(cx, s, boolean(value) > 0, -1);
+        return value == NULL ? ALM_OK : alm_transaction_mode(cx, session, boolean(value) > 0, -1);
     char *copy = NULL;
     if (value != NULL) {
         copy = strdup(value);
         if (copy == NULL)
             return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     }
-    return change(cx, s, i, copy, local);
+    return settings_change(cx, session, i, copy, local);
 }
 
-alm_status alm_session_set(alm_ctx *cx, alm_session *s, const char *name, const char *value)
+alm_status alm_session_set(alm_ctx *cx, alm_session *session, const char *name, const char *value)
 {
-    return alm_setting_change(cx, s, name, value, false);
+    return alm_setting_change(cx, session, name, value, false);
 }
 
-alm_status alm_settings_reset(alm_ctx *cx, alm_session *s)
+alm_status alm_settings_reset(alm_ctx *cx, alm_session *session)
 {
-    for (size_t i = 0; i < setting_count(s); i++)
-        if (s->settings.now[i] != NULL)
-            ALM_TRY(change(cx, s, (int)i, NULL, false));
+    for (size_t i = 0; i < setting_count(session); i++)
+        if (session->settings.now[i] != NULL)
+            ALM_TRY(settings_change(cx, session, (int)i, NULL, false));
     return ALM_OK;
 }
 
@@ -476,10 +477,10 @@ alm_status alm_setting_name(alm_ctx *cx, alm_str words, const char **out)
     return ALM_OK;
 }
 
-const char *alm_session_setting(const alm_session *s, const char *name)
+const char *alm_session_setting(const alm_session *session, const char *name)
 {
-    const int i = find_setting(s, name);
-    return i < 0 ? NULL : value_of(s, i);
+    const int i = find_setting(session, name);
+    return i < 0 ? NULL : settings_value_of(session, i);
 }
 
 alm_status alm_no_setting(alm_ctx *cx, alm_str name, int32_t pos)
@@ -496,27 +497,27 @@ size_t alm_session_setting_count(void)
     return ALM_COUNT(settings);
 }
 
-void alm_session_setting_at(const alm_session *s, size_t i, alm_session_setting_row *out)
+void alm_session_setting_at(const alm_session *session, size_t i, alm_session_setting_row *out)
 {
     ALM_ASSERT(i < ALM_COUNT(settings));
     *out = (alm_session_setting_row){.name = settings[i].name,
-                                     .value = value_of(s, (int)i),
+                                     .value = settings_value_of(session, (int)i),
                                      .doc = settings[i].doc,
                                      .reported = settings[i].reported};
 }
 
-uint64_t alm_session_settings_version(const alm_session *s)
+uint64_t alm_session_settings_version(const alm_session *session)
 {
-    return s->settings.version;
+    return session->settings.version;
 }
 
-bool alm_session_hears(const alm_session *s, bool warning)
+bool alm_session_hears(const alm_session *session, bool warning)
 {
-    const char *level = value_of(s, S_client_min_messages);
+    const char *level = settings_value_of(session, S_client_min_messages);
     return strcasecmp(level, "error") != 0 && (warning || strcasecmp(level, "warning") != 0);
 }
 
-int64_t alm_session_idle_ms(const alm_session *s)
+int64_t alm_session_idle_ms(const alm_session *session)
 {
-    return s->tx_state == ALM_TX_IDLE ? s->idle_ms : s->idle_block_ms;
+    return session->tx_state == ALM_TX_IDLE ? session->idle_ms : session->idle_block_ms;
 }

@@ -16,10 +16,10 @@ struct alm_savepoint {
 };
 
 /* Forgets the savepoints that are newer than `kept`. */
-void alm_savepoints_forget(alm_session *s, const struct alm_savepoint *kept);
+void alm_savepoints_forget(alm_session *session, const struct alm_savepoint *kept);
 /* The block is over; AND CHAIN begins the next one in the same mode. */
-void alm_block_end(alm_session *s, bool chain);
+void alm_block_end(alm_session *session, bool chain);
 /* Drops what it wrote and set, and ends it. */
-void alm_block_roll_back(alm_session *s, bool chain);
+void alm_block_roll_back(alm_session *session, bool chain);
 
 #endif

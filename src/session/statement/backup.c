@@ -7,24 +7,25 @@
 #include "session/access/access.h"
 #include "session/statement/statement.h"
 
-alm_status alm_run_checkpoint(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+alm_status alm_run_checkpoint(alm_cursor *cursor, const alm_stmt *stmt, alm_param *params,
+                              uint32_t n)
 {
     (void)params;
     (void)n;
-    alm_ctx *cx = &c->cx;
-    alm_storage *st = c->session->db->storage;
-    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &c->tag));
-    ALM_TRY(alm_outside_block(c, stmt));
+    alm_ctx *cx = &cursor->cx;
+    alm_storage *storage = cursor->session->db->storage;
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &cursor->tag));
+    ALM_TRY(alm_outside_block(cursor, stmt));
     ALM_TRY(alm_access_may(cx, alm_stmt_permission(stmt), NULL, stmt->pos));
     if (alm_str_eq(stmt->what, ALM_STR("create")))
-        return alm_storage_hold(cx, st);
-    return alm_storage_hold_release(cx, st);
+        return alm_storage_hold(cx, storage);
+    return alm_storage_hold_release(cx, storage);
 }
 
 static bool has_dots(const char *path)
 {
-    for (const char *at = path; (at = strstr(at, "..")) != NULL; at += 2)
-        if ((at == path || at[-1] == '/') && (at[2] == 0 || at[2] == '/'))
+    for (const char *ptr = path; (ptr = strstr(ptr, "..")) != NULL; ptr += 2)
+        if ((ptr == path || ptr[-1] == '/') && (ptr[2] == 0 || ptr[2] == '/'))
             return true;
     return false;
 }
@@ -43,8 +44,8 @@ static alm_status below_root(alm_ctx *cx, const alm_stmt *stmt, const char *root
     const bool absolute = to.ptr[0] == '/';
     ALM_TRY(alm_arena_printf(cx, cx->arena, &path, "%s%s%.*s", absolute ? "" : root,
                              absolute ? "" : "/", (int)to.len, to.ptr));
-    const size_t n = strlen(root);
-    if (has_dots(path) || strncmp(path, root, n) != 0 || (path[n] != '/' && path[n] != 0))
+    const size_t len = strlen(root);
+    if (has_dots(path) || strncmp(path, root, len) != 0 || (path[len] != '/' && path[len] != 0))
         return alm_fail(cx, ALM_E_DENIED, stmt->range_to_pos,
                         "directory is not below that of 'cairo.sql.backup.root' [dir=%.*s]",
                         (int)ALM_MIN(to.len, 200), to.ptr);
@@ -52,10 +53,10 @@ static alm_status below_root(alm_ctx *cx, const alm_stmt *stmt, const char *root
     return ALM_OK;
 }
 
-static alm_status folder(alm_cursor *c, const alm_stmt *stmt, const char **out)
+static alm_status folder(alm_cursor *cursor, const alm_stmt *stmt, const char **out)
 {
-    alm_ctx *cx = &c->cx;
-    const alm_db *db = c->session->db;
+    alm_ctx *cx = &cursor->cx;
+    const alm_db *db = cursor->session->db;
     const char *key = db->conf != NULL ? db->conf->cairo_sql_backup_root : "";
     if (key[0] == 0)
         return alm_fail(cx, ALM_E_DENIED, stmt->what_pos,
@@ -63,8 +64,8 @@ static alm_status folder(alm_cursor *c, const alm_stmt *stmt, const char **out)
                         "configuration ['cairo.sql.backup.root' property]");
     ALM_TRY(alm_arena_printf(cx, cx->arena, out, "%s%s%s", key[0] == '/' ? "" : db->root,
                              key[0] == '/' ? "" : "/", key));
-    const int e = cx->io->mkdir(cx->io, *out);
-    return e < 0 ? alm_io_fail(cx, e, *out) : ALM_OK;
+    const int code = cx->io->mkdir(cx->io, *out);
+    return code < 0 ? alm_io_fail(cx, code, *out) : ALM_OK;
 }
 
 /* Names that a backup into the folder itself gives its own files. */
@@ -85,9 +86,9 @@ static bool is_of_backups(alm_str name)
 
 /* Who may not back up the database makes a directory of his own for each backup, directly below the folder: in one that is there, his
  * would be taken for the newest of others' backups. */
-static alm_status make_apart(alm_cursor *c, const alm_stmt *stmt, const char *root)
+static alm_status make_apart(alm_cursor *cursor, const alm_stmt *stmt, const char *root)
 {
-    alm_ctx *cx = &c->cx;
+    alm_ctx *cx = &cursor->cx;
     const alm_str to = stmt->range_to;
     const char *name = NULL;
     if (to.len == 0 || memchr(to.ptr, '/', to.len) != NULL || to.ptr[0] == '.' || is_of_backups(to))
@@ -106,51 +107,53 @@ static alm_status make_apart(alm_cursor *c, const alm_stmt *stmt, const char *ro
     return made < 0 ? alm_io_fail(cx, made, root) : ALM_OK;
 }
 
-static alm_status check_table(alm_cursor *c, const alm_stmt *stmt, alm_str name, int32_t pos)
+static alm_status statement_backup_check_table(alm_cursor *cursor, const alm_stmt *stmt,
+                                               alm_str name, int32_t pos)
 {
-    ALM_TRY(alm_access_name(&c->cx, alm_stmt_permission(stmt), name, pos));
-    const alm_table *t = alm_snapshot_find(c->snapshot, name);
-    if (t != NULL)
-        return alm_access_may(&c->cx, alm_stmt_permission(stmt), t->name, pos);
-    return alm_no_table(&c->cx, c->snapshot, name, pos);
+    ALM_TRY(alm_access_name(&cursor->cx, alm_stmt_permission(stmt), name, pos));
+    const alm_table *table = alm_snapshot_find(cursor->snapshot, name);
+    if (table != NULL)
+        return alm_access_may(&cursor->cx, alm_stmt_permission(stmt), table->name, pos);
+    return alm_no_table(&cursor->cx, cursor->snapshot, name, pos);
 }
 
-static alm_status take_tables(alm_cursor *c, const alm_stmt *stmt, alm_backup_spec *spec)
+static alm_status take_tables(alm_cursor *cursor, const alm_stmt *stmt, alm_backup_spec *spec)
 {
     alm_str *names = NULL;
     if (stmt->all_tables)
         return ALM_OK;
-    ALM_TRY(ALM_NEWN(&c->cx, c->cx.arena, stmt->n_more + 1, &names));
+    ALM_TRY(ALM_NEWN(&cursor->cx, cursor->cx.arena, stmt->n_more + 1, &names));
     names[0] = stmt->table;
-    ALM_TRY(check_table(c, stmt, stmt->table, stmt->table_pos));
+    ALM_TRY(statement_backup_check_table(cursor, stmt, stmt->table, stmt->table_pos));
     for (uint32_t i = 0; i < stmt->n_more; i++) {
         names[i + 1] = stmt->more_tables[i];
-        ALM_TRY(check_table(c, stmt, stmt->more_tables[i], stmt->more_pos[i]));
+        ALM_TRY(
+            statement_backup_check_table(cursor, stmt, stmt->more_tables[i], stmt->more_pos[i]));
     }
     spec->tables = names;
     spec->n_tables = stmt->n_more + 1;
     return ALM_OK;
 }
 
-alm_status alm_run_backup(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+alm_status alm_run_backup(alm_cursor *cursor, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
     (void)params;
     (void)n;
-    alm_ctx *cx = &c->cx;
+    alm_ctx *cx = &cursor->cx;
     alm_backup_spec spec = {0};
     alm_backup_result result;
     const char *root = NULL;
-    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &c->tag));
-    ALM_TRY(alm_outside_block(c, stmt));
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &cursor->tag));
+    ALM_TRY(alm_outside_block(cursor, stmt));
     if (stmt->all_tables)
         ALM_TRY(alm_access_may(cx, "BACKUP DATABASE", NULL, stmt->pos));
-    ALM_TRY(folder(c, stmt, &root));
+    ALM_TRY(folder(cursor, stmt, &root));
     ALM_TRY(below_root(cx, stmt, root, &spec.dir));
-    ALM_TRY(take_tables(c, stmt, &spec));
+    ALM_TRY(take_tables(cursor, stmt, &spec));
     if (!stmt->all_tables && !alm_access_has(cx, "BACKUP DATABASE"))
-        ALM_TRY(make_apart(c, stmt, root));
-    alm_audit_backup(c, spec.tables, spec.n_tables);
+        ALM_TRY(make_apart(cursor, stmt, root));
+    alm_audit_backup(cursor, spec.tables, spec.n_tables);
     spec.trusts_stored = cx->conf != NULL && !cx->conf->storage_backup_verify;
     cx->deadline_ns = cx->snapshot_until_ns = 0; /* as long as it takes; it can be cancelled */
-    return alm_storage_backup(cx, c->session->db->storage, &spec, &result);
+    return alm_storage_backup(cx, cursor->session->db->storage, &spec, &result);
 }

@@ -6,113 +6,115 @@
 #include "session/access/access.h"
 #include "session/statement/statement.h"
 
-static alm_status setting(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name, const char **out)
+static alm_status lookup_setting(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name,
+                                 const char **out)
 {
-    const alm_cursor *c = arg;
+    const alm_cursor *cursor = arg;
     const char *key = NULL;
     (void)arena;
     ALM_TRY(alm_setting_name(cx, name, &key));
-    *out = alm_session_setting(c->session, key);
+    *out = alm_session_setting(cursor->session, key);
     return ALM_OK;
 }
 
-static alm_status set(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name, alm_str value,
-                      bool local)
+static alm_status lookup_set(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name, alm_str value,
+                             bool local)
 {
-    const alm_cursor *c = arg;
+    const alm_cursor *cursor = arg;
     const char *key = NULL, *text = NULL;
-    ALM_TRY(alm_session_may_act(cx, c->session, -1));
+    ALM_TRY(alm_session_may_act(cx, cursor->session, -1));
     ALM_TRY(alm_arena_zstr(cx, arena, name, &key));
     ALM_TRY(alm_arena_zstr(cx, arena, value, &text));
-    return alm_setting_change(cx, c->session, key, text, local);
+    return alm_setting_change(cx, cursor->session, key, text, local);
 }
 
 /* A table on which the user may do nothing: nobody tells whether it is there. */
-static bool is_hidden(alm_cursor *c, int32_t oid)
+static bool lookup_is_hidden(alm_cursor *cursor, int32_t oid)
 {
     int32_t col = -1;
-    const alm_table *t = c->cx.access != NULL && c->snapshot != NULL
-                             ? alm_catalog_table(c->snapshot, oid, &col)
-                             : NULL;
-    return t != NULL && !alm_access_sees(&c->cx, t->name);
+    const alm_table *table = cursor->cx.access != NULL && cursor->snapshot != NULL
+                                 ? alm_catalog_table(cursor->snapshot, oid, &col)
+                                 : NULL;
+    return table != NULL && !alm_access_sees(&cursor->cx, table->name);
 }
 
 static alm_status relation(alm_ctx *cx, void *arg, alm_str name, int32_t *oid)
 {
-    alm_cursor *c = arg;
-    ALM_TRY(alm_catalog_oid(cx, c->snapshot, name, oid));
-    if (is_hidden(c, *oid))
+    alm_cursor *cursor = arg;
+    ALM_TRY(alm_catalog_oid(cx, cursor->snapshot, name, oid));
+    if (lookup_is_hidden(cursor, *oid))
         *oid = 0;
     return ALM_OK;
 }
 
 static alm_status function(alm_ctx *cx, void *arg, alm_str name, int32_t *oid, bool *several)
 {
-    const alm_cursor *c = arg;
+    const alm_cursor *cursor = arg;
     (void)cx;
-    *oid = alm_catalog_function_oid(c->session->db->registry, name, several);
+    *oid = alm_catalog_function_oid(cursor->session->db->registry, name, several);
     return ALM_OK;
 }
 
 static alm_status relation_text(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid,
                                 alm_relation_text what, const char **out)
 {
-    alm_cursor *c = arg;
+    alm_cursor *cursor = arg;
     int32_t col = -1;
     *out = NULL;
-    if (what < ALM_FUNCTION_NAME && is_hidden(c, oid))
+    if (what < ALM_FUNCTION_NAME && lookup_is_hidden(cursor, oid))
         return ALM_OK;
     if (what == ALM_RELATION_NAME)
-        return alm_catalog_name(cx, arena, c->snapshot, oid, out);
+        return alm_catalog_name(cx, arena, cursor->snapshot, oid, out);
     if (what >= ALM_FUNCTION_NAME)
-        return alm_catalog_function(cx, arena, c->session->db->registry, oid, what, out);
-    const alm_table *t = alm_catalog_table(c->snapshot, oid, &col);
+        return alm_catalog_function(cx, arena, cursor->session->db->registry, oid, what, out);
+    const alm_table *table = alm_catalog_table(cursor->snapshot, oid, &col);
     *out = NULL;
     if (what == ALM_RELATION_VIEW)
-        return t == NULL || t->view == NULL || alm_access_text(cx, t->name, t->view->sql) == NULL
+        return table == NULL || table->view == NULL ||
+                       alm_access_text(cx, table->name, table->view->sql) == NULL
                    ? ALM_OK
-                   : alm_arena_printf(cx, arena, out, " %s;", t->view->sql);
-    if (t == NULL || col < 0)
+                   : alm_arena_printf(cx, arena, out, " %s;", table->view->sql);
+    if (table == NULL || col < 0)
         return ALM_OK;
     if (what == ALM_RELATION_COLUMN)
-        return alm_arena_zstr(cx, arena, alm_str_of(t->cols[col].name), out);
-    return alm_catalog_index(cx, arena, c->snapshot, t, col, out);
+        return alm_arena_zstr(cx, arena, alm_str_of(table->cols[col].name), out);
+    return alm_catalog_index(cx, arena, cursor->snapshot, table, col, out);
 }
 
-static alm_status table_bytes(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap, const alm_table *t,
-                              int64_t *bytes)
+static alm_status lookup_table_bytes(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap,
+                                     const alm_table *table, int64_t *bytes)
 {
     alm_partition_info *part = NULL;
-    size_t n = 0;
-    ALM_TRY(alm_table_partitions(cx, arena, snap, t, &part, &n));
-    for (size_t i = 0; i < n; i++)
+    size_t n_parts = 0;
+    ALM_TRY(alm_table_partitions(cx, arena, snap, table, &part, &n_parts));
+    for (size_t i = 0; i < n_parts; i++)
         *bytes += part[i].disk_bytes;
     return ALM_OK;
 }
 
 static alm_status bytes(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, int64_t *out)
 {
-    alm_cursor *c = arg;
+    alm_cursor *cursor = arg;
     int32_t col = -1;
     *out = 0;
-    if (c->snapshot == NULL)
+    if (cursor->snapshot == NULL)
         return ALM_OK;
-    if (is_hidden(c, oid)) {
+    if (lookup_is_hidden(cursor, oid)) {
         *out = -1;
         return ALM_OK;
     }
-    for (size_t i = 0; oid == 0 && i < alm_snapshot_count(c->snapshot); i++) {
-        const alm_table *t = alm_snapshot_at(c->snapshot, i);
-        if (alm_access_sees(&c->cx, t->name))
-            ALM_TRY(table_bytes(cx, arena, c->snapshot, t, out));
+    for (size_t i = 0; oid == 0 && i < alm_snapshot_count(cursor->snapshot); i++) {
+        const alm_table *table = alm_snapshot_at(cursor->snapshot, i);
+        if (alm_access_sees(&cursor->cx, table->name))
+            ALM_TRY(lookup_table_bytes(cx, arena, cursor->snapshot, table, out));
     }
     if (oid == 0)
         return ALM_OK;
-    const alm_table *t = alm_catalog_table(c->snapshot, oid, &col);
+    const alm_table *t = alm_catalog_table(cursor->snapshot, oid, &col);
     if (t != NULL) /* an index is part of its table: nothing of its own */
-        return col >= 0 ? ALM_OK : table_bytes(cx, arena, c->snapshot, t, out);
+        return col >= 0 ? ALM_OK : lookup_table_bytes(cx, arena, cursor->snapshot, t, out);
     const char *name = NULL;
-    ALM_TRY(alm_catalog_name(cx, arena, c->snapshot, oid, &name));
+    ALM_TRY(alm_catalog_name(cx, arena, cursor->snapshot, oid, &name));
     *out = name != NULL ? 0 : -1;
     return ALM_OK;
 }
@@ -120,55 +122,56 @@ static alm_status bytes(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, i
 static alm_status comment(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, int32_t column,
                           const char **out)
 {
-    alm_cursor *c = arg;
+    alm_cursor *cursor = arg;
     *out = NULL;
-    if (is_hidden(c, oid))
+    if (lookup_is_hidden(cursor, oid))
         return ALM_OK;
-    return alm_catalog_comment(cx, arena, c->snapshot, oid, column, out);
+    return alm_catalog_comment(cx, arena, cursor->snapshot, oid, column, out);
 }
 
-static void cancel(void *arg, int64_t number, bool of_connection, bool *done)
+static void lookup_cancel(void *arg, int64_t number, bool of_connection, bool *done)
 {
-    const alm_cursor *c = arg;
-    *done = alm_activity_cancel(c->session, number, of_connection) == ALM_CANCEL_DONE;
+    const alm_cursor *cursor = arg;
+    *done = alm_activity_cancel(cursor->session, number, of_connection) == ALM_CANCEL_DONE;
 }
 
-static void terminate(void *arg, int64_t number, bool *done)
+static void lookup_terminate(void *arg, int64_t number, bool *done)
 {
-    const alm_cursor *c = arg;
-    *done = alm_session_terminate(c->session, number);
+    const alm_cursor *cursor = arg;
+    *done = alm_session_terminate(cursor->session, number);
 }
 
 /* A function that changes what decides about log-ins. */
-static void note(const alm_cursor *c, const char *what)
+static void lookup_note(const alm_cursor *cursor, const char *what)
 {
     alm_audit audit = {.event = "acl", .detail = what, .ok = true};
-    if (c->rights == NULL)
+    if (cursor->rights == NULL)
         return;
-    alm_audit_session(c->session, &audit);
-    alm_audit_add(c->session->db, &audit);
+    alm_audit_session(cursor->session, &audit);
+    alm_audit_add(cursor->session->db, &audit);
 }
 
-static alm_status reload(alm_ctx *cx, void *arg, bool certificates, int32_t pos, bool *changed)
+static alm_status lookup_reload(alm_ctx *cx, void *arg, bool certificates, int32_t pos,
+                                bool *changed)
 {
-    const alm_cursor *c = arg;
-    ALM_TRY(alm_session_may_act(cx, c->session, pos));
-    ALM_TRY(alm_session_may_write(cx, c->session, pos));
+    const alm_cursor *cursor = arg;
+    ALM_TRY(alm_session_may_act(cx, cursor->session, pos));
+    ALM_TRY(alm_session_may_write(cx, cursor->session, pos));
     ALM_TRY(alm_access_may(cx, "SYSTEM ADMIN", NULL, pos));
-    ALM_TRY(alm_db_reload(cx, c->session->db,
+    ALM_TRY(alm_db_reload(cx, cursor->session->db,
                           certificates ? ALM_RELOAD_CERTIFICATES : ALM_RELOAD_ALL, changed));
-    note(c, certificates ? "reload_tls()" : "reload_config()");
+    lookup_note(cursor, certificates ? "reload_tls()" : "reload_config()");
     return ALM_OK;
 }
 
-static alm_status forget_users(alm_ctx *cx, void *arg, int32_t pos)
+static alm_status lookup_forget_users(alm_ctx *cx, void *arg, int32_t pos)
 {
-    const alm_cursor *c = arg;
-    ALM_TRY(alm_session_may_act(cx, c->session, pos));
+    const alm_cursor *cursor = arg;
+    ALM_TRY(alm_session_may_act(cx, cursor->session, pos));
     ALM_TRY(alm_access_may(cx, "SYSTEM ADMIN", NULL, pos));
-    if (c->session->db->access.oidc != NULL)
-        alm_oidc_forget(c->session->db->access.oidc);
-    note(c, "flush_user_info_cache()");
+    if (cursor->session->db->access.oidc != NULL)
+        alm_oidc_forget(cursor->session->db->access.oidc);
+    lookup_note(cursor, "flush_user_info_cache()");
     return ALM_OK;
 }
 
@@ -183,23 +186,23 @@ static alm_status import_folder(alm_ctx *cx, void *arg, alm_arena *arena, const 
                             root[0] == '/' ? "" : "/", root);
 }
 
-void alm_cursor_lookup(alm_cursor *c)
+void alm_cursor_lookup(alm_cursor *cursor)
 {
-    c->lookup = (alm_lookup){.arg = c,
-                             .setting = setting,
-                             .set = set,
-                             .relation = relation,
-                             .relation_text = relation_text,
-                             .function = function,
-                             .bytes = bytes,
-                             .cancel = cancel,
-                             .terminate = terminate,
-                             .reload = reload,
-                             .forget_users = forget_users,
-                             .import_folder = import_folder,
-                             .started_us = c->session->db->started_us,
-                             .comment = comment,
-                             .pid = c->session->pid,
-                             .ends = &c->session->ends};
-    c->cx.lookup = &c->lookup;
+    cursor->lookup = (alm_lookup){.arg = cursor,
+                                  .setting = lookup_setting,
+                                  .set = lookup_set,
+                                  .relation = relation,
+                                  .relation_text = relation_text,
+                                  .function = function,
+                                  .bytes = bytes,
+                                  .cancel = lookup_cancel,
+                                  .terminate = lookup_terminate,
+                                  .reload = lookup_reload,
+                                  .forget_users = lookup_forget_users,
+                                  .import_folder = import_folder,
+                                  .started_us = cursor->session->db->started_us,
+                                  .comment = comment,
+                                  .pid = cursor->session->pid,
+                                  .ends = &cursor->session->ends};
+    cursor->cx.lookup = &cursor->lookup;
 }

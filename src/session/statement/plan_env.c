@@ -6,15 +6,16 @@
 #include "session/statement/statement.h"
 #include "storage/spill/spill.h"
 
-void alm_plan_env_init(alm_plan_env *env, alm_cursor *c, alm_param *params, uint32_t n_params)
+void alm_plan_env_init(alm_plan_env *env, alm_cursor *cursor, alm_param *params, uint32_t n_params)
 {
-    *env = (alm_plan_env){.snapshot = c->snapshot,
-                          .registry = c->session->db->registry,
+    *env = (alm_plan_env){.snapshot = cursor->snapshot,
+                          .registry = cursor->session->db->registry,
                           .sources = alm_session_sources(),
                           .texts = alm_plan_texts,
                           .params = params,
                           .n_params = n_params,
-                          .opt_off = c->cx.conf != NULL ? c->cx.conf->debug_optimiser_off : NULL};
+                          .opt_off = cursor->cx.conf != NULL ? cursor->cx.conf->debug_optimiser_off
+                                                             : NULL};
 }
 
 alm_exec_env alm_db_exec_env(const alm_db *db, alm_snapshot *snapshot)

@@ -12,44 +12,44 @@
 #include "session/access/access.h"
 #include "session/statement/statement.h"
 
-static void prepare_context(alm_session *s, alm_prepared *p, alm_ctx *cx)
+static void prepare_context(alm_session *session, alm_prepared *prepared, alm_ctx *cx)
 {
-    *cx = (alm_ctx){.arena = &p->arena,
-                    .mem = &p->mem,
-                    .conf = s->db->conf,
-                    .io = s->db->io,
-                    .zones = s->db->zones,
-                    .user = s->user,
-                    .session = s};
+    *cx = (alm_ctx){.arena = &prepared->arena,
+                    .mem = &prepared->mem,
+                    .conf = session->db->conf,
+                    .io = session->db->io,
+                    .zones = session->db->zones,
+                    .user = session->user,
+                    .session = session};
     cx->started_ns = alm_monotonic_ns();
-    cx->timeout_ms = alm_session_timeout_ms(s);
+    cx->timeout_ms = alm_session_timeout_ms(session);
     cx->deadline_ns = cx->timeout_ms > 0 ? cx->started_ns + cx->timeout_ms * 1000000 : 0;
-    cx->now_ns = s->db->io->wall_ns(s->db->io);
+    cx->now_ns = session->db->io->wall_ns(session->db->io);
 }
 
-static alm_status parse_text(alm_ctx *cx, alm_prepared *p, alm_str text, size_t *next)
+static alm_status parse_text(alm_ctx *cx, alm_prepared *prepared, alm_str text, size_t *next)
 {
     if (next == NULL)
-        ALM_TRY(alm_arena_copy(cx, &p->arena, text, &p->text));
+        ALM_TRY(alm_arena_copy(cx, &prepared->arena, text, &prepared->text));
     else
-        p->text = text;
+        prepared->text = text;
     size_t offset = next != NULL ? *next : 0;
-    ALM_TRY(alm_sql_parse(cx, p->text, &offset, &p->stmt));
+    ALM_TRY(alm_sql_parse(cx, prepared->text, &offset, &prepared->stmt));
     if (next != NULL) {
         *next = offset;
         return ALM_OK;
     }
-    if (p->stmt->kind == ALM_STMT_EMPTY)
+    if (prepared->stmt->kind == ALM_STMT_EMPTY)
         return ALM_OK;
     size_t rest = offset;
     alm_stmt *other = NULL;
-    ALM_TRY(alm_sql_parse(cx, p->text, &rest, &other));
+    ALM_TRY(alm_sql_parse(cx, prepared->text, &rest, &other));
     if (other->kind != ALM_STMT_EMPTY)
         return alm_fail(cx, ALM_E_SYNTAX, other->pos, "only one statement can be run at a time");
     return ALM_OK;
 }
 
-static bool is_plain(const alm_ast *ast)
+static bool prepared_is_plain(const alm_ast *ast)
 {
     while (ast->kind == ALM_AST_CAST || ast->kind == ALM_AST_UNARY)
         ast = ast->arg[0];
@@ -73,49 +73,50 @@ static bool has_plain_values(const alm_stmt *stmt)
 {
     if (stmt->kind != ALM_STMT_INSERT || stmt->select != NULL || stmt->returning != NULL)
         return false;
-    for (uint32_t r = 0; r < stmt->n_rows; r++)
-        for (uint32_t i = 0; i < stmt->row_lens[r]; i++)
-            if (!is_plain(stmt->rows[r][i]))
+    for (uint32_t row = 0; row < stmt->n_rows; row++)
+        for (uint32_t i = 0; i < stmt->row_lens[row]; i++)
+            if (!prepared_is_plain(stmt->rows[row][i]))
                 return false;
     return true;
 }
 
-alm_status alm_prepared_parse(alm_ctx *cx, alm_prepared *p)
+alm_status alm_prepared_parse(alm_ctx *cx, alm_prepared *prepared)
 {
     alm_ctx own;
     alm_stmt *stmt = NULL;
     size_t offset = 0;
-    if (p->origin == NULL || p->stmt != p->origin->stmt)
+    if (prepared->origin == NULL || prepared->stmt != prepared->origin->stmt)
         return ALM_OK;
-    prepare_context(p->session, p, &own);
-    const alm_status st = alm_sql_parse(&own, p->text, &offset, &stmt);
-    if (st == ALM_OK)
-        p->stmt = stmt;
+    prepare_context(prepared->session, prepared, &own);
+    const alm_status status = alm_sql_parse(&own, prepared->text, &offset, &stmt);
+    if (status == ALM_OK)
+        prepared->stmt = stmt;
     else
         cx->err = own.err;
-    return st;
+    return status;
 }
 
 /* A plan that is kept tells all about its text; does it hold? Execution sees. */
-static bool find_kept(alm_session *s, alm_prepared *p, alm_str text, size_t *next)
+static bool find_kept(alm_session *session, alm_prepared *prepared, alm_str text, size_t *next)
 {
-    if (s->db->plans.bytes_max == 0 || (next != NULL && *next != 0))
+    if (session->db->plans.bytes_max == 0 || (next != NULL && *next != 0))
         return false; /* behind other statements its places would be others */
-    const alm_plan_key key = {alm_str_of(s->who != NULL ? s->plan_key : s->user), text, 0};
-    p->origin = alm_plan_cache_find(&s->db->plans, key, &p->again);
-    p->keeps = p->origin == NULL || !p->origin->hopeless;
-    if (p->origin == NULL)
+    const alm_plan_key key = {alm_str_of(session->who != NULL ? session->plan_key : session->user),
+                              text, 0};
+    prepared->origin = alm_plan_cache_find(&session->db->plans, key, &prepared->again);
+    prepared->keeps = prepared->origin == NULL || !prepared->origin->hopeless;
+    if (prepared->origin == NULL)
         return false;
-    if (!p->keeps) {
-        alm_kept_plan_release(p->origin);
-        p->origin = NULL;
+    if (!prepared->keeps) {
+        alm_kept_plan_release(prepared->origin);
+        prepared->origin = NULL;
         return false;
     }
-    p->kept = alm_kept_plan_retain(p->origin);
-    p->stmt = p->origin->stmt;
-    p->text = p->origin->key.text;
+    prepared->kept = alm_kept_plan_retain(prepared->origin);
+    prepared->stmt = prepared->origin->stmt;
+    prepared->text = prepared->origin->key.text;
     if (next != NULL)
-        *next = p->origin->next;
+        *next = prepared->origin->next;
     return true;
 }
 
@@ -123,23 +124,24 @@ static bool find_kept(alm_session *s, alm_prepared *p, alm_str text, size_t *nex
 enum { LONG_TEXT = 32 << 10 };
 
 /* A statement of that number runs; *before: the one that stands still meanwhile, of a cursor. */
-static void parse_begins(alm_session *s, alm_ctx *cx, alm_str text, uint64_t *before)
+static void parse_begins(alm_session *session, alm_ctx *cx, alm_str text, uint64_t *before)
 {
-    *before = atomic_load(&s->statement);
+    *before = atomic_load(&session->statement);
     if (*before == 0)
-        atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
-    alm_activity_begin(s, text, cx->now_ns / 1000);
-    s->last_statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
-    atomic_store(&s->statement, s->last_statement);
-    cx->cancel = &s->cancel;
+        atomic_store(&session->cancel,
+                     atomic_load(&session->db->stopping) || atomic_load(&session->gone));
+    alm_activity_begin(session, text, cx->now_ns / 1000);
+    session->last_statement = atomic_fetch_add(&session->db->next_statement, 1) + 1;
+    atomic_store(&session->statement, session->last_statement);
+    cx->cancel = &session->cancel;
 }
 
 void alm_statement_looked(alm_str text)
 {
     enum { SHOWN = 200 };
     uintptr_t place = 0;
-    const int64_t ms = alm_look_end(&place);
-    if (ms == 0)
+    const int64_t millis = alm_look_end(&place);
+    if (millis == 0)
         return;
     alm_arena arena;
     const char *shown = NULL;
@@ -148,128 +150,130 @@ void alm_statement_looked(alm_str text)
     if (alm_sql_masked(&cx, text, &shown) != ALM_OK) /* it may hold a password */
         shown = "?";
     alm_log_warn("look", "%lld ms without a look at the time limit, up to 0x%llx: %.*s",
-                 (long long)ms, (unsigned long long)place, SHOWN, shown);
+                 (long long)millis, (unsigned long long)place, SHOWN, shown);
     alm_arena_deinit(&arena);
 }
 
-alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared **out)
+alm_status alm_prepare(alm_session *session, alm_str text, size_t *next, alm_prepared **out)
 {
     alm_ctx cx;
-    alm_prepared *p = calloc(1, sizeof(*p));
-    if (p == NULL) {
-        s->err = (alm_error){.code = ALM_E_MEMORY, .sql_pos = -1, .msg = "out of memory"};
+    alm_prepared *prepared = calloc(1, sizeof(*prepared));
+    if (prepared == NULL) {
+        session->err = (alm_error){.code = ALM_E_MEMORY, .sql_pos = -1, .msg = "out of memory"};
         return ALM_E_MEMORY;
     }
-    p->session = s;
-    p->mem = (alm_mem){.limit_bytes = s->db->query_mem_bytes,
-                       .parent = alm_session_memory(s),
-                       .name = "query",
-                       .setting = "query.memory.max"};
-    alm_arena_init_small(&p->arena, &p->mem);
-    if (find_kept(s, p, text, next)) {
-        *out = p;
+    prepared->session = session;
+    prepared->mem = (alm_mem){.limit_bytes = session->db->query_mem_bytes,
+                              .parent = alm_session_memory(session),
+                              .name = "query",
+                              .setting = "query.memory.max"};
+    alm_arena_init_small(&prepared->arena, &prepared->mem);
+    if (find_kept(session, prepared, text, next)) {
+        *out = prepared;
         return ALM_OK;
     }
-    prepare_context(s, p, &cx);
-    alm_status st = ALM_OK;
+    prepare_context(session, prepared, &cx);
+    alm_status status = ALM_OK;
     alm_look_begin();
-    const int64_t limit = s->db->conf != NULL ? s->db->conf->sql_text_max : INT64_C(16) << 20;
+    const int64_t limit =
+        session->db->conf != NULL ? session->db->conf->sql_text_max : INT64_C(16) << 20;
     if ((int64_t)text.len > limit)
-        st = alm_fail(&cx, ALM_E_LIMIT, -1,
-                      "statement of %zu bytes is longer than sql.text.max (%lld)", text.len,
-                      (long long)limit);
+        status = alm_fail(&cx, ALM_E_LIMIT, -1,
+                          "statement of %zu bytes is longer than sql.text.max (%lld)", text.len,
+                          (long long)limit);
     uint64_t before = 0;
-    const bool is_long = st == ALM_OK && text.len > LONG_TEXT;
+    const bool is_long = status == ALM_OK && text.len > LONG_TEXT;
     if (is_long)
-        parse_begins(s, &cx, text, &before);
-    if (st == ALM_OK)
-        st = parse_text(&cx, p, text, next);
+        parse_begins(session, &cx, text, &before);
+    if (status == ALM_OK)
+        status = parse_text(&cx, prepared, text, next);
     alm_statement_looked(text);
     if (is_long)
-        atomic_store(&s->statement, before);
-    p->nodes = cx.nodes;
-    if (st != ALM_OK) {
-        s->last_statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
-        st = alm_session_failed(s, &cx);
-        alm_prepared_free(p);
-        return st;
+        atomic_store(&session->statement, before);
+    prepared->nodes = cx.nodes;
+    if (status != ALM_OK) {
+        session->last_statement = atomic_fetch_add(&session->db->next_statement, 1) + 1;
+        status = alm_session_failed(session, &cx);
+        alm_prepared_free(prepared);
+        return status;
     }
-    p->plain_values = has_plain_values(p->stmt);
-    p->keeps = p->keeps && p->stmt->kind == ALM_STMT_SELECT;
-    p->parse_ns = alm_monotonic_ns() - cx.started_ns;
-    *out = p;
+    prepared->plain_values = has_plain_values(prepared->stmt);
+    prepared->keeps = prepared->keeps && prepared->stmt->kind == ALM_STMT_SELECT;
+    prepared->parse_ns = alm_monotonic_ns() - cx.started_ns;
+    *out = prepared;
     return ALM_OK;
 }
 
-void alm_prepared_free(alm_prepared *p)
+void alm_prepared_free(alm_prepared *prepared)
 {
-    if (p == NULL)
+    if (prepared == NULL)
         return;
-    alm_arena_deinit(&p->arena);
-    alm_kept_plan_release(p->kept);
-    alm_kept_plan_release(p->origin);
-    free(p);
+    alm_arena_deinit(&prepared->arena);
+    alm_kept_plan_release(prepared->kept);
+    alm_kept_plan_release(prepared->origin);
+    free(prepared);
 }
 
-int32_t alm_prepared_param_pos(const alm_prepared *p, uint32_t i)
+int32_t alm_prepared_param_pos(const alm_prepared *prepared, uint32_t i)
 {
-    return i < p->n_param_pos ? p->param_pos[i] : -1;
+    return i < prepared->n_param_pos ? prepared->param_pos[i] : -1;
 }
 
-alm_stmt_kind alm_prepared_kind(const alm_prepared *p)
+alm_stmt_kind alm_prepared_kind(const alm_prepared *prepared)
 {
-    return p->stmt->kind;
+    return prepared->stmt->kind;
 }
-const char *alm_prepared_text(const alm_prepared *p, size_t *len)
+const char *alm_prepared_text(const alm_prepared *prepared, size_t *len)
 {
-    *len = p->text.len;
-    return p->text.ptr;
-}
-
-alm_status alm_prepared_shown(alm_ctx *cx, const alm_prepared *p, const char **out)
-{
-    return alm_sql_masked(cx, p->text, out);
+    *len = prepared->text.len;
+    return prepared->text.ptr;
 }
 
-void alm_prepared_words(const alm_prepared *p, alm_str *tag, alm_str *rest)
+alm_status alm_prepared_shown(alm_ctx *cx, const alm_prepared *prepared, const char **out)
 {
-    const bool words = p->stmt->kind == ALM_STMT_SET;
-    *tag = words ? p->stmt->text : (alm_str){"", 0};
-    *rest = words ? p->stmt->value : (alm_str){"", 0};
+    return alm_sql_masked(cx, prepared->text, out);
 }
 
-const alm_cursor_words *alm_prepared_cursor(const alm_prepared *p)
+void alm_prepared_words(const alm_prepared *prepared, alm_str *tag, alm_str *rest)
 {
-    const bool cursor = p->stmt->kind == ALM_STMT_DECLARE_CURSOR || p->stmt->kind == ALM_STMT_FETCH;
-    return cursor ? p->stmt->ext : NULL;
+    const bool words = prepared->stmt->kind == ALM_STMT_SET;
+    *tag = words ? prepared->stmt->text : (alm_str){"", 0};
+    *rest = words ? prepared->stmt->value : (alm_str){"", 0};
 }
 
-const alm_prepare_words *alm_prepared_prepare(const alm_prepared *p)
+const alm_cursor_words *alm_prepared_cursor(const alm_prepared *prepared)
 {
-    return p->stmt->kind == ALM_STMT_PREPARE ? p->stmt->ext : NULL;
+    const bool cursor =
+        prepared->stmt->kind == ALM_STMT_DECLARE_CURSOR || prepared->stmt->kind == ALM_STMT_FETCH;
+    return cursor ? prepared->stmt->ext : NULL;
 }
 
-const alm_execute_words *alm_prepared_execute(const alm_prepared *p)
+const alm_prepare_words *alm_prepared_prepare(const alm_prepared *prepared)
 {
-    return p->stmt->kind == ALM_STMT_EXECUTE ? p->stmt->ext : NULL;
+    return prepared->stmt->kind == ALM_STMT_PREPARE ? prepared->stmt->ext : NULL;
 }
 
-alm_status alm_prepare_explain(const alm_prepared *p, const alm_execute_words *words,
+const alm_execute_words *alm_prepared_execute(const alm_prepared *prepared)
+{
+    return prepared->stmt->kind == ALM_STMT_EXECUTE ? prepared->stmt->ext : NULL;
+}
+
+alm_status alm_prepare_explain(const alm_prepared *prepared, const alm_execute_words *words,
                                alm_prepared **out)
 {
-    alm_session *s = p->session;
+    alm_session *session = prepared->session;
     alm_ctx cx = {0};
     alm_buf text;
     alm_buf_init(&text, NULL);
-    alm_status st = alm_buf_printf(&cx, &text, "EXPLAIN (ANALYZE %s, FORMAT %s) %.*s",
-                                   words->analyze ? "ON" : "OFF", words->json ? "JSON" : "TEXT",
-                                   (int)p->text.len, p->text.ptr);
-    if (st == ALM_OK)
-        st = alm_prepare(s, (alm_str){text.ptr, text.len}, NULL, out);
+    alm_status status = alm_buf_printf(&cx, &text, "EXPLAIN (ANALYZE %s, FORMAT %s) %.*s",
+                                       words->analyze ? "ON" : "OFF", words->json ? "JSON" : "TEXT",
+                                       (int)prepared->text.len, prepared->text.ptr);
+    if (status == ALM_OK)
+        status = alm_prepare(session, (alm_str){text.ptr, text.len}, NULL, out);
     else
-        s->err = cx.err;
+        session->err = cx.err;
     alm_buf_deinit(&text);
-    return st;
+    return status;
 }
 
 /* Result columns of statements that return rows without being a SELECT. */
@@ -296,26 +300,27 @@ static alm_status describe_other(alm_ctx *cx, const alm_stmt *stmt, const alm_pl
     return ALM_OK;
 }
 
-static alm_status describe_plan(alm_cursor *c, alm_prepared *p, alm_param *params, uint32_t n,
-                                const alm_plan_col **cols, uint32_t *n_cols)
+static alm_status describe_plan(alm_cursor *cursor, alm_prepared *prepared, alm_param *params,
+                                uint32_t n, const alm_plan_col **cols, uint32_t *n_cols)
 {
-    alm_ctx *cx = &c->cx;
-    alm_stmt *stmt = p->stmt;
+    alm_ctx *cx = &cursor->cx;
+    alm_stmt *stmt = prepared->stmt;
     alm_plan_env env;
     *cols = NULL;
     *n_cols = 0;
-    ALM_TRY(alm_snapshot_acquire(cx, c->session->db->storage, &c->snapshot));
-    ALM_TRY(alm_cursor_access(c));
-    alm_plan_env_init(&env, c, params, n);
+    ALM_TRY(alm_snapshot_acquire(cx, cursor->session->db->storage, &cursor->snapshot));
+    ALM_TRY(alm_cursor_access(cursor));
+    alm_plan_env_init(&env, cursor, params, n);
     alm_plan *plan = NULL;
     if (stmt->kind == ALM_STMT_SELECT) {
-        if (n == 0 && p->kept != NULL && alm_kept_plan_holds(p->kept, c->snapshot, cx->now_ns)) {
-            *cols = p->kept->plan->cols;
-            *n_cols = p->kept->plan->n_cols;
+        if (n == 0 && prepared->kept != NULL &&
+            alm_kept_plan_holds(prepared->kept, cursor->snapshot, cx->now_ns)) {
+            *cols = prepared->kept->plan->cols;
+            *n_cols = prepared->kept->plan->n_cols;
             return ALM_OK;
         }
-        ALM_TRY(alm_prepared_parse(cx, p));
-        stmt = p->stmt;
+        ALM_TRY(alm_prepared_parse(cx, prepared));
+        stmt = prepared->stmt;
         ALM_TRY(alm_plan_select(cx, &env, stmt->select, &plan));
         *cols = plan->cols;
         *n_cols = plan->n_cols;
@@ -324,7 +329,7 @@ static alm_status describe_plan(alm_cursor *c, alm_prepared *p, alm_param *param
     const bool show = stmt->kind == ALM_STMT_SHOW;
     alm_checked found = {0};
     if (show || (alm_stmt_does_any(stmt->kind, ALM_S_TYPED) && (n > 0 || stmt->returning != NULL)))
-        ALM_TRY(alm_stmt_check(c, &env, stmt, &found));
+        ALM_TRY(alm_stmt_check(cursor, &env, stmt, &found));
     if (found.plan != NULL && (show || stmt->returning != NULL)) {
         *cols = found.plan->cols + found.first;
         *n_cols = found.plan->n_cols - found.first;
@@ -336,38 +341,38 @@ static alm_status describe_plan(alm_cursor *c, alm_prepared *p, alm_param *param
 }
 
 /* Results are copied to the prepared statement, which outlives the planning. */
-static alm_status keep_description(alm_ctx *cx, alm_prepared *p, const alm_param *params,
-                                   uint32_t n, const alm_plan_col *from, uint32_t n_from,
+static alm_status keep_description(alm_ctx *cx, alm_prepared *prepared, const alm_param *params,
+                                   uint32_t n_params, const alm_plan_col *from, uint32_t n_from,
                                    const alm_type **types, const alm_plan_col **cols)
 {
     alm_type *kept = NULL;
     int32_t *pos = NULL;
     alm_plan_col *kept_cols = NULL;
-    ALM_TRY(ALM_NEWN(cx, &p->arena, n + 1, &kept));
-    ALM_TRY(ALM_NEWN(cx, &p->arena, n + 1, &pos));
-    for (uint32_t i = 0; i < n; i++) {
+    ALM_TRY(ALM_NEWN(cx, &prepared->arena, n_params + 1, &kept));
+    ALM_TRY(ALM_NEWN(cx, &prepared->arena, n_params + 1, &pos));
+    for (uint32_t i = 0; i < n_params; i++) {
         kept[i] = params[i].type;
         pos[i] = params[i].pos;
     }
-    p->param_pos = pos;
-    p->n_param_pos = n;
-    ALM_TRY(ALM_NEWN(cx, &p->arena, n_from + 1, &kept_cols));
+    prepared->param_pos = pos;
+    prepared->n_param_pos = n_params;
+    ALM_TRY(ALM_NEWN(cx, &prepared->arena, n_from + 1, &kept_cols));
     for (uint32_t i = 0; i < n_from; i++) {
         kept_cols[i] = from[i];
-        ALM_TRY(alm_arena_zstr(cx, &p->arena, alm_str_of(from[i].name), &kept_cols[i].name));
+        ALM_TRY(alm_arena_zstr(cx, &prepared->arena, alm_str_of(from[i].name), &kept_cols[i].name));
     }
     *types = kept;
     *cols = kept_cols;
     return ALM_OK;
 }
 
-static void describe_over(alm_cursor *c)
+static void describe_over(alm_cursor *cursor)
 {
-    if (c->snapshot != NULL)
-        alm_snapshot_release(c->snapshot);
-    c->snapshot = NULL;
-    alm_cursor_access_over(c);
-    alm_arena_deinit(&c->arena);
+    if (cursor->snapshot != NULL)
+        alm_snapshot_release(cursor->snapshot);
+    cursor->snapshot = NULL;
+    alm_cursor_access_over(cursor);
+    alm_arena_deinit(&cursor->arena);
 }
 
 /*
@@ -375,69 +380,71 @@ static void describe_over(alm_cursor *c)
  * a cast would make null of a time beyond their range. Elsewhere, and when the statement cannot be described
  * without what the client says, it is what the client says.
  */
-static void find_nanoseconds(alm_session *s, alm_prepared *p, alm_param *list, uint32_t n)
+static void find_nanoseconds(alm_session *session, alm_prepared *prepared, alm_param *list,
+                             uint32_t n)
 {
-    alm_cursor c = {.session = s, .ts_col = -1};
+    alm_cursor cursor = {.session = session, .ts_col = -1};
     alm_param *open = NULL;
     const alm_plan_col *cols = NULL;
     uint32_t n_cols = 0, times = 0;
-    alm_cursor_context(&c);
-    alm_cursor_lookup(&c);
-    atomic_store_explicit(&c.yield_ns, s->brief_ns, memory_order_relaxed);
-    alm_status st = ALM_NEWN(&c.cx, &c.arena, n + 1, &open);
-    for (uint32_t i = 0; st == ALM_OK && i < n; i++) {
+    alm_cursor_context(&cursor);
+    alm_cursor_lookup(&cursor);
+    atomic_store_explicit(&cursor.yield_ns, session->brief_ns, memory_order_relaxed);
+    alm_status status = ALM_NEWN(&cursor.cx, &cursor.arena, n + 1, &open);
+    for (uint32_t i = 0; status == ALM_OK && i < n; i++) {
         const bool time = list[i].type.id == ALM_T_TIMESTAMP;
         open[i].type = time ? ALM_TY(NONE) : list[i].type;
         times += time;
     }
-    if (st == ALM_OK && times > 0)
-        st = describe_plan(&c, p, open, n, &cols, &n_cols);
-    for (uint32_t i = 0; st == ALM_OK && times > 0 && i < n; i++)
+    if (status == ALM_OK && times > 0)
+        status = describe_plan(&cursor, prepared, open, n, &cols, &n_cols);
+    for (uint32_t i = 0; status == ALM_OK && times > 0 && i < n; i++)
         if (list[i].type.id == ALM_T_TIMESTAMP && open[i].type.id == ALM_T_TIMESTAMP_NS)
             list[i].type = open[i].type;
-    describe_over(&c);
+    describe_over(&cursor);
 }
 
-alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given, uint32_t n_given,
-                        const alm_type **params, uint32_t *n_params, const alm_plan_col **cols,
-                        uint32_t *n_cols)
+alm_status alm_describe(alm_session *session, alm_prepared *prepared, const alm_type *given,
+                        uint32_t n_given, const alm_type **params, uint32_t *n_params,
+                        const alm_plan_col **cols, uint32_t *n_cols)
 {
-    alm_cursor c = {.session = s, .ts_col = -1};
-    const uint32_t n = ALM_MAX(p->stmt->n_params, n_given);
-    if (atomic_load(&s->statement) == 0) /* a cancel was for the statement before */
-        atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
-    alm_cursor_context(&c);
-    alm_cursor_lookup(&c);
-    atomic_store_explicit(&c.yield_ns, s->brief_ns, memory_order_relaxed);
+    alm_cursor cursor = {.session = session, .ts_col = -1};
+    const uint32_t n = ALM_MAX(prepared->stmt->n_params, n_given);
+    if (atomic_load(&session->statement) == 0) /* a cancel was for the statement before */
+        atomic_store(&session->cancel,
+                     atomic_load(&session->db->stopping) || atomic_load(&session->gone));
+    alm_cursor_context(&cursor);
+    alm_cursor_lookup(&cursor);
+    atomic_store_explicit(&cursor.yield_ns, session->brief_ns, memory_order_relaxed);
     alm_param *list = NULL;
     const alm_plan_col *found = NULL;
     uint32_t n_found = 0;
     alm_look_begin();
-    alm_status st = ALM_NEWN(&c.cx, &c.arena, n + 1, &list);
-    for (uint32_t i = 0; st == ALM_OK && i < n_given; i++)
+    alm_status status = ALM_NEWN(&cursor.cx, &cursor.arena, n + 1, &list);
+    for (uint32_t i = 0; status == ALM_OK && i < n_given; i++)
         list[i].type = given[i];
-    if (st == ALM_OK)
-        find_nanoseconds(s, p, list, n);
-    if (st == ALM_OK)
-        st = describe_plan(&c, p, list, n, &found, &n_found);
-    if (st == ALM_OK)
-        st = keep_description(&c.cx, p, list, n, found, n_found, params, cols);
-    alm_statement_looked(p->text);
-    if (st == ALM_OK) {
+    if (status == ALM_OK)
+        find_nanoseconds(session, prepared, list, n);
+    if (status == ALM_OK)
+        status = describe_plan(&cursor, prepared, list, n, &found, &n_found);
+    if (status == ALM_OK)
+        status = keep_description(&cursor.cx, prepared, list, n, found, n_found, params, cols);
+    alm_statement_looked(prepared->text);
+    if (status == ALM_OK) {
         *n_params = n;
         *n_cols = n_found;
     } else if (
-        s->brief_ns !=
+        session->brief_ns !=
         0) { /* it yields, or is asked for early: whoever needs the answer asks again, and fails */
-        s->err = c.cx.err;
+        session->err = cursor.cx.err;
     } else {
-        st = alm_session_failed(s, &c.cx);
+        status = alm_session_failed(session, &cursor.cx);
     }
-    describe_over(&c);
-    return st;
+    describe_over(&cursor);
+    return status;
 }
 
-int64_t alm_prepared_bytes(const alm_prepared *p)
+int64_t alm_prepared_bytes(const alm_prepared *prepared)
 {
-    return (int64_t)sizeof(*p) + atomic_load(&p->mem.used_bytes);
+    return (int64_t)sizeof(*prepared) + atomic_load(&prepared->mem.used_bytes);
 }

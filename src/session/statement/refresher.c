@@ -62,105 +62,106 @@ typedef struct round_plan {
     int64_t now_us, next_us; /* when to look again at the latest */
 } round_plan;
 
-static const alm_table *base_of(const alm_snapshot *snap, const alm_view_def *v)
+static const alm_table *refresher_base_of(const alm_snapshot *snap, const alm_view_def *def)
 {
-    const alm_table *base = alm_snapshot_find(snap, alm_str_of(v->base));
-    return base != NULL && base->id == v->base_id ? base : NULL;
+    const alm_table *base = alm_snapshot_find(snap, alm_str_of(def->base));
+    return base != NULL && base->id == def->base_id ? base : NULL;
 }
 
-static alm_status is_due(alm_ctx *cx, round_plan *p, bool *due)
+static alm_status refresher_is_due(alm_ctx *cx, round_plan *p, bool *due)
 {
-    const alm_view_def *v = p->view->view;
+    const alm_view_def *def = p->view->view;
     int64_t period_hi = 0;
     *due = false;
-    ALM_TRY(alm_matview_period_hi(cx, v, p->base, p->now_us, &period_hi));
+    ALM_TRY(alm_matview_period_hi(cx, def, p->base, p->now_us, &period_hi));
     const bool behind =
-        alm_table_is_touched(p->base, v->lsn) || (v->lsn > 0 && period_hi != v->period_hi);
-    if (v->refresh == ALM_REFRESH_TIMER) {
+        alm_table_is_touched(p->base, def->lsn) || (def->lsn > 0 && period_hi != def->period_hi);
+    if (def->refresh == ALM_REFRESH_TIMER) {
         int64_t last = 0, next = 0;
-        ALM_TRY(alm_matview_timer(cx, v, p->now_us, &last, &next));
+        ALM_TRY(alm_matview_timer(cx, def, p->now_us, &last, &next));
         p->next_us = ALM_MIN(p->next_us, next);
-        const int64_t since = v->started_us != ALM_TS_NULL ? v->started_us : v->status_us;
+        const int64_t since = def->started_us != ALM_TS_NULL ? def->started_us : def->status_us;
         const bool rang = since < last;
-        *due = v->lsn == 0 ? rang || !v->deferred : rang && behind;
+        *due = def->lsn == 0 ? rang || !def->deferred : rang && behind;
         return ALM_OK;
     }
-    if (v->lsn == 0)
-        *due = !v->deferred || (v->refresh == ALM_REFRESH_IMMEDIATE && behind);
+    if (def->lsn == 0)
+        *due = !def->deferred || (def->refresh == ALM_REFRESH_IMMEDIATE && behind);
     else
-        *due = v->refresh == ALM_REFRESH_IMMEDIATE && behind;
+        *due = def->refresh == ALM_REFRESH_IMMEDIATE && behind;
     return ALM_OK;
 }
 
 /* Names of the views to refresh now, one after the other with a zero byte behind each. */
-static alm_status collect(alm_ctx *cx, alm_db *db, alm_buf *names, int64_t *next_us)
+static alm_status refresher_collect(alm_ctx *cx, alm_db *db, alm_buf *names, int64_t *next_us)
 {
     alm_snapshot *snap = NULL;
     round_plan p = {.now_us = db->io->wall_ns(db->io) / 1000, .next_us = *next_us};
-    alm_status st = alm_snapshot_acquire(cx, db->storage, &snap);
-    for (size_t i = 0; st == ALM_OK && i < alm_snapshot_count(snap); i++) {
+    alm_status status = alm_snapshot_acquire(cx, db->storage, &snap);
+    for (size_t i = 0; status == ALM_OK && i < alm_snapshot_count(snap); i++) {
         bool due = false;
         p.view = alm_snapshot_at(snap, i);
         if (p.view->kind != ALM_TABLE_MATVIEW || p.view->view->reason[0] != 0)
             continue;
-        p.base = base_of(snap, p.view->view);
+        p.base = refresher_base_of(snap, p.view->view);
         if (p.base == NULL)
             continue;
-        if (is_due(cx, &p, &due) != ALM_OK) { /* its zone is gone, say: the others go on */
+        if (refresher_is_due(cx, &p, &due) !=
+            ALM_OK) { /* its zone is gone, say: the others go on */
             alm_log_warn("views", "'%s' is not refreshed: %s", p.view->name, cx->err.msg);
             alm_error_clear(cx);
             continue;
         }
         if (due)
-            st = alm_buf_append(cx, names, p.view->name, strlen(p.view->name) + 1);
+            status = alm_buf_append(cx, names, p.view->name, strlen(p.view->name) + 1);
     }
     alm_snapshot_release(snap);
     *next_us = p.next_us;
-    return st;
+    return status;
 }
 
 /* Says why a refresh failed, but not each second the same. */
-static void tell(refresh_worker *w, const char *name)
+static void refresher_tell(refresh_worker *worker, const char *name)
 {
-    const alm_error *e = &w->session->err;
-    if (atomic_load(&w->session->db->stopping) || e->code == ALM_E_CONFLICT ||
-        e->code == ALM_E_TABLE || strcmp(e->msg, w->told.msg) == 0)
+    const alm_error *error = &worker->session->err;
+    if (atomic_load(&worker->session->db->stopping) || error->code == ALM_E_CONFLICT ||
+        error->code == ALM_E_TABLE || strcmp(error->msg, worker->told.msg) == 0)
         return; /* or the view was dropped meanwhile */
-    alm_log_warn("views", "refresh of '%s' failed: %s", name, e->msg);
-    w->told = *e;
+    alm_log_warn("views", "refresh of '%s' failed: %s", name, error->msg);
+    worker->told = *error;
 }
 
-static alm_status refresh_one(alm_ctx *cx, refresh_worker *w, const char *name)
+static alm_status refresh_one(alm_ctx *cx, refresh_worker *worker, const char *name)
 {
-    alm_session *s = w->session;
+    alm_session *session = worker->session;
     alm_buf sql;
     alm_prepared *prepared = NULL;
     alm_cursor *cursor = NULL;
     alm_buf_init(&sql, NULL);
-    alm_status st = alm_buf_text(cx, &sql, "refresh materialized view \"");
-    for (const char *at = name; *at != 0 && st == ALM_OK; at++)
-        st = alm_buf_append(cx, &sql, *at == '"' ? "\"\"" : at, *at == '"' ? 2 : 1);
-    if (st == ALM_OK)
-        st = alm_buf_text(cx, &sql, "\" incremental");
-    if (st == ALM_OK)
-        st = alm_prepare(s, (alm_str){sql.ptr, sql.len}, NULL, &prepared);
-    if (st == ALM_OK)
-        st = alm_execute(s, prepared, NULL, 0, &cursor);
-    if (st != ALM_OK)
-        tell(w, name);
+    alm_status status = alm_buf_text(cx, &sql, "refresh materialized view \"");
+    for (const char *ptr = name; *ptr != 0 && status == ALM_OK; ptr++)
+        status = alm_buf_append(cx, &sql, *ptr == '"' ? "\"\"" : ptr, *ptr == '"' ? 2 : 1);
+    if (status == ALM_OK)
+        status = alm_buf_text(cx, &sql, "\" incremental");
+    if (status == ALM_OK)
+        status = alm_prepare(session, (alm_str){sql.ptr, sql.len}, NULL, &prepared);
+    if (status == ALM_OK)
+        status = alm_execute(session, prepared, NULL, 0, &cursor);
+    if (status != ALM_OK)
+        refresher_tell(worker, name);
     if (cursor != NULL)
         alm_cursor_close(cursor);
     if (prepared != NULL)
         alm_prepared_free(prepared);
     alm_buf_deinit(&sql);
-    return st;
+    return status;
 }
 
 /* ---------------------------------------------------------------------- jobs */
 
-static refresh_job **find_job(alm_refreshers *r, const char *name)
+static refresh_job **find_job(alm_refreshers *refreshers, const char *name)
 {
-    refresh_job **at = &r->jobs;
+    refresh_job **at = &refreshers->jobs;
     while (*at != NULL && strcmp((*at)->name, name) != 0)
         at = &(*at)->next;
     return at;
@@ -175,9 +176,9 @@ static void drop_job(refresh_job **at)
 }
 
 /* One name more of a view that is due; with the lock. */
-static void enqueue(alm_refreshers *r, const char *name, uint64_t maker)
+static void refresher_enqueue(alm_refreshers *refreshers, const char *name, uint64_t maker)
 {
-    refresh_job **at = find_job(r, name);
+    refresh_job **at = find_job(refreshers, name);
     if (*at != NULL) {
         (*at)->maker = maker;
         if ((*at)->state == JOB_RESTS && alm_monotonic_ns() >= (*at)->rest_until_ns)
@@ -195,9 +196,9 @@ static void enqueue(alm_refreshers *r, const char *name, uint64_t maker)
 }
 
 /* Views that failed and are not due any more: they were dropped, say. */
-static void forget_rested(alm_refreshers *r)
+static void forget_rested(alm_refreshers *refreshers)
 {
-    for (refresh_job **at = &r->jobs; *at != NULL;) {
+    for (refresh_job **at = &refreshers->jobs; *at != NULL;) {
         if ((*at)->state == JOB_RESTS && alm_monotonic_ns() >= (*at)->rest_until_ns)
             drop_job(at);
         else
@@ -209,92 +210,93 @@ typedef struct busy {
     uint32_t all, takes_long, of_maker;
 } busy;
 
-static busy count_busy(const alm_refreshers *r, uint64_t maker)
+static busy count_busy(const alm_refreshers *refreshers, uint64_t maker)
 {
     const int64_t now_ns = alm_monotonic_ns();
-    busy n = {0};
-    for (const refresh_job *job = r->jobs; job != NULL; job = job->next) {
+    busy result = {0};
+    for (const refresh_job *job = refreshers->jobs; job != NULL; job = job->next) {
         if (job->state != JOB_RUNS)
             continue;
-        n.all++;
-        n.takes_long += now_ns - job->began_ns > LONG_MS * INT64_C(1000000);
-        n.of_maker += job->maker == maker;
+        result.all++;
+        result.takes_long += now_ns - job->began_ns > LONG_MS * INT64_C(1000000);
+        result.of_maker += job->maker == maker;
     }
-    ALM_ASSERT(n.all <= r->n_workers);
-    return n;
+    ALM_ASSERT(result.all <= refreshers->n_workers);
+    return result;
 }
 
 /* One user's views leave a worker to those of others, whatever their queries are; and so do those of several users, as long as there
  * are threads. The thread that looks for what is due wakes all each second, so that what takes long is noticed. */
-static bool has_turn(const alm_refreshers *r, const refresh_job *job)
+static bool has_turn(const alm_refreshers *refreshers, const refresh_job *job)
 {
-    const busy n = count_busy(r, job->maker);
-    if (n.all < r->at_once)
-        return job->maker == 0 || n.of_maker == 0 || n.of_maker + 1 < r->at_once;
-    return n.of_maker == 0 && n.all - n.takes_long < r->at_once;
+    const busy self = count_busy(refreshers, job->maker);
+    if (self.all < refreshers->at_once)
+        return job->maker == 0 || self.of_maker == 0 || self.of_maker + 1 < refreshers->at_once;
+    return self.of_maker == 0 && self.all - self.takes_long < refreshers->at_once;
 }
 
-static refresh_job *next_job(alm_refreshers *r)
+static refresh_job *next_job(alm_refreshers *refreshers)
 {
-    refresh_job *job = r->jobs;
-    while (job != NULL && (job->state != JOB_QUEUED || !has_turn(r, job)))
+    refresh_job *job = refreshers->jobs;
+    while (job != NULL && (job->state != JOB_QUEUED || !has_turn(refreshers, job)))
         job = job->next;
     return job;
 }
 
-static void *worker_main(void *arg)
+static void *refresher_worker_main(void *arg)
 {
-    refresh_worker *w = arg;
-    alm_refreshers *r = w->all;
-    const alm_db *db = r->db;
-    (void)pthread_mutex_lock(&r->lock);
-    while (!r->stop) {
-        refresh_job *job = next_job(r);
+    refresh_worker *worker = arg;
+    alm_refreshers *refreshers = worker->all;
+    const alm_db *db = refreshers->db;
+    (void)pthread_mutex_lock(&refreshers->lock);
+    while (!refreshers->stop) {
+        refresh_job *job = next_job(refreshers);
         if (job == NULL) {
-            (void)pthread_cond_wait(&r->queued, &r->lock);
+            (void)pthread_cond_wait(&refreshers->queued, &refreshers->lock);
             continue;
         }
         job->state = JOB_RUNS; /* nobody else takes it from the list now */
         job->began_ns = alm_monotonic_ns();
-        (void)pthread_mutex_unlock(&r->lock);
+        (void)pthread_mutex_unlock(&refreshers->lock);
         alm_ctx cx = {.io = db->io, .zones = db->zones, .conf = db->conf};
-        const alm_status st = refresh_one(&cx, w, job->name);
-        (void)pthread_mutex_lock(&r->lock);
+        const alm_status status = refresh_one(&cx, worker, job->name);
+        (void)pthread_mutex_lock(&refreshers->lock);
         job->state = JOB_RESTS;
         job->rest_until_ns = alm_monotonic_ns() + IDLE_MS * INT64_C(1000000);
-        if (st == ALM_OK)
-            drop_job(find_job(r, job->name));
-        (void)pthread_mutex_unlock(&r->lock);
+        if (status == ALM_OK)
+            drop_job(find_job(refreshers, job->name));
+        (void)pthread_mutex_unlock(&refreshers->lock);
         alm_touch_wake(db->storage); /* what came while it ran */
-        (void)pthread_mutex_lock(&r->lock);
+        (void)pthread_mutex_lock(&refreshers->lock);
     }
-    (void)pthread_mutex_unlock(&r->lock);
+    (void)pthread_mutex_unlock(&refreshers->lock);
     return NULL;
 }
 
 /* ---------------------------------------------------------------------- looking */
 
-static void one_round(alm_refreshers *r, int64_t *next_us)
+static void refresher_one_round(alm_refreshers *refreshers, int64_t *next_us)
 {
     alm_acl *acl = NULL;
-    alm_db *db = r->db;
+    alm_db *db = refreshers->db;
     alm_arena arena;
     alm_buf names;
     alm_arena_init(&arena, NULL);
     alm_buf_init(&names, NULL);
     alm_ctx cx = {.arena = &arena, .io = db->io, .zones = db->zones, .conf = db->conf};
-    const bool found = collect(&cx, db, &names, next_us) == ALM_OK;
+    const bool found = refresher_collect(&cx, db, &names, next_us) == ALM_OK;
     alm_error_clear(&cx);
     if (found && names.len > 0 && db->conf != NULL && db->conf->acl_enabled &&
         alm_db_acl(&cx, db, &acl) != ALM_OK)
         alm_error_clear(&cx);
-    (void)pthread_mutex_lock(&r->lock);
-    for (size_t at = 0; found && at < names.len; at += strlen(names.ptr + at) + 1)
-        enqueue(r, names.ptr + at, alm_view_maker(db, acl, names.ptr + at));
+    (void)pthread_mutex_lock(&refreshers->lock);
+    for (size_t offset = 0; found && offset < names.len; offset += strlen(names.ptr + offset) + 1)
+        refresher_enqueue(refreshers, names.ptr + offset,
+                          alm_view_maker(db, acl, names.ptr + offset));
     if (found)
-        forget_rested(r);
-    (void)pthread_cond_broadcast(&r->queued);
-    (void)pthread_mutex_unlock(&r->lock);
+        forget_rested(refreshers);
+    (void)pthread_cond_broadcast(&refreshers->queued);
+    (void)pthread_mutex_unlock(&refreshers->lock);
     alm_refreshes_watch(&cx, db);
     alm_acl_release(acl);
     alm_buf_deinit(&names);
@@ -303,15 +305,15 @@ static void one_round(alm_refreshers *r, int64_t *next_us)
 
 static void *refresher_main(void *arg)
 {
-    alm_refreshers *r = arg;
-    alm_db *db = r->db;
+    alm_refreshers *refreshers = arg;
+    alm_db *db = refreshers->db;
     uint64_t seen = alm_touch_wait(db->storage, 0, 0);
     while (!atomic_load(&db->stopping)) {
         const int64_t now_us = db->io->wall_ns(db->io) / 1000;
         int64_t next_us = now_us + IDLE_MS * 1000;
-        one_round(r, &next_us);
-        const int64_t ms = ALM_MIN(ALM_MAX((next_us - now_us) / 1000, 1), (int64_t)IDLE_MS);
-        seen = alm_touch_wait(db->storage, seen, ms);
+        refresher_one_round(refreshers, &next_us);
+        const int64_t millis = ALM_MIN(ALM_MAX((next_us - now_us) / 1000, 1), (int64_t)IDLE_MS);
+        seen = alm_touch_wait(db->storage, seen, millis);
         if (!atomic_load(&db->stopping))
             (void)usleep(BURST_MS * 1000);
     }
@@ -320,17 +322,17 @@ static void *refresher_main(void *arg)
 
 /* ---------------------------------------------------------------------- life */
 
-static alm_status start_worker(alm_ctx *cx, alm_refreshers *r)
+static alm_status start_worker(alm_ctx *cx, alm_refreshers *refreshers)
 {
-    refresh_worker *w = &r->worker[r->n_workers];
-    w->all = r;
-    ALM_TRY(alm_session_new(cx, r->db, "refresher", "refresh", &w->session));
-    w->session->of_users = true;
-    r->n_workers++;
-    const int e = pthread_create(&w->thread, NULL, worker_main, w);
-    w->started = e == 0;
-    return e == 0 ? ALM_OK
-                  : alm_io_fail(cx, -e, "start a thread that refreshes materialized views");
+    refresh_worker *worker = &refreshers->worker[refreshers->n_workers];
+    worker->all = refreshers;
+    ALM_TRY(alm_session_new(cx, refreshers->db, "refresher", "refresh", &worker->session));
+    worker->session->of_users = true;
+    refreshers->n_workers++;
+    const int code = pthread_create(&worker->thread, NULL, refresher_worker_main, worker);
+    worker->started = code == 0;
+    return code == 0 ? ALM_OK
+                     : alm_io_fail(cx, -code, "start a thread that refreshes materialized views");
 }
 
 alm_status alm_refresher_start(alm_ctx *cx, alm_db *db)
@@ -339,45 +341,45 @@ alm_status alm_refresher_start(alm_ctx *cx, alm_db *db)
         db->conf != NULL ? (uint32_t)db->conf->mat_view_refresh_worker_count : 1;
     const bool users = db->conf != NULL && db->conf->acl_enabled;
     const uint32_t n = at_once + (users ? ALM_MIN(EXTRA_FACTOR * at_once, (uint32_t)EXTRA_MAX) : 0);
-    alm_refreshers *r = calloc(1, sizeof(*r) + n * sizeof(r->worker[0]));
-    if (r == NULL)
+    alm_refreshers *refreshers = calloc(1, sizeof(*refreshers) + n * sizeof(refreshers->worker[0]));
+    if (refreshers == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    r->db = db;
-    r->at_once = at_once;
-    (void)pthread_mutex_init(&r->lock, NULL);
-    (void)pthread_cond_init(&r->queued, NULL);
-    db->refreshers = r;
+    refreshers->db = db;
+    refreshers->at_once = at_once;
+    (void)pthread_mutex_init(&refreshers->lock, NULL);
+    (void)pthread_cond_init(&refreshers->queued, NULL);
+    db->refreshers = refreshers;
     for (uint32_t i = 0; i < n; i++)
-        ALM_TRY(start_worker(cx, r)); /* alm_refresher_stop ends those that run */
-    const int e = pthread_create(&r->thread, NULL, refresher_main, r);
-    r->started = e == 0;
-    return e == 0 ? ALM_OK
-                  : alm_io_fail(cx, -e, "start the thread that looks for materialized views");
+        ALM_TRY(start_worker(cx, refreshers)); /* alm_refresher_stop ends those that run */
+    const int code = pthread_create(&refreshers->thread, NULL, refresher_main, refreshers);
+    refreshers->started = code == 0;
+    return code == 0 ? ALM_OK
+                     : alm_io_fail(cx, -code, "start the thread that looks for materialized views");
 }
 
 void alm_refresher_stop(alm_db *db)
 {
-    alm_refreshers *r = db->refreshers;
-    if (r == NULL)
+    alm_refreshers *refreshers = db->refreshers;
+    if (refreshers == NULL)
         return;
-    for (uint32_t i = 0; i < r->n_workers; i++)
-        alm_session_abandon(r->worker[i].session);
-    (void)pthread_mutex_lock(&r->lock);
-    r->stop = true;
-    (void)pthread_cond_broadcast(&r->queued);
-    (void)pthread_mutex_unlock(&r->lock);
+    for (uint32_t i = 0; i < refreshers->n_workers; i++)
+        alm_session_abandon(refreshers->worker[i].session);
+    (void)pthread_mutex_lock(&refreshers->lock);
+    refreshers->stop = true;
+    (void)pthread_cond_broadcast(&refreshers->queued);
+    (void)pthread_mutex_unlock(&refreshers->lock);
     alm_touch_wake(db->storage);
-    if (r->started)
-        (void)pthread_join(r->thread, NULL);
-    for (uint32_t i = 0; i < r->n_workers; i++) {
-        if (r->worker[i].started)
-            (void)pthread_join(r->worker[i].thread, NULL);
-        alm_session_free(r->worker[i].session);
+    if (refreshers->started)
+        (void)pthread_join(refreshers->thread, NULL);
+    for (uint32_t i = 0; i < refreshers->n_workers; i++) {
+        if (refreshers->worker[i].started)
+            (void)pthread_join(refreshers->worker[i].thread, NULL);
+        alm_session_free(refreshers->worker[i].session);
     }
-    while (r->jobs != NULL)
-        drop_job(&r->jobs);
-    (void)pthread_cond_destroy(&r->queued);
-    (void)pthread_mutex_destroy(&r->lock);
-    free(r);
+    while (refreshers->jobs != NULL)
+        drop_job(&refreshers->jobs);
+    (void)pthread_cond_destroy(&refreshers->queued);
+    (void)pthread_mutex_destroy(&refreshers->lock);
+    free(refreshers);
     db->refreshers = NULL;
 }

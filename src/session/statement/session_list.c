@@ -36,22 +36,23 @@ static const char *proof_of(const alm_principal *who)
                                                  : names[who->began.proof];
 }
 
-static bool may_see(const alm_session *me, const char *identity)
+static bool may_see(const alm_session *session, const char *identity)
 {
-    return me == NULL || alm_may_see_others(me) || strcmp(me->identity, identity) == 0;
+    return session == NULL || alm_may_see_others(session) ||
+           strcmp(session->identity, identity) == 0;
 }
 
-static bool is_listed(const alm_session *s)
+static bool session_list_is_listed(const alm_session *session)
 {
-    return s->pid != 0 && (s->by == ALM_BY_PG || s->by == ALM_BY_LINE);
+    return session->pid != 0 && (session->by == ALM_BY_PG || session->by == ALM_BY_LINE);
 }
 
 /* ----------------------------------------------------------------------- the list */
 
-static alm_status time_cell(alm_ctx *cx, int64_t us, const char **out)
+static alm_status time_cell(alm_ctx *cx, int64_t micros, const char **out)
 {
     *out = NULL;
-    return us == 0 ? ALM_OK : alm_arena_printf(cx, cx->arena, out, "%lld", (long long)us);
+    return micros == 0 ? ALM_OK : alm_arena_printf(cx, cx->arena, out, "%lld", (long long)micros);
 }
 
 static alm_status text_cell(alm_ctx *cx, const char *text, const char **out)
@@ -62,30 +63,31 @@ static alm_status text_cell(alm_ctx *cx, const char *text, const char **out)
 }
 
 /* With the session's lock. */
-static alm_status connection_row(alm_ctx *cx, const alm_session *s, const char **cell)
+static alm_status connection_row(alm_ctx *cx, const alm_session *session, const char **cell)
 {
-    ALM_TRY(alm_arena_printf(cx, cx->arena, &cell[0], "%s-%d", s->protocol, s->pid));
-    ALM_TRY(text_cell(cx, s->user, &cell[1]));
-    ALM_TRY(text_cell(cx, s->protocol, &cell[2]));
-    ALM_TRY(text_cell(cx, proof_of(s->who), &cell[3]));
-    ALM_TRY(text_cell(cx, s->assumed != NULL ? s->assumed->name : NULL, &cell[4]));
-    ALM_TRY(text_cell(cx, s->ends.client, &cell[5]));
-    ALM_TRY(time_cell(cx, s->since_us, &cell[6]));
-    ALM_TRY(time_cell(cx, ALM_MAX(s->activity.begin_us, s->since_us), &cell[7]));
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &cell[0], "%s-%d", session->protocol, session->pid));
+    ALM_TRY(text_cell(cx, session->user, &cell[1]));
+    ALM_TRY(text_cell(cx, session->protocol, &cell[2]));
+    ALM_TRY(text_cell(cx, proof_of(session->who), &cell[3]));
+    ALM_TRY(text_cell(cx, session->assumed != NULL ? session->assumed->name : NULL, &cell[4]));
+    ALM_TRY(text_cell(cx, session->ends.client, &cell[5]));
+    ALM_TRY(time_cell(cx, session->since_us, &cell[6]));
+    ALM_TRY(time_cell(cx, ALM_MAX(session->activity.begin_us, session->since_us), &cell[7]));
     return time_cell(cx, 0, &cell[8]);
 }
 
-static alm_status cookie_row(alm_ctx *cx, const alm_cookie *k, const char **cell)
+static alm_status cookie_row(alm_ctx *cx, const alm_cookie *cookie, const char **cell)
 {
-    ALM_TRY(alm_arena_printf(cx, cx->arena, &cell[0], "http-%llu", (unsigned long long)k->number));
-    ALM_TRY(text_cell(cx, k->who->name, &cell[1]));
+    ALM_TRY(
+        alm_arena_printf(cx, cx->arena, &cell[0], "http-%llu", (unsigned long long)cookie->number));
+    ALM_TRY(text_cell(cx, cookie->who->name, &cell[1]));
     ALM_TRY(text_cell(cx, "http", &cell[2]));
-    ALM_TRY(text_cell(cx, proof_of(k->who), &cell[3]));
+    ALM_TRY(text_cell(cx, proof_of(cookie->who), &cell[3]));
     ALM_TRY(text_cell(cx, NULL, &cell[4]));
-    ALM_TRY(text_cell(cx, k->address, &cell[5]));
-    ALM_TRY(time_cell(cx, k->begun_us, &cell[6]));
-    ALM_TRY(time_cell(cx, k->used_us, &cell[7]));
-    return time_cell(cx, k->end_us, &cell[8]);
+    ALM_TRY(text_cell(cx, cookie->address, &cell[5]));
+    ALM_TRY(time_cell(cx, cookie->begun_us, &cell[6]));
+    ALM_TRY(time_cell(cx, cookie->used_us, &cell[7]));
+    return time_cell(cx, cookie->end_us, &cell[8]);
 }
 
 typedef struct rows {
@@ -95,59 +97,60 @@ typedef struct rows {
     size_t n, cap;
 } rows;
 
-static alm_status next_row(rows *r, const char ***cell)
+static alm_status next_row(rows *self, const char ***cell)
 {
-    if (r->n == r->cap) {
+    if (self->n == self->cap) {
         const char **bigger = NULL;
-        const size_t cap = ALM_MAX((size_t)64, 2 * r->cap);
-        ALM_TRY(ALM_NEWN(r->cx, r->cx->arena, CELLS * cap, &bigger));
-        if (r->n > 0)
-            memcpy(bigger, r->cell, r->n * CELLS * sizeof *bigger);
-        r->cell = bigger;
-        r->cap = cap;
+        const size_t cap = ALM_MAX((size_t)64, 2 * self->cap);
+        ALM_TRY(ALM_NEWN(self->cx, self->cx->arena, CELLS * cap, &bigger));
+        if (self->n > 0)
+            memcpy(bigger, self->cell, self->n * CELLS * sizeof *bigger);
+        self->cell = bigger;
+        self->cap = cap;
     }
-    *cell = r->cell + CELLS * r->n++;
+    *cell = self->cell + CELLS * self->n++;
     return ALM_OK;
 }
 
-static alm_status add_cookie(void *arg, const alm_cookie *k)
+static alm_status add_cookie(void *arg, const alm_cookie *cookie)
 {
-    rows *r = arg;
+    rows *self = arg;
     const char **cell = NULL;
-    if (!may_see(r->me, k->who->identity))
+    if (!may_see(self->me, cookie->who->identity))
         return ALM_OK;
-    ALM_TRY(next_row(r, &cell));
-    return cookie_row(r->cx, k, cell);
+    ALM_TRY(next_row(self, &cell));
+    return cookie_row(self->cx, cookie, cell);
 }
 
-static alm_status add_connection(rows *r, alm_session *s)
+static alm_status add_connection(rows *self, alm_session *session)
 {
     const char **cell = NULL;
-    alm_status st = ALM_OK;
-    (void)pthread_mutex_lock(&s->activity.lock);
-    if (is_listed(s) && may_see(r->me, s->identity)) {
-        st = next_row(r, &cell);
-        if (st == ALM_OK)
-            st = connection_row(r->cx, s, cell);
+    alm_status status = ALM_OK;
+    (void)pthread_mutex_lock(&session->activity.lock);
+    if (session_list_is_listed(session) && may_see(self->me, session->identity)) {
+        status = next_row(self, &cell);
+        if (status == ALM_OK)
+            status = connection_row(self->cx, session, cell);
     }
-    (void)pthread_mutex_unlock(&s->activity.lock);
-    return st;
+    (void)pthread_mutex_unlock(&session->activity.lock);
+    return status;
 }
 
 alm_status alm_sessions_texts(alm_ctx *cx, const char *const **cells, size_t *n)
 {
     alm_db *db = cx->session->db;
-    rows r = {.cx = cx, .me = cx->session};
-    alm_status st = ALM_OK;
+    rows self = {.cx = cx, .me = cx->session};
+    alm_status status = ALM_OK;
     (void)pthread_mutex_lock(&db->lock);
-    for (alm_session *s = db->sessions; s != NULL && st == ALM_OK; s = s->next)
-        st = add_connection(&r, s);
-    if (st == ALM_OK && db->cookies != NULL)
-        st = db->cookies->list(db->cookies->arg, add_cookie, &r);
+    for (alm_session *session = db->sessions; session != NULL && status == ALM_OK;
+         session = session->next)
+        status = add_connection(&self, session);
+    if (status == ALM_OK && db->cookies != NULL)
+        status = db->cookies->list(db->cookies->arg, add_cookie, &self);
     (void)pthread_mutex_unlock(&db->lock);
-    *cells = r.cell;
-    *n = r.n;
-    return st;
+    *cells = self.cell;
+    *n = self.n;
+    return status;
 }
 
 /* -------------------------------------------------------------------------- ends */
@@ -158,30 +161,31 @@ typedef struct ended { /* whose session it was */
 } ended;
 
 /* With what keeps the texts from changing held: may the user end that session? Then it is noted whose it is. */
-static bool may_end(const alm_session *me, const char *user, const char *identity, ended *out)
+static bool may_end(const alm_session *session, const char *user, const char *identity, ended *out)
 {
-    out->own = strcmp(me->identity, identity) == 0;
-    if (!may_see(me, identity) || (me->read_only != ALM_READ_WRITE && !out->own))
+    out->own = strcmp(session->identity, identity) == 0;
+    if (!may_see(session, identity) || (session->read_only != ALM_READ_WRITE && !out->own))
         return false;
     (void)snprintf(out->user, sizeof out->user, "%s", user);
     return true;
 }
 
-static void end_connection(alm_session *me, const char *protocol, int64_t pid, ended *out)
+static void end_connection(alm_session *session, const char *protocol, int64_t pid, ended *out)
 {
-    alm_db *db = me->db;
-    if (me->reads_only != NULL || pid <= 0)
+    alm_db *db = session->db;
+    if (session->reads_only != NULL || pid <= 0)
         return;
     (void)pthread_mutex_lock(&db->lock);
     for (alm_session *s = db->sessions; s != NULL && !out->done; s = s->next) {
         (void)pthread_mutex_lock(&s->activity.lock);
-        out->done = is_listed(s) && s->pid == pid && strcmp(s->protocol, protocol) == 0 &&
-                    may_end(me, s->user, s->identity, out);
+        out->done = session_list_is_listed(s) && s->pid == pid &&
+                    strcmp(s->protocol, protocol) == 0 &&
+                    may_end(session, s->user, s->identity, out);
         (void)pthread_mutex_unlock(&s->activity.lock);
         if (out->done) {
             atomic_store(&s->ended, true);
             atomic_store(&s->gone, true); /* its protocol sees it soon; nothing runs until then */
-            atomic_store(&s->cancel, s != me);
+            atomic_store(&s->cancel, s != session);
         }
     }
     (void)pthread_mutex_unlock(&db->lock);
@@ -193,26 +197,26 @@ typedef struct ending {
     ended *out;
 } ending;
 
-static alm_status find_cookie(void *arg, const alm_cookie *k)
+static alm_status find_cookie(void *arg, const alm_cookie *cookie)
 {
-    const ending *e = arg;
-    if (k->number == e->number)
-        e->out->done = may_end(e->me, k->who->name, k->who->identity, e->out);
+    const ending *self = arg;
+    if (cookie->number == self->number)
+        self->out->done = may_end(self->me, cookie->who->name, cookie->who->identity, self->out);
     return ALM_OK;
 }
 
-static void end_cookie(alm_session *me, uint64_t number, ended *out)
+static void end_cookie(alm_session *session, uint64_t number, ended *out)
 {
-    alm_db *db = me->db;
-    ending e = {.me = me, .number = number, .out = out};
+    alm_db *db = session->db;
+    ending self = {.me = session, .number = number, .out = out};
     (void)pthread_mutex_lock(&db->lock);
-    if (db->cookies != NULL && db->cookies->list(db->cookies->arg, find_cookie, &e) == ALM_OK &&
+    if (db->cookies != NULL && db->cookies->list(db->cookies->arg, find_cookie, &self) == ALM_OK &&
         out->done)
         db->cookies->end(db->cookies->arg, number);
     (void)pthread_mutex_unlock(&db->lock);
 }
 
-static void end_session(alm_session *me, alm_str id, ended *out)
+static void list_end_session(alm_session *session, alm_str id, ended *out)
 {
     char protocol[16];
     int64_t number = 0;
@@ -224,49 +228,51 @@ static void end_session(alm_session *me, alm_str id, ended *out)
     memcpy(protocol, id.ptr, n);
     protocol[n] = 0;
     if (strcmp(protocol, "http") == 0)
-        end_cookie(me, (uint64_t)number, out);
+        end_cookie(session, (uint64_t)number, out);
     else
-        end_connection(me, protocol, number, out);
+        end_connection(session, protocol, number, out);
 }
 
 /* Each way to end a session has its row here: who did it, from where, by what, and whose it was. */
-static void note(const alm_session *me, const char *by, const ended *e)
+static void session_list_note(const alm_session *session, const char *by, const ended *self)
 {
-    char detail[ID_BYTES + 50 + sizeof e->user];
-    if (me->who == NULL || me->db->conf == NULL || !me->db->conf->acl_enabled)
+    char detail[ID_BYTES + 50 + sizeof self->user];
+    if (session->who == NULL || session->db->conf == NULL || !session->db->conf->acl_enabled)
         return;
-    (void)snprintf(detail, sizeof detail, "%s%s%s", by, e->done ? " of " : "", e->user);
-    alm_audit audit = {.event = "acl", .detail = detail, .ok = e->done, .own = e->done && e->own};
-    alm_audit_session(me, &audit);
-    alm_audit_add(me->db, &audit);
+    (void)snprintf(detail, sizeof detail, "%s%s%s", by, self->done ? " of " : "", self->user);
+    alm_audit audit = {
+        .event = "acl", .detail = detail, .ok = self->done, .own = self->done && self->own};
+    alm_audit_session(session, &audit);
+    alm_audit_add(session->db, &audit);
 }
 
-bool alm_session_terminate(alm_session *me, int64_t pid)
+bool alm_session_terminate(alm_session *session, int64_t pid)
 {
     char by[ID_BYTES + 40];
-    ended e = {.done = false};
-    end_connection(me, "pg", pid, &e);
+    ended self = {.done = false};
+    end_connection(session, "pg", pid, &self);
     (void)snprintf(by, sizeof by, "pg_terminate_backend(%lld)", (long long)pid);
-    if (e.done) /* a number of nobody, of which there may be one in each row, is false alone */
-        note(me, by, &e);
-    return e.done;
+    if (self.done) /* a number of nobody, of which there may be one in each row, is false alone */
+        session_list_note(session, by, &self);
+    return self.done;
 }
 
-alm_status alm_run_drop_session(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+alm_status alm_run_drop_session(alm_cursor *cursor, const alm_stmt *stmt, alm_param *params,
+                                uint32_t n)
 {
     const alm_str id = stmt->value;
     char by[ID_BYTES + 40];
-    ended e = {.done = false};
+    ended self = {.done = false};
     (void)params;
     (void)n;
-    end_session(c->session, id, &e);
+    list_end_session(cursor->session, id, &self);
     (void)snprintf(by, sizeof by, "DROP SESSION %.*s", (int)ALM_MIN(id.len, (size_t)ID_BYTES),
                    id.ptr);
-    note(c->session, by, &e);
-    if (e.done)
+    session_list_note(cursor->session, by, &self);
+    if (self.done)
         return ALM_OK;
-    if (!alm_may_see_others(c->session))
-        return alm_access_denied(c, stmt->what_pos, alm_stmt_permission(stmt));
-    return alm_fail(&c->cx, ALM_E_SETTING, stmt->what_pos, "session does not exist [id=%.*s]",
+    if (!alm_may_see_others(cursor->session))
+        return alm_access_denied(cursor, stmt->what_pos, alm_stmt_permission(stmt));
+    return alm_fail(&cursor->cx, ALM_E_SETTING, stmt->what_pos, "session does not exist [id=%.*s]",
                     (int)ALM_MIN(id.len, (size_t)ID_BYTES), id.ptr);
 }

@@ -16,17 +16,17 @@ static const double FEW_ROWS = 1000; /* of what cannot yield: it has an effect *
 enum { EARLY_FILTERS_MAX = 2 };
 
 /* A number, a time or a symbol beside a constant. */
-static bool compares(const alm_expr *e)
+static bool compares(const alm_expr *expr)
 {
     static const char *const names[] = {"=", "!=", "<", "<=", ">", ">="};
-    if (e->kind != ALM_X_CALL || e->n_args != 2 || e->args[0]->kind != ALM_X_COL ||
-        e->args[1]->kind != ALM_X_CONST)
+    if (expr->kind != ALM_X_CALL || expr->n_args != 2 || expr->args[0]->kind != ALM_X_COL ||
+        expr->args[1]->kind != ALM_X_CONST)
         return false;
-    const alm_type type = e->args[0]->type;
+    const alm_type type = expr->args[0]->type;
     if (type.id != ALM_T_SYMBOL && (alm_type_is_text(type) || alm_type_width(type) > 8))
         return false;
     for (size_t i = 0; i < ALM_COUNT(names); i++)
-        if (strcmp(e->fn->name, names[i]) == 0)
+        if (strcmp(expr->fn->name, names[i]) == 0)
             return true;
     return false;
 }
@@ -48,7 +48,7 @@ static bool ends_early(const alm_plan *limit)
     return true;
 }
 
-static double weighted_rows(const alm_plan *plan, double weight)
+static double short_weighted_rows(const alm_plan *plan, double weight)
 {
     if (plan->op == ALM_P_LIMIT && ends_early(plan))
         weight *= EARLY_WEIGHT;
@@ -61,7 +61,7 @@ static double weighted_rows(const alm_plan *plan, double weight)
         weight = OTHER_WEIGHT;
     double rows = plan->n_children == 0 ? plan->est_rows * weight : 0;
     for (uint32_t i = 0; i < plan->n_children; i++)
-        rows += weighted_rows(plan->child[i], weight);
+        rows += short_weighted_rows(plan->child[i], weight);
     return rows;
 }
 
@@ -75,60 +75,61 @@ typedef struct reckoning {
 enum { RECKONING_STEPS_MAX = 1000 };
 
 /* The most rows that a node can make: unlike est_rows, which is what is likely. */
-static double most_rows(reckoning *r, const alm_plan *plan)
+static double most_rows(reckoning *self, const alm_plan *plan)
 {
     const alm_node_ops *ops = alm_node_ops_of(plan->op);
     double rows[2] = {plan->n_children == 0 ? plan->est_rows : 0, 0};
-    if (r->steps++ > RECKONING_STEPS_MAX)
-        return r->pairs = INFINITY;
+    if (self->steps++ > RECKONING_STEPS_MAX)
+        return self->pairs = INFINITY;
     if (plan->op == ALM_P_SHARED)
-        return most_rows(r, plan->shared.of->child[0]);
+        return most_rows(self, plan->shared.of->child[0]);
     for (uint32_t i = 0; i < plan->n_children; i++)
-        rows[i] = most_rows(r, plan->child[i]);
-    return ops->most_rows != NULL ? ops->most_rows(plan, rows, &r->pairs) : rows[0] + rows[1];
+        rows[i] = most_rows(self, plan->child[i]);
+    return ops->most_rows != NULL ? ops->most_rows(plan, rows, &self->pairs) : rows[0] + rows[1];
 }
 
 /* Rows that are made between others count, as all that a statement reads may be few. */
 static bool makes_few(const alm_plan *plan)
 {
-    reckoning r = {0};
-    const double rows = most_rows(&r, plan);
-    return rows <= SHORT_ROWS && r.pairs <= SHORT_ROWS;
+    reckoning self = {0};
+    const double rows = most_rows(&self, plan);
+    return rows <= SHORT_ROWS && self.pairs <= SHORT_ROWS;
 }
 
-bool alm_cursor_is_short(const alm_cursor *c)
+bool alm_cursor_is_short(const alm_cursor *cursor)
 {
-    const alm_plan *plan = c->plan;
+    const alm_plan *plan = cursor->plan;
     if (plan == NULL)
         return true;
-    if (c->yielded || plan->waits)
+    if (cursor->yielded || plan->waits)
         return false;
-    return weighted_rows(plan, 1) <= (plan->effects ? FEW_ROWS : SHORT_ROWS) && makes_few(plan);
+    return short_weighted_rows(plan, 1) <= (plan->effects ? FEW_ROWS : SHORT_ROWS) &&
+           makes_few(plan);
 }
 
-void alm_session_brief(alm_session *s, bool brief)
+void alm_session_brief(alm_session *session, bool brief)
 {
     enum { BRIEF_MS = 10 };
-    s->brief_ns = brief ? alm_monotonic_ns() + BRIEF_MS * INT64_C(1000000) : 0;
+    session->brief_ns = brief ? alm_monotonic_ns() + BRIEF_MS * INT64_C(1000000) : 0;
 }
 
-bool alm_prepared_is_values(const alm_prepared *p)
+bool alm_prepared_is_values(const alm_prepared *prepared)
 {
-    return p->plain_values;
+    return prepared->plain_values;
 }
 
-bool alm_prepared_is_small(const alm_prepared *p)
+bool alm_prepared_is_small(const alm_prepared *prepared)
 {
     enum { SMALL = 1000 };
-    return p->nodes <= SMALL;
+    return prepared->nodes <= SMALL;
 }
 
-bool alm_prepared_is_short(alm_session *s, const alm_prepared *p)
+bool alm_prepared_is_short(alm_session *session, const alm_prepared *prepared)
 {
-    const alm_stmt_kind kind = p->stmt->kind;
-    if (!alm_prepared_is_small(p))
+    const alm_stmt_kind kind = prepared->stmt->kind;
+    if (!alm_prepared_is_small(prepared))
         return false;
-    if (p->plain_values && alm_in_transaction(s))
+    if (prepared->plain_values && alm_in_transaction(session))
         return true;
     /* the cursor of a SELECT tells more once it is planned; what writes may wait for the disk; DECLARE and PREPARE plan
      * another statement, however long that takes */

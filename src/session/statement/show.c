@@ -33,20 +33,21 @@ static const struct show_row {
 };
 
 /* A list that names a table points its error at the name in the statement, not in our query. */
-static alm_status check_table(alm_cursor *c, const alm_stmt *stmt)
+static alm_status statement_show_check_table(alm_cursor *cursor, const alm_stmt *stmt)
 {
     const bool view = alm_str_eq(stmt->what, ALM_STR("create view"));
     const bool matview = alm_str_eq(stmt->what, ALM_STR("create materialized view"));
     if (view || matview) {
-        ALM_TRY(alm_access_name(&c->cx, "SELECT", stmt->table, stmt->table_pos));
-        const alm_table *t = alm_snapshot_find(c->snapshot, stmt->table);
+        ALM_TRY(alm_access_name(&cursor->cx, "SELECT", stmt->table, stmt->table_pos));
+        const alm_table *table = alm_snapshot_find(cursor->snapshot, stmt->table);
         const char *const what = view ? "view" : "materialized view";
-        if (t == NULL)
-            return alm_fail(&c->cx, ALM_E_TABLE, stmt->table_pos, "%s does not exist [view=%.*s]",
-                            what, (int)stmt->table.len, stmt->table.ptr);
-        if (t->kind != (view ? ALM_TABLE_VIEW : ALM_TABLE_MATVIEW))
-            return alm_fail(&c->cx, ALM_E_ARG, stmt->table_pos, "%s name expected, got table name",
-                            what);
+        if (table == NULL)
+            return alm_fail(&cursor->cx, ALM_E_TABLE, stmt->table_pos,
+                            "%s does not exist [view=%.*s]", what, (int)stmt->table.len,
+                            stmt->table.ptr);
+        if (table->kind != (view ? ALM_TABLE_VIEW : ALM_TABLE_MATVIEW))
+            return alm_fail(&cursor->cx, ALM_E_ARG, stmt->table_pos,
+                            "%s name expected, got table name", what);
         return ALM_OK;
     }
     static const char *const others[] = {
@@ -56,17 +57,17 @@ static alm_status check_table(alm_cursor *c, const alm_stmt *stmt)
         if (alm_str_eq(stmt->what, alm_str_of(others[i])))
             return ALM_OK; /* a name of somebody, or categories */
     if (stmt->table.len > 0)
-        ALM_TRY(alm_access_name(&c->cx, "SELECT", stmt->table, stmt->table_pos));
-    if (stmt->table.len == 0 || alm_snapshot_find(c->snapshot, stmt->table) != NULL)
+        ALM_TRY(alm_access_name(&cursor->cx, "SELECT", stmt->table, stmt->table_pos));
+    if (stmt->table.len == 0 || alm_snapshot_find(cursor->snapshot, stmt->table) != NULL)
         return ALM_OK;
-    return alm_no_table(&c->cx, c->snapshot, stmt->table, stmt->table_pos);
+    return alm_no_table(&cursor->cx, cursor->snapshot, stmt->table, stmt->table_pos);
 }
 
-alm_status alm_show_select(alm_cursor *c, const alm_stmt *stmt, alm_select **out)
+alm_status alm_show_select(alm_cursor *cursor, const alm_stmt *stmt, alm_select **out)
 {
-    alm_ctx *cx = &c->cx;
+    alm_ctx *cx = &cursor->cx;
     *out = NULL;
-    ALM_TRY(check_table(c, stmt));
+    ALM_TRY(statement_show_check_table(cursor, stmt));
     for (size_t i = 0; i < ALM_COUNT(show_rows); i++) {
         const struct show_row *row = &show_rows[i];
         if (!alm_str_ieq(stmt->what, alm_str_of(row->what)))
@@ -76,13 +77,13 @@ alm_status alm_show_select(alm_cursor *c, const alm_stmt *stmt, alm_select **out
             /* the name stands in a literal: its quotes are doubled */
             char *quoted = NULL;
             ALM_TRY(alm_arena_bytes(cx, cx->arena, 2 * stmt->table.len + 1, &quoted));
-            size_t n = 0;
+            size_t count = 0;
             for (size_t k = 0; k < stmt->table.len; k++) {
                 if (stmt->table.ptr[k] == '\'')
-                    quoted[n++] = '\'';
-                quoted[n++] = stmt->table.ptr[k];
+                    quoted[count++] = '\'';
+                quoted[count++] = stmt->table.ptr[k];
             }
-            quoted[n] = 0;
+            quoted[count] = 0;
             const char *open = strstr(row->sql, "%s");
             ALM_TRY(alm_arena_printf(cx, cx->arena, &sql, "%.*s%s%s", (int)(open - row->sql),
                                      row->sql, quoted, open + 2));
@@ -96,22 +97,22 @@ alm_status alm_show_select(alm_cursor *c, const alm_stmt *stmt, alm_select **out
     return ALM_OK;
 }
 
-alm_status alm_run_show(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+alm_status alm_run_show(alm_cursor *cursor, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
-    alm_ctx *cx = &c->cx;
+    alm_ctx *cx = &cursor->cx;
     alm_select *select = NULL;
-    c->tag = "SHOW";
-    ALM_TRY(alm_show_select(c, stmt, &select));
+    cursor->tag = "SHOW";
+    ALM_TRY(alm_show_select(cursor, stmt, &select));
     if (select != NULL) {
-        const alm_status st = alm_run_select(c, select, params, n);
+        const alm_status status = alm_run_select(cursor, select, params, n);
         /* what is wrong with its words is wrong there, not in our query */
-        if (st != ALM_OK && alm_str_eq(stmt->what, ALM_STR("create database")))
+        if (status != ALM_OK && alm_str_eq(stmt->what, ALM_STR("create database")))
             cx->err.sql_pos = stmt->table_pos;
-        return st;
+        return status;
     }
     const char *key = NULL;
     ALM_TRY(alm_setting_name(cx, stmt->what, &key));
-    const char *value = alm_session_setting(c->session, key);
+    const char *value = alm_session_setting(cursor->session, key);
     if (value == NULL) {
         const char *blank = memchr(stmt->what.ptr, ' ', stmt->what.len);
         alm_nearest near = alm_nearest_of((alm_str){
@@ -123,56 +124,56 @@ alm_status alm_run_show(alm_cursor *c, const alm_stmt *stmt, alm_param *params, 
                                  "unrecognized configuration parameter \"%s\"", key);
         return alm_no_setting(cx, alm_str_of(key), stmt->what_pos);
     }
-    return alm_cursor_texts(c, key, &value, 1);
+    return alm_cursor_texts(cursor, key, &value, 1);
 }
 
 /* DISCARD ALL takes what a block still needs; of the others there is nothing to discard. */
-static alm_status run_discard(alm_cursor *c, const alm_stmt *stmt)
+static alm_status run_discard(alm_cursor *cursor, const alm_stmt *stmt)
 {
     if (!alm_str_eq(stmt->text, ALM_STR("DISCARD ALL")))
         return ALM_OK;
-    if (c->session->tx_state != ALM_TX_IDLE)
-        return alm_fail(&c->cx, ALM_E_IN_BLOCK, stmt->pos,
+    if (cursor->session->tx_state != ALM_TX_IDLE)
+        return alm_fail(&cursor->cx, ALM_E_IN_BLOCK, stmt->pos,
                         "DISCARD ALL cannot run inside a transaction block");
-    return alm_settings_reset(&c->cx, c->session);
+    return alm_settings_reset(&cursor->cx, cursor->session);
 }
 
-static alm_status run_reset(alm_cursor *c, const alm_stmt *stmt)
+static alm_status run_reset(alm_cursor *cursor, const alm_stmt *stmt)
 {
     const char *name = NULL;
     if (alm_str_eq(stmt->what, ALM_STR("all")))
-        return alm_settings_reset(&c->cx, c->session);
-    ALM_TRY(alm_setting_name(&c->cx, stmt->what, &name));
-    return alm_setting_change(&c->cx, c->session, name, NULL, false);
+        return alm_settings_reset(&cursor->cx, cursor->session);
+    ALM_TRY(alm_setting_name(&cursor->cx, stmt->what, &name));
+    return alm_setting_change(&cursor->cx, cursor->session, name, NULL, false);
 }
 
-alm_status alm_run_set(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+alm_status alm_run_set(alm_cursor *cursor, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
     (void)params;
     (void)n;
-    alm_ctx *cx = &c->cx;
+    alm_ctx *cx = &cursor->cx;
     const char *name = NULL, *value = NULL;
-    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &c->tag));
-    if (strncmp(c->tag, "DISCARD", 7) == 0)
-        return run_discard(c, stmt);
-    if (strcmp(c->tag, "RESET") == 0)
-        return run_reset(c, stmt);
-    if (strcmp(c->tag, "SET") != 0)
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &cursor->tag));
+    if (strncmp(cursor->tag, "DISCARD", 7) == 0)
+        return run_discard(cursor, stmt);
+    if (strcmp(cursor->tag, "RESET") == 0)
+        return run_reset(cursor, stmt);
+    if (strcmp(cursor->tag, "SET") != 0)
         return ALM_OK; /* CLOSE, UNLISTEN, DEALLOCATE: the wire's own business */
     ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->value, &value));
     if (strcasecmp(value, "default") == 0)
         value = NULL;
     ALM_TRY(alm_setting_name(cx, stmt->what, &name));
-    if (stmt->local && !alm_in_transaction(c->session))
-        alm_cursor_note(c, true, alm_status_sqlstate(ALM_E_NO_BLOCK),
+    if (stmt->local && !alm_in_transaction(cursor->session))
+        alm_cursor_note(cursor, true, alm_status_sqlstate(ALM_E_NO_BLOCK),
                         "SET LOCAL can only be used in transaction blocks");
-    return alm_setting_change(cx, c->session, name, value, stmt->local);
+    return alm_setting_change(cx, cursor->session, name, value, stmt->local);
 }
 
-alm_status alm_check_show(alm_cursor *c, const alm_plan_env *env, const alm_stmt *stmt,
+alm_status alm_check_show(alm_cursor *cursor, const alm_plan_env *env, const alm_stmt *stmt,
                           alm_checked *out)
 {
     alm_select *select = NULL;
-    ALM_TRY(alm_show_select(c, stmt, &select));
-    return select != NULL ? alm_plan_select(&c->cx, env, select, &out->plan) : ALM_OK;
+    ALM_TRY(alm_show_select(cursor, stmt, &select));
+    return select != NULL ? alm_plan_select(&cursor->cx, env, select, &out->plan) : ALM_OK;
 }

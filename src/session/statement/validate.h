@@ -34,7 +34,7 @@ typedef struct alm_validated {
 
 /* Everything in *out stands in `arena`. Fails for what is no mistake of a statement: a text longer than sql.text.max, no memory,
  * a cancel, the time limit (alm_session_error). */
-ALM_NODISCARD alm_status alm_validate(alm_session *s, alm_str text, alm_arena *arena,
+ALM_NODISCARD alm_status alm_validate(alm_session *session, alm_str text, alm_arena *arena,
                                       alm_validated *out);
 
 #endif

@@ -38,7 +38,7 @@ ALM_NODISCARD alm_status alm_copy_check_path(alm_ctx *cx, const alm_copy *copy, 
                                              const char *root);
 
 /* copy_file.c, copy_jobs.c */
-alm_status alm_run_copy_file(alm_cursor *c, const alm_stmt *stmt);
-alm_status alm_run_copy_cancel(alm_cursor *c, const alm_stmt *stmt);
+alm_status alm_run_copy_file(alm_cursor *cursor, const alm_stmt *stmt);
+alm_status alm_run_copy_cancel(alm_cursor *cursor, const alm_stmt *stmt);
 
 #endif

@@ -29,7 +29,7 @@ static const struct {
                {"imported", offsetof(alm_copy_job, imported)},
                {"errors", offsetof(alm_copy_job, errors)}};
 
-static alm_status put_text(alm_ctx *cx, alm_buf *out, const char *key, const char *text)
+static alm_status copy_jobs_put_text(alm_ctx *cx, alm_buf *out, const char *key, const char *text)
 {
     ALM_TRY(alm_buf_printf(cx, out, "\"%s\":", key));
     return alm_json_put_string(cx, out, alm_str_of(text));
@@ -39,13 +39,13 @@ static alm_status put_job(alm_ctx *cx, alm_buf *out, const alm_copy_job *job)
 {
     ALM_TRY(alm_buf_printf(cx, out, "{\"id\":\"%s\",\"status\":\"%s\",", job->base.id,
                            alm_job_state_name(job->base.state)));
-    ALM_TRY(put_text(cx, out, "table", job->table));
+    ALM_TRY(copy_jobs_put_text(cx, out, "table", job->table));
     ALM_TRY(alm_buf_text(cx, out, ","));
-    ALM_TRY(put_text(cx, out, "file", job->file));
+    ALM_TRY(copy_jobs_put_text(cx, out, "file", job->file));
     ALM_TRY(alm_buf_text(cx, out, ","));
-    ALM_TRY(put_text(cx, out, "owner", job->base.owner));
+    ALM_TRY(copy_jobs_put_text(cx, out, "owner", job->base.owner));
     ALM_TRY(alm_buf_text(cx, out, ","));
-    ALM_TRY(put_text(cx, out, "message", job->base.message));
+    ALM_TRY(copy_jobs_put_text(cx, out, "message", job->base.message));
     for (size_t i = 0; i < ALM_COUNT(numbers); i++) {
         int64_t value;
         (void)memcpy(&value, (const char *)job + numbers[i].at, sizeof(value));
@@ -57,15 +57,15 @@ static alm_status put_job(alm_ctx *cx, alm_buf *out, const alm_copy_job *job)
 /* Newest first, as the list is. */
 static alm_status put_jobs(alm_ctx *cx, alm_buf *out, alm_jobs *jobs)
 {
-    alm_status st = alm_buf_printf(cx, out, "{\"format\":\"%s\",\"imports\":[", file_format);
+    alm_status status = alm_buf_printf(cx, out, "{\"format\":\"%s\",\"imports\":[", file_format);
     (void)pthread_mutex_lock(&jobs->lock);
-    for (const alm_job *job = jobs->newest; st == ALM_OK && job != NULL; job = job->next) {
-        st = alm_buf_text(cx, out, job == jobs->newest ? "\n" : ",\n");
-        if (st == ALM_OK)
-            st = put_job(cx, out, (const alm_copy_job *)job);
+    for (const alm_job *job = jobs->newest; status == ALM_OK && job != NULL; job = job->next) {
+        status = alm_buf_text(cx, out, job == jobs->newest ? "\n" : ",\n");
+        if (status == ALM_OK)
+            status = put_job(cx, out, (const alm_copy_job *)job);
     }
     (void)pthread_mutex_unlock(&jobs->lock);
-    return st == ALM_OK ? alm_buf_text(cx, out, "]}\n") : st;
+    return status == ALM_OK ? alm_buf_text(cx, out, "]}\n") : status;
 }
 
 void alm_copy_jobs_keep(alm_jobs *jobs)
@@ -75,17 +75,17 @@ void alm_copy_jobs_keep(alm_jobs *jobs)
     alm_buf text;
     alm_buf_init(&text, NULL);
     (void)pthread_mutex_lock(file_lock);
-    alm_status st = put_jobs(&cx, &text, jobs);
-    if (st == ALM_OK)
-        st = alm_io_replace(&cx, jobs->db->io, jobs->db->root, file_name, text.ptr, text.len);
+    alm_status status = put_jobs(&cx, &text, jobs);
+    if (status == ALM_OK)
+        status = alm_io_replace(&cx, jobs->db->io, jobs->db->root, file_name, text.ptr, text.len);
     (void)pthread_mutex_unlock(file_lock);
     alm_buf_deinit(&text);
-    if (st != ALM_OK)
+    if (status != ALM_OK)
         alm_log_warn("copy", "the list of imports is not kept: %s", cx.err.msg);
 }
 
-static alm_status member(alm_ctx *cx, alm_copy_job *job, const alm_json *node, const char *key,
-                         const char **out)
+static alm_status copy_jobs_member(alm_ctx *cx, alm_copy_job *job, const alm_json *node,
+                                   const char *key, const char **out)
 {
     return alm_arena_zstr(cx, &job->base.texts, alm_json_text(alm_json_get(node, key)), out);
 }
@@ -93,15 +93,15 @@ static alm_status member(alm_ctx *cx, alm_copy_job *job, const alm_json *node, c
 static alm_status fill_job(alm_ctx *cx, alm_copy_job *job, const alm_json *node)
 {
     const char *id = NULL, *message = NULL, *number = NULL;
-    ALM_TRY(member(cx, job, node, "id", &id));
-    ALM_TRY(member(cx, job, node, "table", &job->table));
-    ALM_TRY(member(cx, job, node, "file", &job->file));
-    ALM_TRY(member(cx, job, node, "owner", &job->base.owner));
-    ALM_TRY(member(cx, job, node, "message", &message));
+    ALM_TRY(copy_jobs_member(cx, job, node, "id", &id));
+    ALM_TRY(copy_jobs_member(cx, job, node, "table", &job->table));
+    ALM_TRY(copy_jobs_member(cx, job, node, "file", &job->file));
+    ALM_TRY(copy_jobs_member(cx, job, node, "owner", &job->base.owner));
+    ALM_TRY(copy_jobs_member(cx, job, node, "message", &message));
     (void)snprintf(job->base.id, sizeof(job->base.id), "%s", id);
     (void)snprintf(job->base.message, sizeof(job->base.message), "%s", message);
     for (size_t i = 0; i < ALM_COUNT(numbers); i++) {
-        ALM_TRY(member(cx, job, node, numbers[i].name, &number));
+        ALM_TRY(copy_jobs_member(cx, job, node, numbers[i].name, &number));
         const int64_t value = strtoll(number, NULL, 10);
         (void)memcpy((char *)job + numbers[i].at, &value, sizeof(value));
     }
@@ -139,7 +139,7 @@ static alm_status take_jobs(alm_ctx *cx, alm_copy_jobs *jobs, const alm_json *do
     return ALM_OK;
 }
 
-static alm_status read_file(alm_ctx *cx, const alm_db *db, const char *path, alm_buf *out)
+static alm_status copy_jobs_read_file(alm_ctx *cx, const alm_db *db, const char *path, alm_buf *out)
 {
     alm_io_stat stat;
     const alm_io *io = db->io;
@@ -148,17 +148,17 @@ static alm_status read_file(alm_ctx *cx, const alm_db *db, const char *path, alm
     const int handle = io->open(io, path, ALM_IO_READ);
     if (handle < 0)
         return alm_io_fail(cx, handle, path);
-    alm_status st = alm_buf_reserve(cx, out, (size_t)stat.size_bytes);
-    if (st == ALM_OK)
-        st = alm_io_read_all(cx, io, handle, out->ptr, (size_t)stat.size_bytes, 0, path);
-    if (st == ALM_OK)
+    alm_status status = alm_buf_reserve(cx, out, (size_t)stat.size_bytes);
+    if (status == ALM_OK)
+        status = alm_io_read_all(cx, io, handle, out->ptr, (size_t)stat.size_bytes, 0, path);
+    if (status == ALM_OK)
         out->len = (size_t)stat.size_bytes;
     (void)io->close(io, handle);
-    return st;
+    return status;
 }
 
 /* What cannot be read is left out: the list is no reason not to start. */
-static void load(alm_copy_jobs *jobs)
+static void copy_jobs_load(alm_copy_jobs *jobs)
 {
     alm_ctx cx = {0};
     char path[sizeof(jobs->base.db->root) + sizeof(file_name) + 1];
@@ -166,15 +166,15 @@ static void load(alm_copy_jobs *jobs)
     alm_buf text;
     alm_buf_init(&text, NULL);
     (void)snprintf(path, sizeof(path), "%s/%s", jobs->base.db->root, file_name);
-    alm_status st = read_file(&cx, jobs->base.db, path, &text);
-    if (st == ALM_OK && text.len > 0)
-        st = alm_json_parse(&cx, (alm_str){text.ptr, text.len}, &document);
-    if (st == ALM_OK && document != NULL)
-        st = take_jobs(&cx, jobs, document);
+    alm_status status = copy_jobs_read_file(&cx, jobs->base.db, path, &text);
+    if (status == ALM_OK && text.len > 0)
+        status = alm_json_parse(&cx, (alm_str){text.ptr, text.len}, &document);
+    if (status == ALM_OK && document != NULL)
+        status = take_jobs(&cx, jobs, document);
     if (document != NULL)
         alm_json_free(document);
     alm_buf_deinit(&text);
-    if (st != ALM_OK)
+    if (status != ALM_OK)
         alm_log_warn("copy", "the list of imports, '%s', cannot be read: %s", path, cx.err.msg);
 }
 
@@ -186,7 +186,7 @@ alm_status alm_copy_jobs_new(alm_ctx *cx, alm_db *db, alm_copy_jobs **out)
     alm_jobs_init(&jobs->base, &alm_import_jobs, db);
     (void)pthread_mutex_init(&jobs->file_lock, NULL);
     *out = jobs;
-    load(jobs);
+    copy_jobs_load(jobs);
     return ALM_OK;
 }
 
@@ -206,25 +206,27 @@ void alm_copy_jobs_free(alm_copy_jobs *jobs)
 
 /* ------------------------------------------------------------- cancel, listing */
 
-alm_status alm_run_copy_cancel(alm_cursor *c, const alm_stmt *stmt)
+alm_status alm_run_copy_cancel(alm_cursor *cursor, const alm_stmt *stmt)
 {
     const alm_copy *copy = stmt->ext;
-    alm_db *db = c->session->db;
+    alm_db *db = cursor->session->db;
     alm_jobs *const lists[] = {&db->copy_jobs->base, db->exports};
     const char *said = NULL;
     bool others = false;
-    const bool any = alm_session_holds(c->session, "CANCEL ANY COPY");
+    const bool any = alm_session_holds(cursor->session, "CANCEL ANY COPY");
     for (size_t i = 0; i < ALM_COUNT(lists) && said == NULL && !others; i++)
-        said = alm_job_cancel(lists[i], copy->file, any ? NULL : c->session->identity, &others);
+        said =
+            alm_job_cancel(lists[i], copy->file, any ? NULL : cursor->session->identity, &others);
     if (others)
-        return alm_access_may(&c->cx, "CANCEL ANY COPY", NULL, copy->file_pos);
+        return alm_access_may(&cursor->cx, "CANCEL ANY COPY", NULL, copy->file_pos);
     if (said == NULL)
-        return alm_fail(&c->cx, ALM_E_ARG, copy->file_pos, "no active import to cancel [id=%.*s]",
+        return alm_fail(&cursor->cx, ALM_E_ARG, copy->file_pos,
+                        "no active import to cancel [id=%.*s]",
                         (int)ALM_MIN(copy->file.len, (size_t)40), copy->file.ptr);
-    return alm_cursor_texts(c, "status", &said, 1);
+    return alm_cursor_texts(cursor, "status", &said, 1);
 }
 
-static alm_status number(alm_ctx *cx, int64_t value, const char **out)
+static alm_status copy_jobs_number(alm_ctx *cx, int64_t value, const char **out)
 {
     return alm_arena_printf(cx, cx->arena, out, "%lld", (long long)value);
 }
@@ -233,7 +235,7 @@ static alm_status job_row(alm_ctx *cx, const alm_job *base, bool end, const char
 {
     const alm_copy_job *job = (const alm_copy_job *)base;
     const bool counts = end || job->base.state == ALM_JOB_RUNS;
-    ALM_TRY(number(cx, end ? job->base.end_us : job->base.start_us, &cell[0]));
+    ALM_TRY(copy_jobs_number(cx, end ? job->base.end_us : job->base.start_us, &cell[0]));
     ALM_TRY(alm_arena_printf(cx, cx->arena, &cell[1], "%s", job->base.id));
     ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(job->table), &cell[2]));
     ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(job->file), &cell[3]));
@@ -244,9 +246,9 @@ static alm_status job_row(alm_ctx *cx, const alm_job *base, bool end, const char
         ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(job->base.message), &cell[6]));
     if (!counts)
         return ALM_OK;
-    ALM_TRY(number(cx, job->handled, &cell[7]));
-    ALM_TRY(number(cx, job->imported, &cell[8]));
-    return number(cx, job->errors, &cell[9]);
+    ALM_TRY(copy_jobs_number(cx, job->handled, &cell[7]));
+    ALM_TRY(copy_jobs_number(cx, job->imported, &cell[8]));
+    return copy_jobs_number(cx, job->errors, &cell[9]);
 }
 
 alm_status alm_copy_texts(alm_ctx *cx, const char *const **cells, size_t *rows)

@@ -8,7 +8,7 @@
 #include "session/transfer/copy.h"
 #include "session/transfer/transfer.h"
 
-static alm_status quoted(alm_ctx *cx, alm_buf *out, alm_str text, char quote)
+static alm_status copy_parquet_quoted(alm_ctx *cx, alm_buf *out, alm_str text, char quote)
 {
     ALM_TRY(alm_buf_append(cx, out, &quote, 1));
     for (size_t i = 0; i < text.len; i++) {
@@ -19,15 +19,15 @@ static alm_status quoted(alm_ctx *cx, alm_buf *out, alm_str text, char quote)
     return alm_buf_append(cx, out, &quote, 1);
 }
 
-static alm_status put_file(alm_ctx *cx, alm_buf *out, alm_str file)
+static alm_status copy_parquet_put_file(alm_ctx *cx, alm_buf *out, alm_str file)
 {
     ALM_TRY(alm_buf_text(cx, out, " FROM read_parquet("));
-    ALM_TRY(quoted(cx, out, file, '\''));
+    ALM_TRY(copy_parquet_quoted(cx, out, file, '\''));
     return alm_buf_text(cx, out, ")");
 }
 
 /* A new table: all columns of the file. */
-static alm_status create_text(alm_ctx *cx, const alm_stmt *stmt, const alm_copy_options *o,
+static alm_status create_text(alm_ctx *cx, const alm_stmt *stmt, const alm_copy_options *options,
                               alm_buf *out)
 {
     const alm_copy *copy = stmt->ext;
@@ -35,117 +35,120 @@ static alm_status create_text(alm_ctx *cx, const alm_stmt *stmt, const alm_copy_
         return alm_fail(cx, ALM_E_NAME, stmt->table_pos, "table does not exist [table=%.*s]",
                         (int)stmt->table.len, stmt->table.ptr);
     ALM_TRY(alm_buf_text(cx, out, "CREATE TABLE "));
-    ALM_TRY(quoted(cx, out, stmt->table, '"'));
+    ALM_TRY(copy_parquet_quoted(cx, out, stmt->table, '"'));
     ALM_TRY(alm_buf_text(cx, out, " AS (SELECT *"));
-    ALM_TRY(put_file(cx, out, copy->file));
+    ALM_TRY(copy_parquet_put_file(cx, out, copy->file));
     ALM_TRY(alm_buf_text(cx, out, ")"));
-    if (o->timestamp.ptr != NULL) {
+    if (options->timestamp.ptr != NULL) {
         ALM_TRY(alm_buf_text(cx, out, " TIMESTAMP("));
-        ALM_TRY(quoted(cx, out, o->timestamp, '"'));
+        ALM_TRY(copy_parquet_quoted(cx, out, options->timestamp, '"'));
         ALM_TRY(alm_buf_text(cx, out, ")"));
     }
-    if (o->partition_by.ptr != NULL)
-        ALM_TRY(alm_buf_printf(cx, out, " PARTITION BY %.*s", (int)o->partition_by.len,
-                               o->partition_by.ptr));
+    if (options->partition_by.ptr != NULL)
+        ALM_TRY(alm_buf_printf(cx, out, " PARTITION BY %.*s", (int)options->partition_by.len,
+                               options->partition_by.ptr));
     return ALM_OK;
 }
 
 /* Columns of the file, by describing the query that reads it. */
-static alm_status file_columns(alm_cursor *c, alm_session *s, alm_str file, alm_prepared **out,
-                               const alm_plan_col **cols, uint32_t *n)
+static alm_status file_columns(alm_cursor *cursor, alm_session *session, alm_str file,
+                               alm_prepared **out, const alm_plan_col **cols, uint32_t *n)
 {
-    alm_ctx *cx = &c->cx;
+    alm_ctx *cx = &cursor->cx;
     const alm_type *types = NULL;
     uint32_t n_types = 0;
     alm_buf text;
     alm_buf_init(&text, cx->mem);
-    alm_status st = alm_buf_text(cx, &text, "SELECT *");
-    if (st == ALM_OK)
-        st = put_file(cx, &text, file);
-    if (st == ALM_OK && (alm_prepare(s, (alm_str){text.ptr, text.len}, NULL, out) != ALM_OK ||
-                         alm_describe(s, *out, NULL, 0, &types, &n_types, cols, n) != ALM_OK))
-        st = alm_fail(cx, alm_session_error(s)->code, -1, "%s", alm_session_error(s)->msg);
+    alm_status status = alm_buf_text(cx, &text, "SELECT *");
+    if (status == ALM_OK)
+        status = copy_parquet_put_file(cx, &text, file);
+    if (status == ALM_OK &&
+        (alm_prepare(session, (alm_str){text.ptr, text.len}, NULL, out) != ALM_OK ||
+         alm_describe(session, *out, NULL, 0, &types, &n_types, cols, n) != ALM_OK))
+        status = alm_fail(cx, alm_session_error(session)->code, -1, "%s",
+                          alm_session_error(session)->msg);
     alm_buf_deinit(&text);
-    return st;
+    return status;
 }
 
 /* By name; a column of the file that the table has not is a fault, unless others are listed. */
-static alm_status insert_text(alm_cursor *c, const alm_stmt *stmt, const alm_table *table,
+static alm_status insert_text(alm_cursor *cursor, const alm_stmt *stmt, const alm_table *table,
                               const alm_plan_col *cols, uint32_t n, alm_buf *out)
 {
-    alm_ctx *cx = &c->cx;
+    alm_ctx *cx = &cursor->cx;
     const alm_copy *copy = stmt->ext;
     const bool listed = stmt->n_insert_cols > 0;
     const uint32_t count = listed ? stmt->n_insert_cols : n;
     alm_buf names;
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     alm_buf_init(&names, cx->mem);
-    for (uint32_t i = 0; st == ALM_OK && i < count; i++) {
+    for (uint32_t i = 0; status == ALM_OK && i < count; i++) {
         const alm_str name = listed ? stmt->insert_cols[i] : alm_str_of(cols[i].name);
         if (alm_table_col(table, name) < 0)
-            st = alm_fail(cx, ALM_E_NAME, listed ? stmt->insert_pos[i] : copy->file_pos,
-                          "Invalid column: %.*s", (int)name.len, name.ptr);
-        if (st == ALM_OK && i > 0)
-            st = alm_buf_text(cx, &names, ", ");
-        if (st == ALM_OK)
-            st = quoted(cx, &names, name, '"');
+            status = alm_fail(cx, ALM_E_NAME, listed ? stmt->insert_pos[i] : copy->file_pos,
+                              "Invalid column: %.*s", (int)name.len, name.ptr);
+        if (status == ALM_OK && i > 0)
+            status = alm_buf_text(cx, &names, ", ");
+        if (status == ALM_OK)
+            status = copy_parquet_quoted(cx, &names, name, '"');
     }
-    if (st == ALM_OK)
-        st = alm_buf_text(cx, out, "INSERT INTO ");
-    if (st == ALM_OK)
-        st = quoted(cx, out, stmt->table, '"');
-    if (st == ALM_OK)
-        st = alm_buf_printf(cx, out, " (%.*s) SELECT %.*s", (int)names.len, names.ptr,
-                            (int)names.len, names.ptr);
+    if (status == ALM_OK)
+        status = alm_buf_text(cx, out, "INSERT INTO ");
+    if (status == ALM_OK)
+        status = copy_parquet_quoted(cx, out, stmt->table, '"');
+    if (status == ALM_OK)
+        status = alm_buf_printf(cx, out, " (%.*s) SELECT %.*s", (int)names.len, names.ptr,
+                                (int)names.len, names.ptr);
     alm_buf_deinit(&names);
-    return st == ALM_OK ? put_file(cx, out, copy->file) : st;
+    return status == ALM_OK ? copy_parquet_put_file(cx, out, copy->file) : status;
 }
 
-static alm_status make_text(alm_cursor *c, alm_session *s, const alm_stmt *stmt,
-                            const alm_copy_options *o, alm_buf *out)
+static alm_status make_text(alm_cursor *cursor, alm_session *session, const alm_stmt *stmt,
+                            const alm_copy_options *options, alm_buf *out)
 {
     alm_prepared *described = NULL;
     const alm_plan_col *cols = NULL;
     uint32_t n = 0;
     const alm_copy *copy = stmt->ext;
-    const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
-    alm_status st = file_columns(c, s, copy->file, &described, &cols, &n);
-    if (st == ALM_OK && table != NULL)
-        st = alm_refuse_view(&c->cx, table, stmt->table_pos);
-    if (st == ALM_OK)
-        st = table == NULL ? create_text(&c->cx, stmt, o, out)
-                           : insert_text(c, stmt, table, cols, n, out);
+    const alm_table *table = alm_snapshot_find(cursor->snapshot, stmt->table);
+    alm_status status = file_columns(cursor, session, copy->file, &described, &cols, &n);
+    if (status == ALM_OK && table != NULL)
+        status = alm_refuse_view(&cursor->cx, table, stmt->table_pos);
+    if (status == ALM_OK)
+        status = table == NULL ? create_text(&cursor->cx, stmt, options, out)
+                               : insert_text(cursor, stmt, table, cols, n, out);
     alm_prepared_free(described);
-    if (st != ALM_OK && c->cx.err.sql_pos < 0)
-        c->cx.err.sql_pos = copy->file_pos;
-    return st;
+    if (status != ALM_OK && cursor->cx.err.sql_pos < 0)
+        cursor->cx.err.sql_pos = copy->file_pos;
+    return status;
 }
 
-alm_status alm_copy_parquet_text(alm_cursor *c, alm_session *s, alm_arena *arena,
-                                 const alm_stmt *stmt, const alm_copy_options *o, const char **out)
+alm_status alm_copy_parquet_text(alm_cursor *cursor, alm_session *session, alm_arena *arena,
+                                 const alm_stmt *stmt, const alm_copy_options *options,
+                                 const char **out)
 {
     alm_buf text;
-    alm_buf_init(&text, c->cx.mem);
-    alm_status st = make_text(c, s, stmt, o, &text);
-    if (st == ALM_OK)
-        st = alm_arena_zstr(&c->cx, arena, (alm_str){text.ptr, text.len}, out);
+    alm_buf_init(&text, cursor->cx.mem);
+    alm_status status = make_text(cursor, session, stmt, options, &text);
+    if (status == ALM_OK)
+        status = alm_arena_zstr(&cursor->cx, arena, (alm_str){text.ptr, text.len}, out);
     alm_buf_deinit(&text);
-    return st;
+    return status;
 }
 
-alm_status alm_copy_parquet_run(alm_ctx *cx, alm_session *s, const char *text, int64_t *rows)
+alm_status alm_copy_parquet_run(alm_ctx *cx, alm_session *session, const char *text, int64_t *rows)
 {
     alm_prepared *prepared = NULL;
     alm_cursor *cursor = NULL;
-    alm_session_timeout_max(s, ALM_COPY_TIMEOUT_MS);
-    alm_status st = alm_prepare(s, alm_str_of(text), NULL, &prepared);
-    if (st == ALM_OK)
-        st = alm_execute(s, prepared, NULL, 0, &cursor);
-    if (st == ALM_OK)
+    alm_session_timeout_max(session, ALM_COPY_TIMEOUT_MS);
+    alm_status status = alm_prepare(session, alm_str_of(text), NULL, &prepared);
+    if (status == ALM_OK)
+        status = alm_execute(session, prepared, NULL, 0, &cursor);
+    if (status == ALM_OK)
         *rows = ALM_MAX(alm_cursor_affected(cursor), INT64_C(0));
     else
-        st = alm_fail(cx, st, -1, "%s", alm_session_error(s)->msg);
+        status = alm_fail(cx, status, -1, "%s", alm_session_error(session)->msg);
     alm_cursor_close(cursor);
     alm_prepared_free(prepared);
-    return st;
+    return status;
 }

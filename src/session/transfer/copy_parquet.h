@@ -7,13 +7,13 @@
 /* query.timeout is for those who wait, not for jobs: a year. */
 #define ALM_COPY_TIMEOUT_MS (INT64_C(365) * 86400 * 1000)
 
-/* The statement that takes the file: CREATE TABLE AS, or INSERT. `s` is another session, which describes the file. Faults have
+/* The statement that takes the file: CREATE TABLE AS, or INSERT. `session` is another session, which describes the file. Faults have
  * the places of the COPY. */
-ALM_NODISCARD alm_status alm_copy_parquet_text(alm_cursor *c, alm_session *s, alm_arena *arena,
-                                               const alm_stmt *stmt, const alm_copy_options *o,
-                                               const char **out);
+ALM_NODISCARD alm_status alm_copy_parquet_text(alm_cursor *cursor, alm_session *session,
+                                               alm_arena *arena, const alm_stmt *stmt,
+                                               const alm_copy_options *options, const char **out);
 /* Runs it to its end; *rows: how many there were. */
-ALM_NODISCARD alm_status alm_copy_parquet_run(alm_ctx *cx, alm_session *s, const char *text,
+ALM_NODISCARD alm_status alm_copy_parquet_run(alm_ctx *cx, alm_session *session, const char *text,
                                               int64_t *rows);
 
 #endif

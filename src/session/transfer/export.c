@@ -28,18 +28,18 @@ static void told(void *arg, int64_t rows, int64_t files)
 static alm_status run_export(alm_job *base, alm_error *err)
 {
     alm_export_job *job = (alm_export_job *)base;
-    const alm_status st = alm_export_job_run(job, told, job, err);
+    const alm_status status = alm_export_job_run(job, told, job, err);
     alm_log_info("copy", "%s: export to '%s' %s, %lld rows%s%s", base->id, job->path,
-                 st == ALM_OK ? "finished" : "failed", (long long)job->rows,
-                 st == ALM_OK ? "" : ": ", st == ALM_OK ? "" : err->msg);
-    return st;
+                 status == ALM_OK ? "finished" : "failed", (long long)job->rows,
+                 status == ALM_OK ? "" : ": ", status == ALM_OK ? "" : err->msg);
+    return status;
 }
 
-static void export_ended(alm_job *base, alm_status st)
+static void export_ended(alm_job *base, alm_status status)
 {
     alm_export_job *job = (alm_export_job *)base;
     const char **const texts[] = {&job->label, &job->path, &base->owner};
-    if (st != ALM_OK)
+    if (status != ALM_OK)
         job->files = 0;
     if (!alm_job_keep_texts(base, texts, ALM_COUNT(texts)))
         return;
@@ -94,7 +94,8 @@ static alm_status target_path(alm_ctx *cx, alm_arena *arena, alm_str file, bool 
                             ends || folder ? "" : ending.ptr);
 }
 
-static alm_status read_partition(alm_ctx *cx, const alm_copy_options *o, alm_partition_by *out)
+static alm_status export_read_partition(alm_ctx *cx, const alm_copy_options *options,
+                                        alm_partition_by *out)
 {
     static const struct {
         const char *name;
@@ -102,96 +103,98 @@ static alm_status read_partition(alm_ctx *cx, const alm_copy_options *o, alm_par
     } rows[] = {{"none", ALM_PART_NONE}, {"hour", ALM_PART_HOUR},   {"day", ALM_PART_DAY},
                 {"week", ALM_PART_WEEK}, {"month", ALM_PART_MONTH}, {"year", ALM_PART_YEAR}};
     *out = ALM_PART_NONE;
-    if (o->partition_by.ptr == NULL)
+    if (options->partition_by.ptr == NULL)
         return ALM_OK;
     for (size_t i = 0; i < ALM_COUNT(rows); i++)
-        if (alm_str_ieq(o->partition_by, alm_str_of(rows[i].name))) {
+        if (alm_str_ieq(options->partition_by, alm_str_of(rows[i].name))) {
             *out = rows[i].by;
             return ALM_OK;
         }
-    return alm_fail(cx, ALM_E_ARG, o->partition_pos,
+    return alm_fail(cx, ALM_E_ARG, options->partition_pos,
                     "'%.*s': NONE, HOUR, DAY, WEEK, MONTH or YEAR expected",
-                    (int)ALM_MIN(o->partition_by.len, (size_t)40), o->partition_by.ptr);
+                    (int)ALM_MIN(options->partition_by.len, (size_t)40), options->partition_by.ptr);
 }
 
 /* The query is planned, so that its faults are told at once and at their place. */
-static alm_status check_query(alm_cursor *c, const alm_stmt *stmt, const alm_copy_options *o,
-                              alm_partition_by by)
+static alm_status check_query(alm_cursor *cursor, const alm_stmt *stmt,
+                              const alm_copy_options *options, alm_partition_by by)
 {
     alm_plan_env env;
     alm_plan *plan = NULL;
     if (stmt->n_params > 0)
-        return alm_fail(&c->cx, ALM_E_UNSUPPORTED, stmt->pos,
+        return alm_fail(&cursor->cx, ALM_E_UNSUPPORTED, stmt->pos,
                         "COPY TO a file of the server cannot have parameters");
-    alm_plan_env_init(&env, c, NULL, 0);
-    ALM_TRY(alm_plan_select(&c->cx, &env, stmt->select, &plan));
+    alm_plan_env_init(&env, cursor, NULL, 0);
+    ALM_TRY(alm_plan_select(&cursor->cx, &env, stmt->select, &plan));
     if (by != ALM_PART_NONE && (plan->ts_col < 0 || plan->order != ALM_ORDER_ASC))
-        return alm_fail(&c->cx, ALM_E_ARG, o->partition_pos,
+        return alm_fail(&cursor->cx, ALM_E_ARG, options->partition_pos,
                         "PARTITION_BY needs rows in ascending order of a designated timestamp");
     return ALM_OK;
 }
 
-static alm_status job_fill(alm_cursor *c, alm_export_job *job, const alm_stmt *stmt,
-                           const alm_copy_options *o)
+static alm_status export_job_fill(alm_cursor *cursor, alm_export_job *job, const alm_stmt *stmt,
+                                  const alm_copy_options *options)
 {
-    alm_ctx *cx = &c->cx;
+    alm_ctx *cx = &cursor->cx;
     const alm_copy *copy = stmt->ext;
-    ALM_TRY(read_partition(cx, o, &job->by));
-    ALM_TRY(check_query(c, stmt, o, job->by));
+    ALM_TRY(export_read_partition(cx, options, &job->by));
+    ALM_TRY(check_query(cursor, stmt, options, job->by));
     ALM_TRY(query_text(cx, &job->base.texts, copy, &job->query));
     job->label = job->query;
-    job->secured = c->rights != NULL;
-    job->any = job->secured && c->rights->all;
+    job->secured = cursor->rights != NULL;
+    job->any = job->secured && cursor->rights->all;
     if (copy->query.ptr == NULL)
         ALM_TRY(alm_arena_zstr(cx, &job->base.texts, stmt->table, &job->label));
     ALM_TRY(target_path(cx, &job->base.texts, copy->file, job->by != ALM_PART_NONE, &job->path));
-    job->request = o->parquet_request;
+    job->request = options->parquet_request;
     if (job->request.bloom_columns.ptr != NULL)
         ALM_TRY(alm_arena_copy(cx, &job->base.texts, job->request.bloom_columns,
                                &job->request.bloom_columns));
-    alm_job_become(&job->base, c);
+    alm_job_become(&job->base, cursor);
     return ALM_OK;
 }
 
-static alm_status refuse(alm_cursor *c, const alm_stmt *stmt, const alm_copy_options *o)
+static alm_status export_refuse(alm_cursor *cursor, const alm_stmt *stmt,
+                                const alm_copy_options *options)
 {
-    alm_ctx *cx = &c->cx;
+    alm_ctx *cx = &cursor->cx;
     const alm_copy *copy = stmt->ext;
-    const alm_session *s = c->session;
-    if (!o->parquet)
+    const alm_session *session = cursor->session;
+    if (!options->parquet)
         return alm_fail(cx, ALM_E_UNSUPPORTED, copy->file_pos,
                         "COPY TO a file of the server writes FORMAT PARQUET only");
-    ALM_TRY(alm_session_may_write(cx, s, stmt->pos));
-    if (s->tx_state == ALM_TX_BLOCK)
+    ALM_TRY(alm_session_may_write(cx, session, stmt->pos));
+    if (session->tx_state == ALM_TX_BLOCK)
         return alm_fail(cx, ALM_E_UNSUPPORTED, stmt->pos,
                         "COPY of a file cannot take part in a transaction block");
-    return alm_copy_check_path(cx, copy, "cairo.sql.copy.export.root",
-                               s->db->conf != NULL ? s->db->conf->cairo_sql_copy_export_root : "");
+    return alm_copy_check_path(
+        cx, copy, "cairo.sql.copy.export.root",
+        session->db->conf != NULL ? session->db->conf->cairo_sql_copy_export_root : "");
 }
 
-alm_status alm_run_export(alm_cursor *c, const alm_stmt *stmt, const alm_copy_options *options)
+alm_status alm_run_export(alm_cursor *cursor, const alm_stmt *stmt, const alm_copy_options *options)
 {
-    alm_ctx *cx = &c->cx;
+    alm_ctx *cx = &cursor->cx;
     alm_job *base = NULL;
     ALM_TRY(alm_access_may(cx, "READ FILE", NULL, stmt->pos));
-    ALM_TRY(refuse(c, stmt, options));
-    ALM_TRY(alm_job_new(c, c->session->db->exports, sizeof(alm_export_job), &base));
-    alm_status st = job_fill(c, (alm_export_job *)base, stmt, options);
-    if (st == ALM_OK)
-        st = alm_job_start(c, base);
-    if (st != ALM_OK)
+    ALM_TRY(export_refuse(cursor, stmt, options));
+    ALM_TRY(alm_job_new(cursor, cursor->session->db->exports, sizeof(alm_export_job), &base));
+    alm_status status = export_job_fill(cursor, (alm_export_job *)base, stmt, options);
+    if (status == ALM_OK)
+        status = alm_job_start(cursor, base);
+    if (status != ALM_OK)
         alm_job_drop(base);
-    return st;
+    return status;
 }
 
 /* -------------------------------------------------------------------- listing */
 
-static alm_status number(alm_ctx *cx, int64_t value, const char **out)
+static alm_status export_number(alm_ctx *cx, int64_t value, const char **out)
 {
     return alm_arena_printf(cx, cx->arena, out, "%lld", (long long)value);
 }
 
-static alm_status text(alm_ctx *cx, const char *value, const char **out)
+static alm_status export_text(alm_ctx *cx, const char *value, const char **out)
 {
     return alm_arena_zstr(cx, cx->arena, alm_str_of(value), out);
 }
@@ -199,18 +202,18 @@ static alm_status text(alm_ctx *cx, const char *value, const char **out)
 static alm_status log_row(alm_ctx *cx, const alm_job *base, bool end, const char **cell)
 {
     const alm_export_job *job = (const alm_export_job *)base;
-    ALM_TRY(number(cx, end ? job->base.end_us : job->base.start_us, &cell[0]));
-    ALM_TRY(text(cx, job->base.id, &cell[1]));
-    ALM_TRY(text(cx, job->label, &cell[2]));
-    ALM_TRY(text(cx, job->path, &cell[3]));
+    ALM_TRY(export_number(cx, end ? job->base.end_us : job->base.start_us, &cell[0]));
+    ALM_TRY(export_text(cx, job->base.id, &cell[1]));
+    ALM_TRY(export_text(cx, job->label, &cell[2]));
+    ALM_TRY(export_text(cx, job->path, &cell[3]));
     cell[4] = cell[6] = cell[7] = cell[8] = NULL;
     if (end || job->base.state == ALM_JOB_RUNS)
-        ALM_TRY(number(cx, job->files, &cell[4]));
+        ALM_TRY(export_number(cx, job->files, &cell[4]));
     if (end || job->base.state == ALM_JOB_RUNS)
-        ALM_TRY(number(cx, job->rows, &cell[8]));
+        ALM_TRY(export_number(cx, job->rows, &cell[8]));
     cell[5] = NULL; /* no phases */
     cell[6] = alm_job_state_name(end ? base->state : ALM_JOB_RUNS);
-    return end && job->base.message[0] != 0 ? text(cx, job->base.message, &cell[7]) : ALM_OK;
+    return end && job->base.message[0] != 0 ? export_text(cx, job->base.message, &cell[7]) : ALM_OK;
 }
 
 alm_status alm_export_log_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
@@ -220,13 +223,13 @@ alm_status alm_export_log_texts(alm_ctx *cx, const char *const **cells, size_t *
 
 static alm_status activity_row(alm_ctx *cx, const alm_export_job *job, const char **cell)
 {
-    ALM_TRY(text(cx, job->base.id, &cell[0]));
-    ALM_TRY(text(cx, job->base.session->user, &cell[1]));
-    ALM_TRY(number(cx, job->base.start_us, &cell[2]));
+    ALM_TRY(export_text(cx, job->base.id, &cell[0]));
+    ALM_TRY(export_text(cx, job->base.session->user, &cell[1]));
+    ALM_TRY(export_number(cx, job->base.start_us, &cell[2]));
     cell[3] = "exporting";
     cell[4] = "copy";
-    ALM_TRY(text(cx, job->path, &cell[5]));
-    ALM_TRY(text(cx, job->query, &cell[6]));
+    ALM_TRY(export_text(cx, job->path, &cell[5]));
+    ALM_TRY(export_text(cx, job->query, &cell[6]));
     return alm_arena_printf(cx, cx->arena, &cell[7], "rows: %lld", (long long)job->rows);
 }
 
@@ -234,16 +237,16 @@ alm_status alm_export_texts(alm_ctx *cx, const char *const **cells, size_t *rows
 {
     alm_jobs *jobs = cx->session->db->exports;
     const char **out = NULL;
-    size_t n = 0;
+    size_t count = 0;
     const bool all = alm_jobs_shows_all(cx->session);
     (void)pthread_mutex_lock(&jobs->lock);
-    alm_status st = ALM_NEWN(cx, cx->arena, (size_t)jobs->running * ACTIVITY_CELLS + 1, &out);
-    for (const alm_job *job = jobs->newest; st == ALM_OK && job != NULL; job = job->next)
+    alm_status status = ALM_NEWN(cx, cx->arena, (size_t)jobs->running * ACTIVITY_CELLS + 1, &out);
+    for (const alm_job *job = jobs->newest; status == ALM_OK && job != NULL; job = job->next)
         if (job->session != NULL && alm_job_is_shown(cx->session, all, job->owner))
-            st = activity_row(cx, (const alm_export_job *)job, out + n++ * ACTIVITY_CELLS);
+            status = activity_row(cx, (const alm_export_job *)job, out + count++ * ACTIVITY_CELLS);
     (void)pthread_mutex_unlock(&jobs->lock);
-    ALM_TRY(st);
+    ALM_TRY(status);
     *cells = out;
-    *rows = n;
+    *rows = count;
     return ALM_OK;
 }

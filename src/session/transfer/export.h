@@ -20,7 +20,8 @@ ALM_NODISCARD alm_status alm_exports_new(alm_ctx *cx, alm_db *db, alm_jobs **out
 void alm_exports_free(alm_jobs *exports);
 
 /* Answers with the id. */
-alm_status alm_run_export(alm_cursor *c, const alm_stmt *stmt, const alm_copy_options *options);
+alm_status alm_run_export(alm_cursor *cursor, const alm_stmt *stmt,
+                          const alm_copy_options *options);
 /* Nine texts a row: time in us, id, query, path, files, phase, status, message, rows. */
 alm_status alm_export_log_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
 /* Those that run; eight texts: id, user, begin in us, phase, source, path, query, message. */

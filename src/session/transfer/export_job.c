@@ -44,7 +44,8 @@ typedef struct run {
     void *told_arg;
 } run;
 
-static alm_status root_of(alm_ctx *cx, alm_arena *arena, const alm_db *db, const char **out)
+static alm_status export_job_root_of(alm_ctx *cx, alm_arena *arena, const alm_db *db,
+                                     const char **out)
 {
     const char *const root = db->conf->cairo_sql_copy_export_root;
     return alm_arena_printf(cx, arena, out, "%s%s%s", root[0] == '/' ? "" : db->root,
@@ -53,7 +54,7 @@ static alm_status root_of(alm_ctx *cx, alm_arena *arena, const alm_db *db, const
 
 /* -------------------------------------------------------------------- places */
 
-static alm_status leads_out(alm_ctx *cx, int code, const char *path)
+static alm_status export_job_leads_out(alm_ctx *cx, int code, const char *path)
 {
     if (code == -EXDEV || code == -ELOOP)
         return alm_fail(cx, ALM_E_DENIED, -1, "'%s' leads out of cairo.sql.copy.export.root", path);
@@ -61,69 +62,71 @@ static alm_status leads_out(alm_ctx *cx, int code, const char *path)
 }
 
 /* Makes the folder `part`, whose parent is `*dir`, and opens it instead. */
-static alm_status enter_folder(run *r, const char *part, int *dir)
+static alm_status enter_folder(run *self, const char *part, int *dir)
 {
-    const alm_io *io = r->io;
+    const alm_io *io = self->io;
     const char *const slash = strrchr(part, '/');
     int code = io->mkdir_in(io, *dir, slash != NULL ? slash + 1 : part);
     (void)io->close(io, *dir);
     *dir = -1;
     const bool made = code >= 0;
     if (code < 0 && code != -EEXIST)
-        return alm_io_fail(&r->cx, code, part);
+        return alm_io_fail(&self->cx, code, part);
     /* Not from the parent: a link in it may lead to another folder of exports. */
-    code = io->open_dir_below(io, r->root, part, 0);
+    code = io->open_dir_below(io, self->root, part, 0);
     if (code < 0)
-        return leads_out(&r->cx, code, part);
+        return export_job_leads_out(&self->cx, code, part);
     *dir = code;
-    return made && slash == NULL ? alm_export_mark_folder(&r->cx, &r->owner, *dir) : ALM_OK;
+    return made && slash == NULL ? alm_export_mark_folder(&self->cx, &self->owner, *dir) : ALM_OK;
 }
 
 /* The folder that `path` is in, made where it was not there. */
-static alm_status open_folder_of(run *r, const char *path, int *dir)
+static alm_status open_folder_of(run *self, const char *path, int *dir)
 {
-    *dir = r->io->open_dir_below(r->io, r->root, "", 0);
+    *dir = self->io->open_dir_below(self->io, self->root, "", 0);
     if (*dir < 0)
-        return alm_io_fail(&r->cx, *dir, path);
+        return alm_io_fail(&self->cx, *dir, path);
     for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         const char *part = NULL;
-        alm_status st =
-            alm_arena_zstr(&r->cx, &r->arena, (alm_str){path, (size_t)(slash - path)}, &part);
-        if (st == ALM_OK && part[0] != 0 && slash[-1] != '/')
-            st = enter_folder(r, part, dir);
-        if (st != ALM_OK) {
+        alm_status status =
+            alm_arena_zstr(&self->cx, &self->arena, (alm_str){path, (size_t)(slash - path)}, &part);
+        if (status == ALM_OK && part[0] != 0 && slash[-1] != '/')
+            status = enter_folder(self, part, dir);
+        if (status != ALM_OK) {
             if (*dir >= 0)
-                (void)r->io->close(r->io, *dir);
-            return st;
+                (void)self->io->close(self->io, *dir);
+            return status;
         }
     }
     return ALM_OK;
 }
 
-static alm_status open_root(run *r)
+static alm_status export_job_open_root(run *self)
 {
     const char *path = NULL;
-    const alm_io *io = r->io;
-    ALM_TRY(root_of(&r->cx, &r->arena, r->job->base.db, &path));
+    const alm_io *io = self->io;
+    ALM_TRY(export_job_root_of(&self->cx, &self->arena, self->job->base.db, &path));
     int code = io->mkdir(io, path);
     if (code < 0 && code != -EEXIST)
-        return alm_io_fail(&r->cx, code, r->job->base.db->conf->cairo_sql_copy_export_root);
-    r->root = io->open_dir(io, path);
-    if (r->root < 0)
-        return alm_io_fail(&r->cx, r->root, r->job->base.db->conf->cairo_sql_copy_export_root);
-    code = io->mkdir_in(io, r->root, unfinished);
+        return alm_io_fail(&self->cx, code, self->job->base.db->conf->cairo_sql_copy_export_root);
+    self->root = io->open_dir(io, path);
+    if (self->root < 0)
+        return alm_io_fail(&self->cx, self->root,
+                           self->job->base.db->conf->cairo_sql_copy_export_root);
+    code = io->mkdir_in(io, self->root, unfinished);
     if (code < 0 && code != -EEXIST)
-        return alm_io_fail(&r->cx, code, unfinished);
-    r->unfinished = io->open_dir_below(io, r->root, unfinished, ALM_IO_NO_LINKS);
-    return r->unfinished < 0 ? leads_out(&r->cx, r->unfinished, unfinished) : ALM_OK;
+        return alm_io_fail(&self->cx, code, unfinished);
+    self->unfinished = io->open_dir_below(io, self->root, unfinished, ALM_IO_NO_LINKS);
+    return self->unfinished < 0 ? export_job_leads_out(&self->cx, self->unfinished, unfinished)
+                                : ALM_OK;
 }
 
-static void close_root(run *r)
+static void close_root(run *self)
 {
-    if (r->unfinished >= 0)
-        (void)r->io->close(r->io, r->unfinished);
-    if (r->root >= 0)
-        (void)r->io->close(r->io, r->root);
+    if (self->unfinished >= 0)
+        (void)self->io->close(self->io, self->unfinished);
+    if (self->root >= 0)
+        (void)self->io->close(self->io, self->root);
 }
 
 typedef struct clearing {
@@ -133,8 +136,8 @@ typedef struct clearing {
 
 static int clear_one(void *arg, const char *name)
 {
-    const clearing *c = arg;
-    (void)c->io->unlink_in(c->io, c->dir, name);
+    const clearing *self = arg;
+    (void)self->io->unlink_in(self->io, self->dir, name);
     return 0;
 }
 
@@ -147,11 +150,13 @@ void alm_export_clear(const alm_db *db)
     if (db->conf == NULL || db->conf->cairo_sql_copy_export_root[0] == 0)
         return;
     alm_arena_init(&arena, NULL);
-    const int root = root_of(&cx, &arena, db, &path) == ALM_OK ? io->open_dir(io, path) : -ENOENT;
-    clearing c = {io, root >= 0 ? io->open_dir_below(io, root, unfinished, ALM_IO_NO_LINKS) : -1};
-    if (c.dir >= 0) {
-        (void)io->list_in(io, c.dir, clear_one, &c);
-        (void)io->close(io, c.dir);
+    const int root =
+        export_job_root_of(&cx, &arena, db, &path) == ALM_OK ? io->open_dir(io, path) : -ENOENT;
+    clearing self = {io,
+                     root >= 0 ? io->open_dir_below(io, root, unfinished, ALM_IO_NO_LINKS) : -1};
+    if (self.dir >= 0) {
+        (void)io->list_in(io, self.dir, clear_one, &self);
+        (void)io->close(io, self.dir);
     }
     if (root >= 0)
         (void)io->close(io, root);
@@ -160,63 +165,64 @@ void alm_export_clear(const alm_db *db)
 
 /* -------------------------------------------------------------------- one file */
 
-static alm_status take_bytes(alm_ctx *cx, void *arg, const void *bytes, size_t n)
+static alm_status export_job_take_bytes(alm_ctx *cx, void *arg, const void *bytes, size_t n)
 {
-    run *r = arg;
-    ALM_TRY(alm_io_write_all(cx, r->io, r->handle, bytes, n, r->offset, r->job->path));
-    r->offset += (int64_t)n;
+    run *self = arg;
+    ALM_TRY(alm_io_write_all(cx, self->io, self->handle, bytes, n, self->offset, self->job->path));
+    self->offset += (int64_t)n;
     return ALM_OK;
 }
 
-static alm_status name_target(run *r, int64_t bucket, bool ns, target *t)
+static alm_status name_target(run *self, int64_t bucket, bool nanos, target *goal)
 {
     char name[64] = "";
-    ALM_TRY(alm_arena_printf(&r->cx, &r->arena, &t->unfinished, "%s-%lld.parquet", r->job->base.id,
-                             (long long)r->n_targets));
-    if (r->job->by == ALM_PART_NONE)
-        return alm_arena_printf(&r->cx, &r->arena, &t->place, "%s", r->job->path);
-    alm_partition_name(r->job->by, ns, bucket, name, sizeof(name));
-    return alm_arena_printf(&r->cx, &r->arena, &t->place, "%s/%s.parquet", r->job->path, name);
+    ALM_TRY(alm_arena_printf(&self->cx, &self->arena, &goal->unfinished, "%s-%lld.parquet",
+                             self->job->base.id, (long long)self->n_targets));
+    if (self->job->by == ALM_PART_NONE)
+        return alm_arena_printf(&self->cx, &self->arena, &goal->place, "%s", self->job->path);
+    alm_partition_name(self->job->by, nanos, bucket, name, sizeof(name));
+    return alm_arena_printf(&self->cx, &self->arena, &goal->place, "%s/%s.parquet", self->job->path,
+                            name);
 }
 
-static alm_status open_file(run *r, int64_t bucket, bool ns)
+static alm_status export_job_open_file(run *self, int64_t bucket, bool nanos)
 {
-    target *t = NULL;
-    if (r->n_targets >= ALM_EXPORT_FILES_MAX)
-        return alm_fail(&r->cx, ALM_E_LIMIT, -1, "an export has at most %d files",
+    target *goal = NULL;
+    if (self->n_targets >= ALM_EXPORT_FILES_MAX)
+        return alm_fail(&self->cx, ALM_E_LIMIT, -1, "an export has at most %d files",
                         ALM_EXPORT_FILES_MAX);
-    ALM_TRY(ALM_NEW(&r->cx, &r->arena, &t));
-    ALM_TRY(name_target(r, bucket, ns, t));
-    r->handle =
-        r->io->open_below(r->io, r->unfinished, t->unfinished,
-                          ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_EXCLUSIVE | ALM_IO_NO_LINKS);
-    if (r->handle < 0)
-        return alm_io_fail(&r->cx, r->handle, r->job->path);
-    t->next = r->targets;
-    r->targets = t;
-    r->n_targets++;
-    r->offset = 0;
-    ALM_TRY(alm_cursor_parquet(&r->cx, r->cursor, r->cols, r->n_cols, &r->job->request, take_bytes,
-                               r, &r->writer));
-    return alm_export_mark_file(&r->cx, &r->owner, r->writer);
+    ALM_TRY(ALM_NEW(&self->cx, &self->arena, &goal));
+    ALM_TRY(name_target(self, bucket, nanos, goal));
+    self->handle =
+        self->io->open_below(self->io, self->unfinished, goal->unfinished,
+                             ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_EXCLUSIVE | ALM_IO_NO_LINKS);
+    if (self->handle < 0)
+        return alm_io_fail(&self->cx, self->handle, self->job->path);
+    goal->next = self->targets;
+    self->targets = goal;
+    self->n_targets++;
+    self->offset = 0;
+    ALM_TRY(alm_cursor_parquet(&self->cx, self->cursor, self->cols, self->n_cols,
+                               &self->job->request, export_job_take_bytes, self, &self->writer));
+    return alm_export_mark_file(&self->cx, &self->owner, self->writer);
 }
 
-static alm_status close_file(run *r)
+static alm_status export_job_close_file(run *self)
 {
-    ALM_TRY(alm_pq_finish(&r->cx, r->writer));
-    alm_pq_writer_free(r->writer);
-    r->writer = NULL;
-    const int code = r->io->sync(r->io, r->handle);
+    ALM_TRY(alm_pq_finish(&self->cx, self->writer));
+    alm_pq_writer_free(self->writer);
+    self->writer = NULL;
+    const int code = self->io->sync(self->io, self->handle);
     if (code < 0)
-        return alm_io_fail(&r->cx, code, r->job->path);
-    (void)r->io->close(r->io, r->handle);
-    r->handle = -1;
+        return alm_io_fail(&self->cx, code, self->job->path);
+    (void)self->io->close(self->io, self->handle);
+    self->handle = -1;
     return ALM_OK;
 }
 
 /* -------------------------------------------------------------------- rows */
 
-static int64_t time_at(const alm_vec *vec, uint32_t i)
+static int64_t export_job_time_at(const alm_vec *vec, uint32_t i)
 {
     return ((const int64_t *)vec->data)[vec->is_const ? 0 : i];
 }
@@ -226,7 +232,7 @@ static uint32_t rows_before(const alm_vec *vec, uint32_t from, uint32_t rows, in
 {
     while (from < rows) {
         const uint32_t middle = from + (rows - from) / 2;
-        if (time_at(vec, middle) < end)
+        if (export_job_time_at(vec, middle) < end)
             from = middle + 1;
         else
             rows = middle;
@@ -234,149 +240,150 @@ static uint32_t rows_before(const alm_vec *vec, uint32_t from, uint32_t rows, in
     return from;
 }
 
-static alm_status take_partitions(run *r, const alm_batch *batch, uint32_t ts)
+static alm_status take_partitions(run *self, const alm_batch *batch, uint32_t ts)
 {
     const alm_vec *vec = &batch->cols[ts];
-    const bool ns = vec->type.id == ALM_T_TIMESTAMP_NS;
-    for (uint32_t at = 0; at < batch->rows;) {
-        const int64_t first = time_at(vec, at);
-        if (r->writer == NULL || first >= r->bucket_end) {
-            if (r->writer != NULL)
-                ALM_TRY(close_file(r));
-            r->bucket_end = alm_partition_next(r->job->by, ns, first);
-            ALM_TRY(open_file(r, alm_partition_floor(r->job->by, ns, first), ns));
+    const bool nanos = vec->type.id == ALM_T_TIMESTAMP_NS;
+    for (uint32_t place = 0; place < batch->rows;) {
+        const int64_t first = export_job_time_at(vec, place);
+        if (self->writer == NULL || first >= self->bucket_end) {
+            if (self->writer != NULL)
+                ALM_TRY(export_job_close_file(self));
+            self->bucket_end = alm_partition_next(self->job->by, nanos, first);
+            ALM_TRY(export_job_open_file(self, alm_partition_floor(self->job->by, nanos, first),
+                                         nanos));
         }
-        const uint32_t end = rows_before(vec, at, batch->rows, r->bucket_end);
-        ALM_ASSERT(end > at); /* rows come in order */
-        ALM_TRY(alm_pq_write(&r->cx, r->writer, batch, at, end));
-        at = end;
+        const uint32_t end = rows_before(vec, place, batch->rows, self->bucket_end);
+        ALM_ASSERT(end > place); /* rows come in order */
+        ALM_TRY(alm_pq_write(&self->cx, self->writer, batch, place, end));
+        place = end;
     }
     return ALM_OK;
 }
 
-static alm_status take_rows(run *r)
+static alm_status export_job_take_rows(run *self)
 {
-    const int32_t ts = alm_cursor_ts_col(r->cursor);
-    if (r->job->by == ALM_PART_NONE)
-        ALM_TRY(open_file(r, 0, false));
+    const int32_t ts = alm_cursor_ts_col(self->cursor);
+    if (self->job->by == ALM_PART_NONE)
+        ALM_TRY(export_job_open_file(self, 0, false));
     for (;;) {
         alm_batch *batch = NULL;
-        ALM_TRY(alm_storage_takes_space(&r->cx, r->job->base.db->storage));
-        if (atomic_load(&r->job->base.cancel))
-            return alm_fail(&r->cx, ALM_E_CANCEL, -1, "cancelled by user");
-        if (alm_cursor_next(r->cursor, &batch) != ALM_OK) {
-            r->cx.err = *alm_session_error(r->job->base.session);
-            return r->cx.err.code;
+        ALM_TRY(alm_storage_takes_space(&self->cx, self->job->base.db->storage));
+        if (atomic_load(&self->job->base.cancel))
+            return alm_fail(&self->cx, ALM_E_CANCEL, -1, "cancelled by user");
+        if (alm_cursor_next(self->cursor, &batch) != ALM_OK) {
+            self->cx.err = *alm_session_error(self->job->base.session);
+            return self->cx.err.code;
         }
         if (batch == NULL)
-            return r->writer != NULL ? close_file(r) : ALM_OK;
-        if (r->job->by == ALM_PART_NONE)
-            ALM_TRY(alm_pq_write(&r->cx, r->writer, batch, 0, batch->rows));
+            return self->writer != NULL ? export_job_close_file(self) : ALM_OK;
+        if (self->job->by == ALM_PART_NONE)
+            ALM_TRY(alm_pq_write(&self->cx, self->writer, batch, 0, batch->rows));
         else
-            ALM_TRY(take_partitions(r, batch, (uint32_t)ts));
-        r->rows += batch->rows;
-        r->told(r->told_arg, r->rows, r->n_targets);
+            ALM_TRY(take_partitions(self, batch, (uint32_t)ts));
+        self->rows += batch->rows;
+        self->told(self->told_arg, self->rows, self->n_targets);
     }
 }
 
 /* -------------------------------------------------------------------- all files */
 
-static alm_status place_file(run *r, const target *t)
+static alm_status place_file(run *self, const target *goal)
 {
-    const alm_io *io = r->io;
-    const char *const slash = strrchr(t->place, '/');
+    const alm_io *io = self->io;
+    const char *const slash = strrchr(goal->place, '/');
     int dir = -1;
-    ALM_TRY(alm_export_may_place(&r->cx, &r->owner, t->place));
-    ALM_TRY(open_folder_of(r, t->place, &dir));
-    int code =
-        io->rename_in(io, r->unfinished, t->unfinished, dir, slash != NULL ? slash + 1 : t->place);
+    ALM_TRY(alm_export_may_place(&self->cx, &self->owner, goal->place));
+    ALM_TRY(open_folder_of(self, goal->place, &dir));
+    int code = io->rename_in(io, self->unfinished, goal->unfinished, dir,
+                             slash != NULL ? slash + 1 : goal->place);
     if (code >= 0)
         code = io->sync_in(io, dir);
     (void)io->close(io, dir);
-    return code < 0 ? alm_io_fail(&r->cx, code, t->place) : ALM_OK;
+    return code < 0 ? alm_io_fail(&self->cx, code, goal->place) : ALM_OK;
 }
 
 /* Every file is there and synced: now they get their names. One export at a time, so that none places a file between the look of
  * another and its rename. */
-static alm_status place_files(run *r)
+static alm_status place_files(run *self)
 {
     static pthread_mutex_t placing = PTHREAD_MUTEX_INITIALIZER;
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     (void)pthread_mutex_lock(&placing);
-    for (const target *t = r->targets; t != NULL && st == ALM_OK; t = t->next)
-        st = place_file(r, t);
+    for (const target *goal = self->targets; goal != NULL && status == ALM_OK; goal = goal->next)
+        status = place_file(self, goal);
     (void)pthread_mutex_unlock(&placing);
-    return st;
+    return status;
 }
 
 /* Before the query runs; looked at again when the files get their names. */
-static alm_status check_owner(run *r)
+static alm_status check_owner(run *self)
 {
-    const alm_export_job *job = r->job;
+    const alm_export_job *job = self->job;
     const char *place = job->path;
-    r->owner =
-        (alm_export_owner){.io = r->io, .arena = &r->arena, .root = r->root, .any = job->any};
-    ALM_TRY(alm_export_owner_init(&r->cx, &r->owner, job->secured ? job->base.owner : NULL));
+    self->owner = (alm_export_owner){
+        .io = self->io, .arena = &self->arena, .root = self->root, .any = job->any};
+    ALM_TRY(alm_export_owner_init(&self->cx, &self->owner, job->secured ? job->base.owner : NULL));
     if (job->by != ALM_PART_NONE) /* a file that is nowhere, in the folder that the files come to */
-        ALM_TRY(alm_arena_printf(&r->cx, &r->arena, &place, "%s/.parquet", job->path));
-    return alm_export_may_place(&r->cx, &r->owner, place);
+        ALM_TRY(alm_arena_printf(&self->cx, &self->arena, &place, "%s/.parquet", job->path));
+    return alm_export_may_place(&self->cx, &self->owner, place);
 }
 
-static alm_status open_cursor(run *r)
+static alm_status open_cursor(run *self)
 {
-    alm_session *s = r->job->base.session;
-    alm_session_timeout_max(s, ALM_COPY_TIMEOUT_MS);
-    s->copies = true;
-    alm_status st = alm_prepare(s, alm_str_of(r->job->query), NULL, &r->prepared);
-    if (st == ALM_OK)
-        st = alm_execute(s, r->prepared, NULL, 0, &r->cursor);
-    if (st != ALM_OK) {
-        r->cx.err = *alm_session_error(s);
-        return st;
+    alm_session *session = self->job->base.session;
+    alm_session_timeout_max(session, ALM_COPY_TIMEOUT_MS);
+    session->copies = true;
+    alm_status status = alm_prepare(session, alm_str_of(self->job->query), NULL, &self->prepared);
+    if (status == ALM_OK)
+        status = alm_execute(session, self->prepared, NULL, 0, &self->cursor);
+    if (status != ALM_OK) {
+        self->cx.err = *alm_session_error(session);
+        return status;
     }
-    (void)alm_cursor_cols(r->cursor, &r->n_cols);
-    ALM_TRY(ALM_NEWN(&r->cx, &r->arena, r->n_cols + 1, &r->cols));
-    for (uint32_t i = 0; i < r->n_cols; i++)
-        r->cols[i] = i;
+    (void)alm_cursor_cols(self->cursor, &self->n_cols);
+    ALM_TRY(ALM_NEWN(&self->cx, &self->arena, self->n_cols + 1, &self->cols));
+    for (uint32_t i = 0; i < self->n_cols; i++)
+        self->cols[i] = i;
     return ALM_OK;
 }
 
-static alm_status export_all(run *r)
+static alm_status export_all(run *self)
 {
-    ALM_TRY(open_root(r));
-    ALM_TRY(check_owner(r));
-    ALM_TRY(open_cursor(r));
-    ALM_TRY(take_rows(r));
-    return place_files(r);
+    ALM_TRY(export_job_open_root(self));
+    ALM_TRY(check_owner(self));
+    ALM_TRY(open_cursor(self));
+    ALM_TRY(export_job_take_rows(self));
+    return place_files(self);
 }
 
 alm_status alm_export_job_run(alm_export_job *job,
                               void (*told)(void *arg, int64_t rows, int64_t files), void *arg,
                               alm_error *err)
 {
-    run r = {.job = job,
-             .io = job->base.db->io,
-             .handle = -1,
-             .root = -1,
-             .unfinished = -1,
-             .told = told,
-             .told_arg = arg};
-    alm_arena_init(&r.arena, NULL);
-    r.cx = (alm_ctx){.arena = &r.arena,
-                     .conf = job->base.db->conf,
-                     .io = job->base.db->io,
-                     .session = job->base.session,
-                     .cancel = &job->base.session->cancel};
-    const alm_status st = export_all(&r);
-    alm_pq_writer_free(r.writer);
-    alm_cursor_close(r.cursor);
-    alm_prepared_free(r.prepared);
-    if (r.handle >= 0)
-        (void)r.io->close(r.io, r.handle);
-    for (const target *t = r.targets; st != ALM_OK && t != NULL; t = t->next)
-        (void)r.io->unlink_in(r.io, r.unfinished, t->unfinished);
-    close_root(&r);
-    *err = r.cx.err;
-    alm_arena_deinit(&r.arena);
-    return st;
+    run self = {.job = job,
+                .io = job->base.db->io,
+                .handle = -1,
+                .root = -1,
+                .unfinished = -1,
+                .told = told,
+                .told_arg = arg};
+    alm_arena_init(&self.arena, NULL);
+    self.cx = (alm_ctx){.arena = &self.arena,
+                        .conf = job->base.db->conf,
+                        .io = job->base.db->io,
+                        .session = job->base.session,
+                        .cancel = &job->base.session->cancel};
+    const alm_status status = export_all(&self);
+    alm_pq_writer_free(self.writer);
+    alm_cursor_close(self.cursor);
+    alm_prepared_free(self.prepared);
+    if (self.handle >= 0)
+        (void)self.io->close(self.io, self.handle);
+    for (const target *goal = self.targets; status != ALM_OK && goal != NULL; goal = goal->next)
+        (void)self.io->unlink_in(self.io, self.unfinished, goal->unfinished);
+    close_root(&self);
+    *err = self.cx.err;
+    alm_arena_deinit(&self.arena);
+    return status;
 }

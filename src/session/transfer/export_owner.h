@@ -24,14 +24,15 @@ typedef struct alm_export_owner {
 } alm_export_owner;
 
 /* identity NULL: nobody logs in. */
-ALM_NODISCARD alm_status alm_export_owner_init(alm_ctx *cx, alm_export_owner *o,
+ALM_NODISCARD alm_status alm_export_owner_init(alm_ctx *cx, alm_export_owner *owner,
                                                const char *identity);
-ALM_NODISCARD alm_status alm_export_mark_file(alm_ctx *cx, const alm_export_owner *o,
-                                              alm_pq_writer *w);
+ALM_NODISCARD alm_status alm_export_mark_file(alm_ctx *cx, const alm_export_owner *owner,
+                                              alm_pq_writer *writer);
 /* ALM_E_DENIED: the file `path` below the folder of exports is there and not his, or is in a folder that is another's. */
-ALM_NODISCARD alm_status alm_export_may_place(alm_ctx *cx, const alm_export_owner *o,
+ALM_NODISCARD alm_status alm_export_may_place(alm_ctx *cx, const alm_export_owner *owner,
                                               const char *path);
 /* The folder, which an export has just made, is his. */
-ALM_NODISCARD alm_status alm_export_mark_folder(alm_ctx *cx, const alm_export_owner *o, int folder);
+ALM_NODISCARD alm_status alm_export_mark_folder(alm_ctx *cx, const alm_export_owner *owner,
+                                                int folder);
 
 #endif

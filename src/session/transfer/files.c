@@ -28,7 +28,8 @@ typedef struct walk {
     alm_status st;
 } walk;
 
-static alm_status grow(alm_ctx *cx, const char ***array, size_t n, size_t *cap, size_t more)
+static alm_status transfer_files_grow(alm_ctx *cx, const char ***array, size_t n, size_t *cap,
+                                      size_t more)
 {
     if (n + more <= *cap)
         return ALM_OK;
@@ -44,62 +45,62 @@ static alm_status grow(alm_ctx *cx, const char ***array, size_t n, size_t *cap, 
 
 static size_t depth(const char *folder)
 {
-    size_t n = 0;
+    size_t count = 0;
     for (; *folder != 0; folder++)
-        n += *folder == '/';
-    return n;
+        count += *folder == '/';
+    return count;
 }
 
-static alm_status take(walk *w, const char *name)
+static alm_status transfer_files_take(walk *self, const char *name)
 {
-    alm_ctx *cx = w->cx;
+    alm_ctx *cx = self->cx;
     alm_io_stat meta = {0};
     const char *path = NULL;
-    if (w->folder[0] == 0 && strcmp(name, ".unfinished") == 0)
+    if (self->folder[0] == 0 && strcmp(name, ".unfinished") == 0)
         return ALM_OK; /* exports that are written still */
     if (strcmp(name, ALM_EXPORT_FOLDER_FILE) == 0)
         return ALM_OK; /* no file of rows */
-    ALM_TRY(alm_arena_printf(cx, cx->arena, &path, "%s%s", w->folder, name));
-    if (w->io->stat_in(w->io, w->dir, name, &meta) < 0 || (!meta.is_dir && !meta.is_file))
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &path, "%s%s", self->folder, name));
+    if (self->io->stat_in(self->io, self->dir, name, &meta) < 0 || (!meta.is_dir && !meta.is_file))
         return ALM_OK;
     if (meta.is_dir) {
         if (depth(path) + 1 >= FOLDERS_DEEP)
             return ALM_OK;
-        ALM_TRY(grow(cx, &w->folders, w->n_folders, &w->cap_folders, 1));
-        return alm_arena_printf(cx, cx->arena, &w->folders[w->n_folders++], "%s/", path);
+        ALM_TRY(transfer_files_grow(cx, &self->folders, self->n_folders, &self->cap_folders, 1));
+        return alm_arena_printf(cx, cx->arena, &self->folders[self->n_folders++], "%s/", path);
     }
-    ALM_TRY(grow(cx, &w->cell, w->n, &w->cap, CELLS));
-    const char **cell = &w->cell[w->n];
-    w->n += CELLS;
+    ALM_TRY(transfer_files_grow(cx, &self->cell, self->n, &self->cap, CELLS));
+    const char **cell = &self->cell[self->n];
+    self->n += CELLS;
     cell[0] = path;
     ALM_TRY(alm_arena_printf(cx, cx->arena, &cell[1], "%lld", (long long)meta.size_bytes));
     return alm_arena_printf(cx, cx->arena, &cell[2], "%lld", (long long)meta.changed_us);
 }
 
-static int each(void *arg, const char *name)
+static int transfer_files_each(void *arg, const char *name)
 {
-    walk *w = arg;
-    if (w->n / CELLS >= FILES_MAX)
+    walk *self = arg;
+    if (self->n / CELLS >= FILES_MAX)
         return 1;
-    w->st = take(w, name);
-    return w->st != ALM_OK;
+    self->st = transfer_files_take(self, name);
+    return self->st != ALM_OK;
 }
 
-static alm_status list(walk *w)
+static alm_status transfer_files_list(walk *self)
 {
-    while (w->n_folders > 0 && w->st == ALM_OK) {
-        ALM_TRY(alm_check(w->cx));
-        w->folder = w->folders[--w->n_folders];
-        w->dir = w->io->open_dir_below(w->io, w->root, w->folder, ALM_IO_NO_LINKS);
-        if (w->dir < 0)
+    while (self->n_folders > 0 && self->st == ALM_OK) {
+        ALM_TRY(alm_check(self->cx));
+        self->folder = self->folders[--self->n_folders];
+        self->dir = self->io->open_dir_below(self->io, self->root, self->folder, ALM_IO_NO_LINKS);
+        if (self->dir < 0)
             continue;
-        (void)w->io->list_in(w->io, w->dir, each, w);
-        (void)w->io->close(w->io, w->dir);
+        (void)self->io->list_in(self->io, self->dir, transfer_files_each, self);
+        (void)self->io->close(self->io, self->dir);
     }
-    return w->st;
+    return self->st;
 }
 
-static const char *root_of(const alm_db *db, alm_files_of of)
+static const char *transfer_files_root_of(const alm_db *db, alm_files_of of)
 {
     if (db->conf == NULL)
         return "";
@@ -111,25 +112,26 @@ alm_status alm_files_texts(alm_ctx *cx, alm_files_of of, const char *folder,
                            const char *const **cells, size_t *rows)
 {
     const alm_db *db = cx->session->db;
-    const char *const root = root_of(db, of);
-    walk w = {.cx = cx, .io = db->io};
+    const char *const root = transfer_files_root_of(db, of);
+    walk self = {.cx = cx, .io = db->io};
     const char *place = NULL;
     *rows = 0;
     if (root[0] == 0)
         return ALM_OK;
     ALM_TRY(alm_arena_printf(cx, cx->arena, &place, "%s%s%s", root[0] == '/' ? "" : db->root,
                              root[0] == '/' ? "" : "/", root));
-    ALM_TRY(grow(cx, &w.folders, 0, &w.cap_folders, 1));
+    ALM_TRY(transfer_files_grow(cx, &self.folders, 0, &self.cap_folders, 1));
     const size_t len = strlen(folder);
     const char *const slash = len > 0 && folder[len - 1] != '/' ? "/" : "";
-    ALM_TRY(alm_arena_printf(cx, cx->arena, &w.folders[w.n_folders++], "%s%s", folder, slash));
-    w.root = db->io->open_dir(db->io, place);
-    if (w.root < 0)
+    ALM_TRY(
+        alm_arena_printf(cx, cx->arena, &self.folders[self.n_folders++], "%s%s", folder, slash));
+    self.root = db->io->open_dir(db->io, place);
+    if (self.root < 0)
         return ALM_OK;
-    const alm_status st = list(&w);
-    (void)db->io->close(db->io, w.root);
-    ALM_TRY(st);
-    *cells = w.cell;
-    *rows = w.n / CELLS;
+    const alm_status status = transfer_files_list(&self);
+    (void)db->io->close(db->io, self.root);
+    ALM_TRY(status);
+    *cells = self.cell;
+    *rows = self.n / CELLS;
     return ALM_OK;
 }

@@ -15,16 +15,16 @@
 
 enum { SYMBOL_CAPACITY = 256 }; /* what CREATE TABLE declares when nothing is said */
 
-static alm_status session_error(alm_ctx *cx, const alm_import *im)
+static alm_status session_error(alm_ctx *cx, const alm_import *import)
 {
-    const alm_error *err = alm_session_error(im->session);
+    const alm_error *err = alm_session_error(import->session);
     return alm_fail(cx, err->code, -1, "%s", err->msg);
 }
 
-static alm_status take_rows(alm_ctx *cx, void *arg, const alm_batch *batch)
+static alm_status import_take_rows(alm_ctx *cx, void *arg, const alm_batch *batch)
 {
-    alm_import *im = arg;
-    return alm_ingest_append(im->ingest, batch) == ALM_OK ? ALM_OK : session_error(cx, im);
+    alm_import *import = arg;
+    return alm_ingest_append(import->ingest, batch) == ALM_OK ? ALM_OK : session_error(cx, import);
 }
 
 /* --------------------------------------------------------------------- table */
@@ -52,7 +52,7 @@ static alm_status partition_unit(alm_ctx *cx, const alm_import_conf *conf, alm_p
     return alm_fail(cx, ALM_E_ARG, -1, "invalid partitionBy");
 }
 
-static alm_status check_name(alm_ctx *cx, alm_str name)
+static alm_status import_check_name(alm_ctx *cx, alm_str name)
 {
     if (name.len == 0)
         return alm_fail(cx, ALM_E_ARG, -1, "no file name given");
@@ -62,13 +62,14 @@ static alm_status check_name(alm_ctx *cx, alm_str name)
     return ALM_OK;
 }
 
-static alm_status find_timestamp(alm_ctx *cx, const alm_import *im, alm_column *cols, int32_t *out)
+static alm_status find_timestamp(alm_ctx *cx, const alm_import *import, alm_column *cols,
+                                 int32_t *out)
 {
-    const alm_str name = im->conf.timestamp;
+    const alm_str name = import->conf.timestamp;
     *out = -1;
     if (name.len == 0)
         return ALM_OK;
-    for (uint32_t i = 0; i < im->shape.n_cols; i++)
+    for (uint32_t i = 0; i < import->shape.n_cols; i++)
         if (alm_str_ieq(name, alm_str_of(cols[i].name)))
             *out = (int32_t)i;
     if (*out < 0)
@@ -78,7 +79,7 @@ static alm_status find_timestamp(alm_ctx *cx, const alm_import *im, alm_column *
     if (ts->type.id == ALM_T_DATE || ts->type.id == ALM_T_LONG || ts->type.id == ALM_T_INT ||
         ts->type.id == ALM_T_VARCHAR ||
         (ts->type.id == ALM_T_DOUBLE &&
-         im->conf.unit != ALM_EPOCH_NONE)) /* seconds with a fraction */
+         import->conf.unit != ALM_EPOCH_NONE)) /* seconds with a fraction */
         ts->type = ALM_TY(TIMESTAMP);
     if (!alm_type_is_timestamp(ts->type))
         return alm_fail(cx, ALM_E_TYPE, -1, "column '%s' is not a timestamp [type=%s]", ts->name,
@@ -87,12 +88,12 @@ static alm_status find_timestamp(alm_ctx *cx, const alm_import *im, alm_column *
 }
 
 /* Columns of the table: by name where there are names, else by position. */
-static alm_status match_columns(alm_ctx *cx, alm_import *im)
+static alm_status match_columns(alm_ctx *cx, alm_import *import)
 {
-    const alm_table *table = alm_ingest_table(im->ingest);
-    alm_csv_shape *shape = &im->shape;
+    const alm_table *table = alm_ingest_table(import->ingest);
+    alm_csv_shape *shape = &import->shape;
     uint8_t *taken = NULL;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, shape->n_cols, &im->table_col));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, shape->n_cols, &import->table_col));
     ALM_TRY(ALM_NEWN(cx, cx->arena, table->n_cols + 1, &taken));
     if (!shape->named && shape->n_cols > table->n_cols)
         return alm_fail(cx, ALM_E_ARG, -1,
@@ -109,8 +110,8 @@ static alm_status match_columns(alm_ctx *cx, alm_import *im)
             return alm_fail(cx, ALM_E_DUPLICATE, -1, "column '%s' comes twice",
                             table->cols[col].name);
         taken[col] = 1;
-        im->table_col[i] = (uint32_t)col;
-        shape->cols[i].found &= !im->existed;
+        import->table_col[i] = (uint32_t)col;
+        shape->cols[i].found &= !import->existed;
         shape->cols[i].type = table->cols[col].type;
     }
     if (table->ts_col >= 0 && !taken[table->ts_col])
@@ -119,69 +120,70 @@ static alm_status match_columns(alm_ctx *cx, alm_import *im)
     return ALM_OK;
 }
 
-void alm_import_warn(alm_import *im, const char *text)
+void alm_import_warn(alm_import *import, const char *text)
 {
-    if (im->n_warnings < ALM_COUNT(im->warnings))
-        im->warnings[im->n_warnings++] = text;
+    if (import->n_warnings < ALM_COUNT(import->warnings))
+        import->warnings[import->n_warnings++] = text;
 }
 
-static void warn_of_table(alm_import *im, const alm_table *found, alm_partition_by partition)
+static void warn_of_table(alm_import *import, const alm_table *found, alm_partition_by partition)
 {
-    const alm_import_conf *conf = &im->conf;
+    const alm_import_conf *conf = &import->conf;
     const char *ts = found->ts_col >= 0 ? found->cols[found->ts_col].name : "";
     if (conf->timestamp.len > 0 && !alm_str_ieq(conf->timestamp, alm_str_of(ts)))
-        alm_import_warn(im, "Existing table timestamp column is used");
+        alm_import_warn(import, "Existing table timestamp column is used");
     if (conf->partition_by.len > 0 && found->partition != partition)
-        alm_import_warn(im, "Existing table PartitionBy is used");
+        alm_import_warn(import, "Existing table PartitionBy is used");
 }
 
-static alm_status open_table(alm_ctx *cx, alm_import *im, const alm_table *found)
+static alm_status import_open_table(alm_ctx *cx, alm_import *import, const alm_table *found)
 {
-    const alm_import_conf *conf = &im->conf;
+    const alm_import_conf *conf = &import->conf;
     alm_column *cols = NULL;
     alm_table_spec spec = {.name = conf->table,
-                           .n_cols = im->shape.n_cols,
+                           .n_cols = import->shape.n_cols,
                            .ts_col = -1,
                            .wal = true,
                            .max_uncommitted_rows = conf->max_uncommitted_rows,
                            .o3_max_lag_us = conf->o3_max_lag_us};
     ALM_TRY(partition_unit(cx, conf, &spec.partition));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, im->shape.n_cols, &cols));
-    for (uint32_t i = 0; i < im->shape.n_cols; i++)
-        cols[i] = (alm_column){.name = im->shape.cols[i].name,
-                               .type = im->shape.cols[i].type,
+    ALM_TRY(ALM_NEWN(cx, cx->arena, import->shape.n_cols, &cols));
+    for (uint32_t i = 0; i < import->shape.n_cols; i++)
+        cols[i] = (alm_column){.name = import->shape.cols[i].name,
+                               .type = import->shape.cols[i].type,
                                .symbol_capacity = SYMBOL_CAPACITY,
                                .symbol_cached = true};
     spec.cols = cols;
-    im->existed = found != NULL && !conf->overwrite;
-    if (!im->existed)
-        ALM_TRY(find_timestamp(cx, im, cols, &spec.ts_col));
+    import->existed = found != NULL && !conf->overwrite;
+    if (!import->existed)
+        ALM_TRY(find_timestamp(cx, import, cols, &spec.ts_col));
     else
-        warn_of_table(im, found, spec.partition);
+        warn_of_table(import, found, spec.partition);
     if (found == NULL && !conf->create)
         return alm_fail(cx, ALM_E_TABLE, -1,
                         "table does not exist [table=%.*s] and create param was set to false.",
                         (int)conf->table.len, conf->table.ptr);
     if (found == NULL)
         ALM_TRY(alm_check_new_relation(cx, alm_session_sources(), conf->table, -1));
-    if (alm_ingest_begin(im->session, &spec, conf->overwrite, conf->owner, &im->ingest) != ALM_OK)
-        return session_error(cx, im);
-    return match_columns(cx, im);
+    if (alm_ingest_begin(import->session, &spec, conf->overwrite, conf->owner, &import->ingest) !=
+        ALM_OK)
+        return session_error(cx, import);
+    return match_columns(cx, import);
 }
 
 /* Patterns of times, of the columns that have one. */
-static alm_status compile_patterns(alm_ctx *cx, alm_import *im)
+static alm_status compile_patterns(alm_ctx *cx, alm_import *import)
 {
-    const alm_io *io = alm_session_db(im->session)->io;
-    const alm_table *table = alm_ingest_table(im->ingest);
+    const alm_io *io = alm_session_db(import->session)->io;
+    const alm_table *table = alm_ingest_table(import->ingest);
     const int32_t year = (int32_t)(1970 + io->wall_ns(io) / INT64_C(31556952000000000));
     const alm_time_pattern **patterns = NULL;
     bool any = false;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, im->shape.n_cols, &patterns));
-    for (uint32_t i = 0; i < im->shape.n_cols; i++) {
-        alm_csv_column *col = &im->shape.cols[i];
-        if ((int32_t)im->table_col[i] == table->ts_col && im->conf.pattern.len > 0)
-            col->pattern = im->conf.pattern;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, import->shape.n_cols, &patterns));
+    for (uint32_t i = 0; i < import->shape.n_cols; i++) {
+        alm_csv_column *col = &import->shape.cols[i];
+        if ((int32_t)import->table_col[i] == table->ts_col && import->conf.pattern.len > 0)
+            col->pattern = import->conf.pattern;
         if (col->pattern.len == 0)
             continue;
         if (alm_type_info_of(col->type)->cls != ALM_TC_TIME)
@@ -191,20 +193,20 @@ static alm_status compile_patterns(alm_ctx *cx, alm_import *im)
         ALM_TRY(alm_time_pattern_compile(cx, cx->arena, col->pattern, year, -1, &patterns[i]));
     }
     if (any)
-        alm_csv_reader_patterns(im->load.reader, patterns);
+        alm_csv_reader_patterns(import->load.reader, patterns);
     return ALM_OK;
 }
 
 /* Numbers of another unit would be times of 1970, or of no year: a word about them. The designated timestamp refuses what is
  * beyond its years, so the load would end there: in words that help; a look goes on by the unit that is meant. */
-static alm_status look_at_numbers(alm_ctx *cx, alm_import *im, alm_csv_column *col, bool designated,
-                                  alm_epoch *unit)
+static alm_status look_at_numbers(alm_ctx *cx, alm_import *import, alm_csv_column *col,
+                                  bool designated, alm_epoch *unit)
 {
     const char *text = NULL;
     const alm_time_unit ticks = alm_type_unit(col->type);
     const alm_epoch guess = alm_epoch_guess(col->least, col->greatest);
     const bool as_days =
-        guess == ALM_EPOCH_DAYS && col->unit == ALM_EPOCH_NONE && im->parquet == NULL;
+        guess == ALM_EPOCH_DAYS && col->unit == ALM_EPOCH_NONE && import->parquet == NULL;
     if (!col->whole || col->pattern.len > 0 || guess == ALM_EPOCH_NONE || as_days ||
         guess == (col->unit != ALM_EPOCH_NONE ? col->unit : alm_epoch_of_ticks(ticks)))
         return ALM_OK;
@@ -222,49 +224,49 @@ static alm_status look_at_numbers(alm_ctx *cx, alm_import *im, alm_csv_column *c
         col->name, alm_epoch_words(guess), read, alm_epoch_text(guess)));
     if (designated && guess == ALM_EPOCH_NS && col->unit == ALM_EPOCH_NONE &&
         alm_designated_fault(col->greatest, ticks == ALM_TIME_NS) != NULL) {
-        if (im->conf.look == 0)
+        if (import->conf.look == 0)
             return alm_fail(cx, ALM_E_TIME_RANGE, -1, "%s", text);
         *unit = guess;
     }
-    alm_import_warn(im, text);
+    alm_import_warn(import, text);
     return ALM_OK;
 }
 
 /* Units of numbers as times, of the columns that have one. */
-static alm_status set_units(alm_ctx *cx, alm_import *im)
+static alm_status set_units(alm_ctx *cx, alm_import *import)
 {
-    const alm_table *table = alm_ingest_table(im->ingest);
+    const alm_table *table = alm_ingest_table(import->ingest);
     alm_epoch *counts = NULL;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, im->shape.n_cols, &counts));
-    for (uint32_t i = 0; i < im->shape.n_cols; i++) {
-        alm_csv_column *col = &im->shape.cols[i];
-        const bool designated = (int32_t)im->table_col[i] == table->ts_col;
-        if (designated && im->conf.unit != ALM_EPOCH_NONE)
-            col->unit = im->conf.unit;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, import->shape.n_cols, &counts));
+    for (uint32_t i = 0; i < import->shape.n_cols; i++) {
+        alm_csv_column *col = &import->shape.cols[i];
+        const bool designated = (int32_t)import->table_col[i] == table->ts_col;
+        if (designated && import->conf.unit != ALM_EPOCH_NONE)
+            col->unit = import->conf.unit;
         counts[i] = col->unit;
         if (alm_type_info_of(col->type)->cls == ALM_TC_TIME)
-            ALM_TRY(look_at_numbers(cx, im, col, designated, &counts[i]));
+            ALM_TRY(look_at_numbers(cx, import, col, designated, &counts[i]));
         else if (col->unit != ALM_EPOCH_NONE)
             return alm_fail(cx, ALM_E_TYPE, -1, "column '%s' has a unit, but is %s", col->name,
                             alm_type_name(col->type));
         if (col->unit != ALM_EPOCH_NONE && col->pattern.len > 0)
             return alm_fail(cx, ALM_E_ARG, -1, "column '%s' has a pattern and a unit", col->name);
     }
-    if (im->parquet != NULL)
-        alm_parquet_load_units(im->parquet, counts);
+    if (import->parquet != NULL)
+        alm_parquet_load_units(import->parquet, counts);
     else
-        alm_csv_reader_units(im->load.reader, counts);
+        alm_csv_reader_units(import->load.reader, counts);
     return ALM_OK;
 }
 
 /* Columns whose type was found in the sample. */
-static alm_status mark_exact(alm_ctx *cx, alm_import *im)
+static alm_status mark_exact(alm_ctx *cx, alm_import *import)
 {
     bool *exact = NULL;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, im->shape.n_cols, &exact));
-    for (uint32_t i = 0; i < im->shape.n_cols; i++)
-        exact[i] = im->shape.cols[i].found;
-    alm_csv_reader_exact(im->load.reader, exact);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, import->shape.n_cols, &exact));
+    for (uint32_t i = 0; i < import->shape.n_cols; i++)
+        exact[i] = import->shape.cols[i].found;
+    alm_csv_reader_exact(import->load.reader, exact);
     return ALM_OK;
 }
 
@@ -290,41 +292,41 @@ static bool has_columns(const alm_table *table, const alm_csv_shape *shape)
 }
 
 /* Names of the first record, as many as it has. */
-static alm_status read_names(alm_ctx *cx, alm_import *im, alm_str sample, bool whole)
+static alm_status import_read_names(alm_ctx *cx, alm_import *import, alm_str sample, bool whole)
 {
     alm_csv_reader *reader = NULL;
     alm_csv_block block = {0};
-    alm_csv_shape *shape = &im->shape;
+    alm_csv_shape *shape = &import->shape;
     alm_arena arena;
     alm_arena_init(&arena, cx->mem);
-    alm_status st = alm_copy_reader_new(cx, &arena, cx->mem, im->conf.format, ALM_CSV_COLS_MAX,
-                                        sample.len + 1, &reader);
-    if (st == ALM_OK)
-        st = alm_csv_feed(cx, reader, sample.ptr, sample.len);
-    if (st == ALM_OK)
-        st = alm_csv_next(cx, reader, whole, &block);
-    if (st == ALM_OK && block.rows > 0)
-        st = ALM_NEWN(cx, cx->arena, ALM_CSV_COLS_MAX, &shape->cols);
-    for (uint32_t i = 0; st == ALM_OK && block.rows > 0 && i < block.cols; i++) {
+    alm_status status = alm_copy_reader_new(cx, &arena, cx->mem, import->conf.format,
+                                            ALM_CSV_COLS_MAX, sample.len + 1, &reader);
+    if (status == ALM_OK)
+        status = alm_csv_feed(cx, reader, sample.ptr, sample.len);
+    if (status == ALM_OK)
+        status = alm_csv_next(cx, reader, whole, &block);
+    if (status == ALM_OK && block.rows > 0)
+        status = ALM_NEWN(cx, cx->arena, ALM_CSV_COLS_MAX, &shape->cols);
+    for (uint32_t i = 0; status == ALM_OK && block.rows > 0 && i < block.cols; i++) {
         const alm_csv_field *field = &block.fields[(size_t)i * block.stride];
         alm_str text = {0};
         if (i > 0 && field->off <= block.fields[0].off)
             break; /* missing ones begin where the record does */
-        st = alm_csv_text(cx, &arena, &block, field, &text);
-        if (st == ALM_OK)
-            st = alm_arena_zstr(cx, cx->arena, text, &shape->cols[shape->n_cols++].name);
+        status = alm_csv_text(cx, &arena, &block, field, &text);
+        if (status == ALM_OK)
+            status = alm_arena_zstr(cx, cx->arena, text, &shape->cols[shape->n_cols++].name);
     }
     alm_csv_reader_free(reader);
     alm_arena_deinit(&arena);
-    return st;
+    return status;
 }
 
 /* The columns of a file in a form of COPY: those of the statement, of the header, or of the table. */
-static alm_status form_shape(alm_ctx *cx, alm_import *im, bool whole, const alm_table *found)
+static alm_status form_shape(alm_ctx *cx, alm_import *import, bool whole, const alm_table *found)
 {
-    const alm_import_conf *conf = &im->conf;
-    alm_csv_shape *shape = &im->shape;
-    alm_str sample = {im->sample.ptr, im->sample.len};
+    const alm_import_conf *conf = &import->conf;
+    alm_csv_shape *shape = &import->shape;
+    alm_str sample = {import->sample.ptr, import->sample.len};
     if (found == NULL)
         return alm_fail(cx, ALM_E_TABLE, -1,
                         "table does not exist [table=%.*s]: a file in this form cannot make it",
@@ -334,7 +336,7 @@ static alm_status form_shape(alm_ctx *cx, alm_import *im, bool whole, const alm_
     if (sample.len == 0 && conf->format->kind != ALM_COPY_BINARY)
         return ALM_OK; /* an empty file */
     if (shape->header && !conf->listed && !conf->match)
-        return read_names(cx, im, sample, whole);
+        return import_read_names(cx, import, sample, whole);
     shape->n_cols = conf->listed ? conf->n_columns : found->n_cols;
     ALM_TRY(ALM_NEWN(cx, cx->arena, shape->n_cols, &shape->cols));
     for (uint32_t i = 0; i < shape->n_cols; i++) {
@@ -345,43 +347,43 @@ static alm_status form_shape(alm_ctx *cx, alm_import *im, bool whole, const alm_
 }
 
 /* As the file has them, whatever they become. */
-static alm_status keep_names(alm_ctx *cx, alm_import *im)
+static alm_status import_keep_names(alm_ctx *cx, alm_import *import)
 {
-    ALM_TRY(ALM_NEWN(cx, cx->arena, im->shape.n_cols + 1, &im->source));
-    for (uint32_t i = 0; i < im->shape.n_cols; i++)
-        im->source[i] = im->shape.cols[i].name;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, import->shape.n_cols + 1, &import->source));
+    for (uint32_t i = 0; i < import->shape.n_cols; i++)
+        import->source[i] = import->shape.cols[i].name;
     return ALM_OK;
 }
 
 /* The columns of a file of JSON objects are their keys. */
-static alm_status object_shape(alm_ctx *cx, alm_import *im, bool whole, const alm_table *table)
+static alm_status object_shape(alm_ctx *cx, alm_import *import, bool whole, const alm_table *table)
 {
-    const alm_import_conf *conf = &im->conf;
-    const alm_str sample = {im->sample.ptr, im->sample.len};
-    ALM_TRY(alm_ndjson_detect(cx, cx->arena, sample, whole, &im->shape, &im->keys));
+    const alm_import_conf *conf = &import->conf;
+    const alm_str sample = {import->sample.ptr, import->sample.len};
+    ALM_TRY(alm_ndjson_detect(cx, cx->arena, sample, whole, &import->shape, &import->keys));
     if (table != NULL)
-        take_written_names(table, &im->shape);
-    ALM_TRY(keep_names(cx, im));
-    return conf->adjust != NULL ? conf->adjust(cx, conf->arg, &im->shape) : ALM_OK;
+        take_written_names(table, &import->shape);
+    ALM_TRY(import_keep_names(cx, import));
+    return conf->adjust != NULL ? conf->adjust(cx, conf->arg, &import->shape) : ALM_OK;
 }
 
 /* found: the table, NULL: there is none. */
-static alm_status find_shape(alm_ctx *cx, alm_import *im, bool whole, const alm_table *found)
+static alm_status find_shape(alm_ctx *cx, alm_import *import, bool whole, const alm_table *found)
 {
-    const alm_import_conf *conf = &im->conf;
-    const alm_str sample = {im->sample.ptr, im->sample.len};
-    alm_csv_shape *shape = &im->shape, named;
+    const alm_import_conf *conf = &import->conf;
+    const alm_str sample = {import->sample.ptr, import->sample.len};
+    alm_csv_shape *shape = &import->shape, named;
     const alm_table *const table = conf->overwrite ? NULL : found; /* that the rows go into */
     if (conf->format != NULL)
-        return form_shape(cx, im, whole, found);
-    if (im->ndjson)
-        return object_shape(cx, im, whole, table);
+        return form_shape(cx, import, whole, found);
+    if (import->ndjson)
+        return object_shape(cx, import, whole, table);
     /* the export of no rows is a header; of a table that is there, the names tell */
     const bool lone = conf->header == ALM_CSV_HEADER_DETECT && table == NULL && whole;
     ALM_TRY(alm_csv_detect(cx, cx->arena, sample, whole, conf->delimiter,
                            lone ? ALM_CSV_HEADER_DETECT_LONE : conf->header, shape));
     if (lone && shape->header && shape->sample_rows == 1)
-        alm_import_warn(im, "the only line is taken as the header: there are no rows");
+        alm_import_warn(import, "the only line is taken as the header: there are no rows");
     if (!shape->header && conf->header == ALM_CSV_HEADER_DETECT && table != NULL) {
         /* what looks like values may be the names of the table */
         alm_ctx probe;
@@ -401,31 +403,33 @@ static alm_status find_shape(alm_ctx *cx, alm_import *im, bool whole, const alm_
         shape->n_cols--; /* empty fields behind the last column are no values */
     shape->named = shape->header;
     if (shape->header)
-        ALM_TRY(keep_names(cx, im));
+        ALM_TRY(import_keep_names(cx, import));
     return shape->n_cols > 0 && conf->adjust != NULL ? conf->adjust(cx, conf->arg, shape) : ALM_OK;
 }
 
 /* With the snapshot that the table stands in. */
-static alm_status prepare(alm_ctx *cx, alm_import *im, bool whole, const alm_table *found)
+static alm_status import_prepare(alm_ctx *cx, alm_import *import, bool whole,
+                                 const alm_table *found)
 {
-    ALM_TRY(find_shape(cx, im, whole, found));
-    ALM_TRY(check_name(cx, im->conf.table));
-    im->started = true;
-    return im->shape.n_cols > 0 ? open_table(cx, im, found) : ALM_OK;
+    ALM_TRY(find_shape(cx, import, whole, found));
+    ALM_TRY(import_check_name(cx, import->conf.table));
+    import->started = true;
+    return import->shape.n_cols > 0 ? import_open_table(cx, import, found) : ALM_OK;
 }
 
 /* A flag of each column of the file, from those of conf.columns. */
-static alm_status order_flags(alm_ctx *cx, const alm_import *im, const bool **flags)
+static alm_status order_flags(alm_ctx *cx, const alm_import *import, const bool **flags)
 {
-    const alm_import_conf *conf = &im->conf;
+    const alm_import_conf *conf = &import->conf;
     bool *ordered = NULL;
     if (*flags == NULL)
         return ALM_OK;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, im->shape.n_cols, &ordered));
-    for (uint32_t i = 0; i < im->shape.n_cols; i++)
-        for (uint32_t k = 0; k < conf->n_columns; k++)
-            if (alm_str_ieq(alm_str_of(im->shape.cols[i].name), alm_str_of(conf->columns[k])))
-                ordered[i] = (*flags)[k];
+    ALM_TRY(ALM_NEWN(cx, cx->arena, import->shape.n_cols, &ordered));
+    for (uint32_t i = 0; i < import->shape.n_cols; i++)
+        for (uint32_t column = 0; column < conf->n_columns; column++)
+            if (alm_str_ieq(alm_str_of(import->shape.cols[i].name),
+                            alm_str_of(conf->columns[column])))
+                ordered[i] = (*flags)[column];
     *flags = ordered;
     return ALM_OK;
 }
@@ -441,198 +445,204 @@ static alm_status shape_names(alm_ctx *cx, const alm_csv_shape *shape, const cha
 }
 
 /* Of a file that says itself what it holds. */
-static alm_status file_reader(alm_ctx *cx, alm_arena *arena, const alm_import *im,
+static alm_status file_reader(alm_ctx *cx, alm_arena *arena, const alm_import *import,
                               size_t record_max, alm_csv_reader **out)
 {
-    if (im->ndjson)
-        return alm_ndjson_reader_new(cx, arena, cx->mem, im->keys, im->shape.n_cols, record_max,
-                                     out);
-    return alm_csv_reader_new(cx, arena, cx->mem, im->shape.delimiter, im->shape.n_cols, record_max,
-                              out);
+    if (import->ndjson)
+        return alm_ndjson_reader_new(cx, arena, cx->mem, import->keys, import->shape.n_cols,
+                                     record_max, out);
+    return alm_csv_reader_new(cx, arena, cx->mem, import->shape.delimiter, import->shape.n_cols,
+                              record_max, out);
 }
 
-static alm_status open_reader(alm_ctx *cx, alm_import *im, size_t record_max)
+static alm_status open_reader(alm_ctx *cx, alm_import *import, size_t record_max)
 {
     alm_copy_format *format = NULL;
-    if (im->conf.format == NULL)
-        return file_reader(cx, cx->arena, im, record_max, &im->load.reader);
+    if (import->conf.format == NULL)
+        return file_reader(cx, cx->arena, import, record_max, &import->load.reader);
     ALM_TRY(ALM_NEW(cx, cx->arena, &format));
-    *format = *im->conf.format;
-    ALM_TRY(order_flags(cx, im, &format->force_null));
-    ALM_TRY(order_flags(cx, im, &format->force_not_null));
-    return alm_copy_reader_new(cx, cx->arena, cx->mem, format, im->shape.n_cols, record_max,
-                               &im->load.reader);
+    *format = *import->conf.format;
+    ALM_TRY(order_flags(cx, import, &format->force_null));
+    ALM_TRY(order_flags(cx, import, &format->force_not_null));
+    return alm_copy_reader_new(cx, cx->arena, cx->mem, format, import->shape.n_cols, record_max,
+                               &import->load.reader);
 }
 
-static alm_status keep_texts(alm_ctx *cx, alm_import *im, const alm_csv_block *block)
+static alm_status keep_texts(alm_ctx *cx, alm_import *import, const alm_csv_block *block)
 {
-    const uint32_t n_cols = im->shape.n_cols, first = im->shape.header && !im->ndjson ? 1 : 0;
+    const uint32_t n_cols = import->shape.n_cols,
+                   first = import->shape.header && !import->ndjson ? 1 : 0;
     const uint32_t rows = block->rows > first ? block->rows - first : 0;
     alm_str text;
-    im->n_texts = ALM_MIN(rows, im->conf.look);
-    ALM_TRY(ALM_NEWN(cx, cx->arena, (size_t)n_cols * im->n_texts + 1, &im->texts));
-    for (uint32_t row = 0; row < im->n_texts; row++)
+    import->n_texts = ALM_MIN(rows, import->conf.look);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, (size_t)n_cols * import->n_texts + 1, &import->texts));
+    for (uint32_t row = 0; row < import->n_texts; row++)
         for (uint32_t i = 0; i < n_cols; i++) {
             const alm_csv_field *field = &block->fields[(size_t)i * block->stride + first + row];
             ALM_TRY(alm_csv_text(cx, cx->arena, block, field, &text));
             if (text.ptr != NULL)
-                ALM_TRY(alm_arena_copy(cx, cx->arena, text, &im->texts[(size_t)row * n_cols + i]));
+                ALM_TRY(
+                    alm_arena_copy(cx, cx->arena, text, &import->texts[(size_t)row * n_cols + i]));
         }
     return ALM_OK;
 }
 
 /* The first rows as texts, of files that a client cannot read as it reads CSV. */
-static alm_status show_rows(alm_ctx *cx, alm_import *im, bool whole)
+static alm_status show_rows(alm_ctx *cx, alm_import *import, bool whole)
 {
     alm_csv_reader *reader = NULL;
     alm_csv_block block = {0};
     alm_arena arena;
-    if (im->conf.look == 0 || !(im->ndjson || im->unpacker != NULL))
+    if (import->conf.look == 0 || !(import->ndjson || import->unpacker != NULL))
         return ALM_OK;
     alm_arena_init(&arena, cx->mem);
-    alm_status st = file_reader(cx, &arena, im, im->sample.len + 1, &reader);
-    if (st == ALM_OK)
-        st = alm_csv_feed(cx, reader, im->sample.ptr, im->sample.len);
-    if (st == ALM_OK)
-        st = alm_csv_next(cx, reader, whole, &block);
-    if (st == ALM_OK)
-        st = keep_texts(cx, im, &block);
+    alm_status status = file_reader(cx, &arena, import, import->sample.len + 1, &reader);
+    if (status == ALM_OK)
+        status = alm_csv_feed(cx, reader, import->sample.ptr, import->sample.len);
+    if (status == ALM_OK)
+        status = alm_csv_next(cx, reader, whole, &block);
+    if (status == ALM_OK)
+        status = keep_texts(cx, import, &block);
     alm_csv_reader_free(reader);
     alm_arena_deinit(&arena);
-    return st;
+    return status;
 }
 
-static alm_status start(alm_ctx *cx, alm_import *im, bool whole)
+static alm_status import_start(alm_ctx *cx, alm_import *import, bool whole)
 {
-    const alm_import_conf *conf = &im->conf;
-    const alm_str sample = {im->sample.ptr, im->sample.len};
-    const struct alm_conf *settings = alm_db_conf(alm_session_db(im->session));
+    const alm_import_conf *conf = &import->conf;
+    const alm_str sample = {import->sample.ptr, import->sample.len};
+    const struct alm_conf *settings = alm_db_conf(alm_session_db(import->session));
     const char *const *names = NULL;
     alm_snapshot *snap = NULL;
-    ALM_TRY(alm_snapshot_acquire(cx, alm_db_storage(alm_session_db(im->session)), &snap));
-    const alm_status st = prepare(cx, im, whole, alm_snapshot_find(snap, conf->table));
+    ALM_TRY(alm_snapshot_acquire(cx, alm_db_storage(alm_session_db(import->session)), &snap));
+    const alm_status status =
+        import_prepare(cx, import, whole, alm_snapshot_find(snap, conf->table));
     alm_snapshot_release(snap);
-    ALM_TRY(st);
-    if (im->shape.n_cols == 0)
+    ALM_TRY(status);
+    if (import->shape.n_cols == 0)
         return ALM_OK; /* an empty file */
-    ALM_TRY(open_reader(cx, im, (size_t)settings->copy_record_bytes_max));
-    ALM_TRY(compile_patterns(cx, im));
+    ALM_TRY(open_reader(cx, import, (size_t)settings->copy_record_bytes_max));
+    ALM_TRY(compile_patterns(cx, import));
     if (conf->format == NULL)
-        ALM_TRY(set_units(cx, im));
-    ALM_TRY(mark_exact(cx, im));
+        ALM_TRY(set_units(cx, import));
+    ALM_TRY(mark_exact(cx, import));
     if (conf->match)
-        ALM_TRY(shape_names(cx, &im->shape, &names));
-    im->load = (alm_load){.table = alm_ingest_table(im->ingest),
-                          .reader = im->load.reader,
-                          .n_cols = im->shape.n_cols,
-                          .table_col = im->table_col,
-                          .rule = conf->rule,
-                          .skip_max = conf->skip_max,
-                          .skip_extra = conf->skip_extra,
-                          .strict = conf->format != NULL,
-                          .header = im->shape.header && !im->ndjson,
-                          .names = names,
-                          .what = conf->what,
-                          .workers = alm_session_db(im->session)->workers,
-                          .sink = take_rows,
-                          .arg = im};
-    ALM_TRY(alm_load_init(cx, cx->arena, &im->load, true));
-    ALM_TRY(show_rows(cx, im, whole));
-    ALM_TRY(alm_csv_feed(cx, im->load.reader, sample.ptr, sample.len));
-    alm_buf_deinit(&im->sample);
-    alm_buf_init(&im->sample, cx->mem);
+        ALM_TRY(shape_names(cx, &import->shape, &names));
+    import->load = (alm_load){.table = alm_ingest_table(import->ingest),
+                              .reader = import->load.reader,
+                              .n_cols = import->shape.n_cols,
+                              .table_col = import->table_col,
+                              .rule = conf->rule,
+                              .skip_max = conf->skip_max,
+                              .skip_extra = conf->skip_extra,
+                              .strict = conf->format != NULL,
+                              .header = import->shape.header && !import->ndjson,
+                              .names = names,
+                              .what = conf->what,
+                              .workers = alm_session_db(import->session)->workers,
+                              .sink = import_take_rows,
+                              .arg = import};
+    ALM_TRY(alm_load_init(cx, cx->arena, &import->load, true));
+    ALM_TRY(show_rows(cx, import, whole));
+    ALM_TRY(alm_csv_feed(cx, import->load.reader, sample.ptr, sample.len));
+    alm_buf_deinit(&import->sample);
+    alm_buf_init(&import->sample, cx->mem);
     return ALM_OK;
 }
 
 /* ----------------------------------------------------------------------- bytes */
 
-void alm_import_init(alm_ctx *cx, alm_import *im, alm_session *session, const alm_import_conf *conf)
+void alm_import_init(alm_ctx *cx, alm_import *import, alm_session *session,
+                     const alm_import_conf *conf)
 {
-    *im = (alm_import){.conf = *conf, .session = session, .file_rows = -1};
-    alm_buf_init(&im->sample, cx->mem);
+    *import = (alm_import){.conf = *conf, .session = session, .file_rows = -1};
+    alm_buf_init(&import->sample, cx->mem);
 }
 
 /* The byte order mark of a file in a form of COPY, which has none. */
-static void drop_mark(alm_import *im)
+static void drop_mark(alm_import *import)
 {
-    if (im->conf.format == NULL || im->conf.format->kind == ALM_COPY_BINARY || im->marked ||
-        im->sample.len < 3)
+    if (import->conf.format == NULL || import->conf.format->kind == ALM_COPY_BINARY ||
+        import->marked || import->sample.len < 3)
         return;
-    im->marked = true;
-    if (memcmp(im->sample.ptr, "\xef\xbb\xbf", 3) != 0)
+    import->marked = true;
+    if (memcmp(import->sample.ptr, "\xef\xbb\xbf", 3) != 0)
         return;
-    im->sample.len -= 3;
-    (void)memmove(im->sample.ptr, im->sample.ptr + 3, im->sample.len);
+    import->sample.len -= 3;
+    (void)memmove(import->sample.ptr, import->sample.ptr + 3, import->sample.len);
 }
 
-static alm_status begin_parquet(alm_ctx *cx, alm_import *im)
+static alm_status begin_parquet(alm_ctx *cx, alm_import *import)
 {
-    ALM_TRY(alm_parquet_load_new(cx, im->session, im->conf.part, &im->parquet));
-    ALM_TRY(alm_parquet_load_feed(cx, im->parquet, im->sample.ptr, im->sample.len));
-    alm_buf_deinit(&im->sample);
-    alm_buf_init(&im->sample, cx->mem);
+    ALM_TRY(alm_parquet_load_new(cx, import->session, import->conf.part, &import->parquet));
+    ALM_TRY(alm_parquet_load_feed(cx, import->parquet, import->sample.ptr, import->sample.len));
+    alm_buf_deinit(&import->sample);
+    alm_buf_init(&import->sample, cx->mem);
     return ALM_OK;
 }
 
-static alm_status feed_plain(alm_ctx *cx, alm_import *im, const char *bytes, size_t n);
+static alm_status feed_plain(alm_ctx *cx, alm_import *import, const char *bytes, size_t n);
 
-static alm_status take_unpacked(alm_ctx *cx, void *arg, const char *bytes, size_t n)
+static alm_status import_take_unpacked(alm_ctx *cx, void *arg, const char *bytes, size_t n)
 {
     return feed_plain(cx, arg, bytes, n);
 }
 
 /* What came is the beginning of a packed file; what it holds is looked at in its turn. */
-static alm_status begin_unpacking(alm_ctx *cx, alm_import *im, alm_pack_form form)
+static alm_status begin_unpacking(alm_ctx *cx, alm_import *import, alm_pack_form form)
 {
-    alm_buf packed = im->sample;
-    if (im->unpacker != NULL)
+    alm_buf packed = import->sample;
+    if (import->unpacker != NULL)
         return alm_fail(cx, ALM_E_FORMAT, -1, "the %s file holds another packed file",
-                        alm_unpacker_name(im->unpacker));
-    alm_buf_init(&im->sample, cx->mem);
-    const struct alm_conf *conf = alm_db_conf(alm_session_db(im->session));
-    alm_status st = alm_unpacker_new(cx, form, (uint64_t)conf->http_request_body_max,
-                                     "http.request.body.max", &im->unpacker);
-    if (st == ALM_OK)
-        st = alm_unpack(cx, im->unpacker, (alm_str){packed.ptr, packed.len}, take_unpacked, im);
+                        alm_unpacker_name(import->unpacker));
+    alm_buf_init(&import->sample, cx->mem);
+    const struct alm_conf *conf = alm_db_conf(alm_session_db(import->session));
+    alm_status status = alm_unpacker_new(cx, form, (uint64_t)conf->http_request_body_max,
+                                         "http.request.body.max", &import->unpacker);
+    if (status == ALM_OK)
+        status = alm_unpack(cx, import->unpacker, (alm_str){packed.ptr, packed.len},
+                            import_take_unpacked, import);
     alm_buf_deinit(&packed);
-    return st;
+    return status;
 }
 
-static alm_status refuse_kind(alm_ctx *cx, const alm_import *im, const char *name)
+static alm_status refuse_kind(alm_ctx *cx, const alm_import *import, const char *name)
 {
     return alm_fail(
         cx, ALM_E_FORMAT, -1,
         "the file is %s%s%s: CSV, NDJSON (a JSON object on each line) and Parquet files "
         "are read, packed by gzip or zstd or as they are",
-        name, im->unpacker != NULL ? " packed by " : "",
-        im->unpacker != NULL ? alm_unpacker_name(im->unpacker) : "");
+        name, import->unpacker != NULL ? " packed by " : "",
+        import->unpacker != NULL ? alm_unpacker_name(import->unpacker) : "");
 }
 
 /* What is the file? whole: no more of it will come. */
-static alm_status look(alm_ctx *cx, alm_import *im, bool whole)
+static alm_status import_look(alm_ctx *cx, alm_import *import, bool whole)
 {
-    const alm_import_kind said = im->conf.kind;
-    const alm_str head = {im->sample.ptr, im->sample.len};
+    const alm_import_kind said = import->conf.kind;
+    const alm_str head = {import->sample.ptr, import->sample.len};
     const char *name = NULL;
     if (said == ALM_IMPORT_PARQUET) {
-        im->looked = true;
-        return begin_parquet(cx, im);
+        import->looked = true;
+        return begin_parquet(cx, import);
     }
     alm_file_kind kind = ALM_FILE_TEXT;
-    if (im->conf.format == NULL)
+    if (import->conf.format == NULL)
         kind = alm_file_kind_of(head, whole || head.len >= ALM_CSV_SAMPLE_BYTES,
                                 said == ALM_IMPORT_ANY, &name);
-    im->looked = kind != ALM_FILE_MORE;
-    im->ndjson = kind == ALM_FILE_NDJSON || said == ALM_IMPORT_NDJSON;
+    import->looked = kind != ALM_FILE_MORE;
+    import->ndjson = kind == ALM_FILE_NDJSON || said == ALM_IMPORT_NDJSON;
     switch (kind) {
     case ALM_FILE_GZIP:
     case ALM_FILE_ZSTD:
-        im->looked = im->ndjson = false;
-        return begin_unpacking(cx, im, kind == ALM_FILE_GZIP ? ALM_PACK_GZIP : ALM_PACK_ZSTD);
+        import->looked = import->ndjson = false;
+        return begin_unpacking(cx, import, kind == ALM_FILE_GZIP ? ALM_PACK_GZIP : ALM_PACK_ZSTD);
     case ALM_FILE_PARQUET:
-        return said == ALM_IMPORT_ANY ? begin_parquet(cx, im) : ALM_OK; /* letters, in a CSV file */
+        return said == ALM_IMPORT_ANY ? begin_parquet(cx, import)
+                                      : ALM_OK; /* letters, in a CSV file */
     case ALM_FILE_FOREIGN:
-        return refuse_kind(cx, im, name);
+        return refuse_kind(cx, import, name);
     case ALM_FILE_TEXT:
     case ALM_FILE_NDJSON:
     case ALM_FILE_MORE:
@@ -641,147 +651,148 @@ static alm_status look(alm_ctx *cx, alm_import *im, bool whole)
     }
 }
 
-static alm_status feed_plain(alm_ctx *cx, alm_import *im, const char *bytes, size_t n)
+static alm_status feed_plain(alm_ctx *cx, alm_import *import, const char *bytes, size_t n)
 {
-    if (im->parquet != NULL)
-        return alm_parquet_load_feed(cx, im->parquet, bytes, n);
-    if (!im->started) {
-        ALM_TRY(alm_buf_append(cx, &im->sample, bytes, n));
-        const alm_unpacker *const unpacker = im->unpacker;
-        if (!im->looked &&
-            (im->conf.kind == ALM_IMPORT_PARQUET || im->sample.len >= ALM_FILE_LOOK_BYTES))
-            ALM_TRY(look(cx, im, false));
-        if (im->parquet != NULL || im->unpacker != unpacker)
+    if (import->parquet != NULL)
+        return alm_parquet_load_feed(cx, import->parquet, bytes, n);
+    if (!import->started) {
+        ALM_TRY(alm_buf_append(cx, &import->sample, bytes, n));
+        const alm_unpacker *const unpacker = import->unpacker;
+        if (!import->looked &&
+            (import->conf.kind == ALM_IMPORT_PARQUET || import->sample.len >= ALM_FILE_LOOK_BYTES))
+            ALM_TRY(import_look(cx, import, false));
+        if (import->parquet != NULL || import->unpacker != unpacker)
             return ALM_OK; /* the bytes went there */
-        drop_mark(im);
-        if (im->sample.len < ALM_CSV_SAMPLE_BYTES)
+        drop_mark(import);
+        if (import->sample.len < ALM_CSV_SAMPLE_BYTES)
             return ALM_OK;
-        ALM_TRY(start(cx, im, false));
-    } else if (im->load.reader != NULL) {
-        ALM_TRY(alm_csv_feed(cx, im->load.reader, bytes, n));
+        ALM_TRY(import_start(cx, import, false));
+    } else if (import->load.reader != NULL) {
+        ALM_TRY(alm_csv_feed(cx, import->load.reader, bytes, n));
     }
-    return im->load.reader != NULL ? alm_load_rows(cx, &im->load, false) : ALM_OK;
+    return import->load.reader != NULL ? alm_load_rows(cx, &import->load, false) : ALM_OK;
 }
 
 /* May the table be written, before any byte is kept? */
-static alm_status ask(alm_ctx *cx, alm_import *im)
+static alm_status import_ask(alm_ctx *cx, alm_import *import)
 {
-    if (im->asked)
+    if (import->asked)
         return ALM_OK;
-    im->asked = true;
-    ALM_TRY(check_name(cx, im->conf.table));
-    if (alm_ingest_may(im->session, im->conf.table, im->conf.overwrite) != ALM_OK)
-        return session_error(cx, im);
+    import->asked = true;
+    ALM_TRY(import_check_name(cx, import->conf.table));
+    if (alm_ingest_may(import->session, import->conf.table, import->conf.overwrite) != ALM_OK)
+        return session_error(cx, import);
     return ALM_OK;
 }
 
-alm_status alm_import_may(alm_ctx *cx, alm_import *im)
+alm_status alm_import_may(alm_ctx *cx, alm_import *import)
 {
-    if (im->conf.table.len > 0)
-        return ask(cx, im);
-    if (alm_session_may_ingest(im->session, im->conf.overwrite) != ALM_OK)
-        return session_error(cx, im);
+    if (import->conf.table.len > 0)
+        return import_ask(cx, import);
+    if (alm_session_may_ingest(import->session, import->conf.overwrite) != ALM_OK)
+        return session_error(cx, import);
     return ALM_OK;
 }
 
-alm_status alm_import_feed(alm_ctx *cx, alm_import *im, const char *bytes, size_t n)
+alm_status alm_import_feed(alm_ctx *cx, alm_import *import, const char *bytes, size_t n)
 {
-    ALM_TRY(ask(cx, im));
-    if (im->unpacker != NULL)
-        return alm_unpack(cx, im->unpacker, (alm_str){bytes, n}, take_unpacked, im);
-    return feed_plain(cx, im, bytes, n);
+    ALM_TRY(import_ask(cx, import));
+    if (import->unpacker != NULL)
+        return alm_unpack(cx, import->unpacker, (alm_str){bytes, n}, import_take_unpacked, import);
+    return feed_plain(cx, import, bytes, n);
 }
 
 /* All of the file is there: its table is found or made. */
-static alm_status start_parquet(alm_ctx *cx, alm_import *im)
+static alm_status start_parquet(alm_ctx *cx, alm_import *import)
 {
-    alm_csv_shape *shape = &im->shape;
+    alm_csv_shape *shape = &import->shape;
     const char *left_out = NULL;
     alm_snapshot *snap = NULL;
-    ALM_TRY(alm_parquet_load_open(cx, im->parquet, shape, &left_out));
-    im->file_rows = alm_parquet_load_file_rows(im->parquet);
-    if (!alm_parquet_load_wants(im->parquet, &im->wanted, &im->wanted_tail))
-        im->wanted = (alm_parquet_part){0};
+    ALM_TRY(alm_parquet_load_open(cx, import->parquet, shape, &left_out));
+    import->file_rows = alm_parquet_load_file_rows(import->parquet);
+    if (!alm_parquet_load_wants(import->parquet, &import->wanted, &import->wanted_tail))
+        import->wanted = (alm_parquet_part){0};
     if (left_out != NULL)
-        alm_import_warn(im, left_out);
-    ALM_TRY(keep_names(cx, im));
-    if (im->conf.adjust != NULL)
-        ALM_TRY(im->conf.adjust(cx, im->conf.arg, shape));
+        alm_import_warn(import, left_out);
+    ALM_TRY(import_keep_names(cx, import));
+    if (import->conf.adjust != NULL)
+        ALM_TRY(import->conf.adjust(cx, import->conf.arg, shape));
     for (uint32_t i = 0; i < shape->n_cols; i++)
         if (shape->cols[i].pattern.len > 0)
             return alm_fail(cx, ALM_E_ARG, -1, "column '%s' has a pattern: those are for CSV files",
                             shape->cols[i].name);
-    ALM_TRY(alm_snapshot_acquire(cx, alm_db_storage(alm_session_db(im->session)), &snap));
-    const alm_status st = open_table(cx, im, alm_snapshot_find(snap, im->conf.table));
+    ALM_TRY(alm_snapshot_acquire(cx, alm_db_storage(alm_session_db(import->session)), &snap));
+    const alm_status status =
+        import_open_table(cx, import, alm_snapshot_find(snap, import->conf.table));
     alm_snapshot_release(snap);
-    ALM_TRY(st);
-    im->started = true;
-    im->load = (alm_load){.table = alm_ingest_table(im->ingest),
-                          .n_cols = shape->n_cols,
-                          .table_col = im->table_col,
-                          .rule = im->conf.rule,
-                          .workers = alm_session_db(im->session)->workers,
-                          .sink = take_rows,
-                          .arg = im};
-    ALM_TRY(set_units(cx, im));
-    ALM_TRY(alm_load_init(cx, cx->arena, &im->load, true));
-    return alm_parquet_load_begin(cx, im->parquet, &im->load);
+    ALM_TRY(status);
+    import->started = true;
+    import->load = (alm_load){.table = alm_ingest_table(import->ingest),
+                              .n_cols = shape->n_cols,
+                              .table_col = import->table_col,
+                              .rule = import->conf.rule,
+                              .workers = alm_session_db(import->session)->workers,
+                              .sink = import_take_rows,
+                              .arg = import};
+    ALM_TRY(set_units(cx, import));
+    ALM_TRY(alm_load_init(cx, cx->arena, &import->load, true));
+    return alm_parquet_load_begin(cx, import->parquet, &import->load);
 }
 
-alm_status alm_import_step(alm_ctx *cx, alm_import *im, bool *done)
+alm_status alm_import_step(alm_ctx *cx, alm_import *import, bool *done)
 {
     *done = true;
-    if (im->parquet == NULL)
+    if (import->parquet == NULL)
         return ALM_OK;
-    ALM_TRY(alm_parquet_load_step(cx, im->parquet, &im->load, im->conf.look, done));
-    if (im->conf.look == 0)
+    ALM_TRY(alm_parquet_load_step(cx, import->parquet, &import->load, import->conf.look, done));
+    if (import->conf.look == 0)
         return ALM_OK;
     *done = true;
-    im->n_texts = im->conf.look;
-    return alm_parquet_load_texts(cx, im->parquet, &im->n_texts, &im->texts);
+    import->n_texts = import->conf.look;
+    return alm_parquet_load_texts(cx, import->parquet, &import->n_texts, &import->texts);
 }
 
-alm_status alm_import_rest(alm_ctx *cx, alm_import *im)
+alm_status alm_import_rest(alm_ctx *cx, alm_import *import)
 {
-    ALM_TRY(ask(cx, im));
-    for (int packed = 0; packed < 2 && !im->looked; packed++)
-        ALM_TRY(look(
-            cx, im,
+    ALM_TRY(import_ask(cx, import));
+    for (int packed = 0; packed < 2 && !import->looked; packed++)
+        ALM_TRY(import_look(
+            cx, import,
             true)); /* few bytes came, perhaps none; of a packed file they are looked at, too */
-    if (im->unpacker != NULL && !alm_unpacker_is_whole(im->unpacker)) {
-        if (im->conf.look == 0)
+    if (import->unpacker != NULL && !alm_unpacker_is_whole(import->unpacker)) {
+        if (import->conf.look == 0)
             return alm_fail(cx, ALM_E_FORMAT, -1, "the %s file is cut off: its end is missing",
-                            alm_unpacker_name(im->unpacker));
-        im->cut = true;
+                            alm_unpacker_name(import->unpacker));
+        import->cut = true;
     }
-    if (im->parquet != NULL)
-        return start_parquet(cx, im);
-    if (!im->started)
-        ALM_TRY(start(cx, im, !im->cut));
-    if (im->load.reader == NULL)
+    if (import->parquet != NULL)
+        return start_parquet(cx, import);
+    if (!import->started)
+        ALM_TRY(import_start(cx, import, !import->cut));
+    if (import->load.reader == NULL)
         return ALM_OK;
-    ALM_TRY(alm_load_rows(cx, &im->load, !im->cut));
-    return im->conf.format != NULL ? alm_copy_complete(cx, im->load.reader) : ALM_OK;
+    ALM_TRY(alm_load_rows(cx, &import->load, !import->cut));
+    return import->conf.format != NULL ? alm_copy_complete(cx, import->load.reader) : ALM_OK;
 }
 
-alm_status alm_import_commit(alm_ctx *cx, alm_import *im)
+alm_status alm_import_commit(alm_ctx *cx, alm_import *import)
 {
-    alm_ingest *ingest = im->ingest;
-    im->ingest = NULL;
-    if (ingest == NULL || alm_ingest_commit(ingest, &im->imported) == ALM_OK)
+    alm_ingest *ingest = import->ingest;
+    import->ingest = NULL;
+    if (ingest == NULL || alm_ingest_commit(ingest, &import->imported) == ALM_OK)
         return ALM_OK;
-    return session_error(cx, im);
+    return session_error(cx, import);
 }
 
-void alm_import_deinit(alm_import *im)
+void alm_import_deinit(alm_import *import)
 {
-    if (im->ingest != NULL)
-        alm_ingest_rollback(im->ingest);
-    im->ingest = NULL;
-    alm_load_deinit(&im->load);
-    alm_parquet_load_free(im->parquet);
-    im->parquet = NULL;
-    alm_unpacker_free(im->unpacker);
-    im->unpacker = NULL;
-    alm_buf_deinit(&im->sample);
+    if (import->ingest != NULL)
+        alm_ingest_rollback(import->ingest);
+    import->ingest = NULL;
+    alm_load_deinit(&import->load);
+    alm_parquet_load_free(import->parquet);
+    import->parquet = NULL;
+    alm_unpacker_free(import->unpacker);
+    import->unpacker = NULL;
+    alm_buf_deinit(&import->sample);
 }

@@ -83,18 +83,19 @@ typedef struct alm_import {
 } alm_import;
 
 /* cx->arena lives as long as the import. */
-void alm_import_init(alm_ctx *cx, alm_import *im, alm_session *session,
+void alm_import_init(alm_ctx *cx, alm_import *import, alm_session *session,
                      const alm_import_conf *conf);
 /* May the table of the settings be written, or any, where they name none? To be asked before the file comes. */
-ALM_NODISCARD alm_status alm_import_may(alm_ctx *cx, alm_import *im);
-ALM_NODISCARD alm_status alm_import_feed(alm_ctx *cx, alm_import *im, const char *bytes, size_t n);
+ALM_NODISCARD alm_status alm_import_may(alm_ctx *cx, alm_import *import);
+ALM_NODISCARD alm_status alm_import_feed(alm_ctx *cx, alm_import *import, const char *bytes,
+                                         size_t n);
 /* No more bytes: takes the rest, except that nothing is committed yet. Of a Parquet file all rows are still to come:
  * alm_import_step takes a piece of them; *done: there are no more. */
-ALM_NODISCARD alm_status alm_import_rest(alm_ctx *cx, alm_import *im);
-ALM_NODISCARD alm_status alm_import_step(alm_ctx *cx, alm_import *im, bool *done);
-ALM_NODISCARD alm_status alm_import_commit(alm_ctx *cx, alm_import *im);
+ALM_NODISCARD alm_status alm_import_rest(alm_ctx *cx, alm_import *import);
+ALM_NODISCARD alm_status alm_import_step(alm_ctx *cx, alm_import *import, bool *done);
+ALM_NODISCARD alm_status alm_import_commit(alm_ctx *cx, alm_import *import);
 /* What was not taken as it was said; one too many is left out. text must live as long as the import. */
-void alm_import_warn(alm_import *im, const char *text);
-void alm_import_deinit(alm_import *im); /* what was not committed is dropped */
+void alm_import_warn(alm_import *import, const char *text);
+void alm_import_deinit(alm_import *import); /* what was not committed is dropped */
 
 #endif

@@ -41,7 +41,7 @@ static alm_status begin_new(alm_ingest *in, const alm_table_spec *spec, bool ove
 }
 
 /* The table, and whether the user may load into it, or make it. */
-static alm_status find_table(alm_ingest *in, alm_str name, bool overwrite)
+static alm_status ingest_find_table(alm_ingest *in, alm_str name, bool overwrite)
 {
     alm_ctx *cx = &in->c.cx;
     ALM_TRY(alm_session_may_write(cx, in->c.session, -1));
@@ -64,7 +64,7 @@ static alm_status begin_load(alm_ingest *in, const alm_table_spec *spec, bool ov
                              alm_str owner)
 {
     alm_ctx *cx = &in->c.cx;
-    ALM_TRY(find_table(in, spec->name, overwrite));
+    ALM_TRY(ingest_find_table(in, spec->name, overwrite));
     if (in->table == NULL || overwrite)
         return begin_new(in, spec, overwrite, owner);
     ALM_TRY(alm_cursor_keeps_table(&in->c, &in->table));
@@ -81,20 +81,20 @@ static void ingest_free(alm_ingest *in)
     free(in);
 }
 
-static alm_status ingest_new(alm_session *s, alm_ingest **out)
+static alm_status ingest_new(alm_session *session, alm_ingest **out)
 {
     alm_ingest *in = *out = calloc(1, sizeof(*in));
     if (in == NULL) {
-        s->err = (alm_error){.code = ALM_E_MEMORY, .sql_pos = -1, .msg = "out of memory"};
+        session->err = (alm_error){.code = ALM_E_MEMORY, .sql_pos = -1, .msg = "out of memory"};
         return ALM_E_MEMORY;
     }
-    in->c.session = s;
-    in->c.statement = atomic_load(&s->statement);
+    in->c.session = session;
+    in->c.statement = atomic_load(&session->statement);
     in->part = in->c.statement != 0;
     if (!in->part) {
-        atomic_store(&s->cancel, atomic_load(&s->db->stopping));
-        in->c.statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
-        atomic_store(&s->statement, in->c.statement);
+        atomic_store(&session->cancel, atomic_load(&session->db->stopping));
+        in->c.statement = atomic_fetch_add(&session->db->next_statement, 1) + 1;
+        atomic_store(&session->statement, in->c.statement);
     }
     alm_cursor_context(&in->c);
     alm_cursor_lookup(&in->c);
@@ -102,27 +102,27 @@ static alm_status ingest_new(alm_session *s, alm_ingest **out)
     return ALM_OK;
 }
 
-alm_status alm_ingest_may(alm_session *s, alm_str table, bool overwrite)
+alm_status alm_ingest_may(alm_session *session, alm_str table, bool overwrite)
 {
     alm_ingest *in = NULL;
-    ALM_TRY(ingest_new(s, &in));
-    alm_status st = find_table(in, table, overwrite);
-    if (st != ALM_OK)
-        st = alm_session_failed(s, &in->c.cx);
+    ALM_TRY(ingest_new(session, &in));
+    alm_status status = ingest_find_table(in, table, overwrite);
+    if (status != ALM_OK)
+        status = alm_session_failed(session, &in->c.cx);
     ingest_free(in);
-    return st;
+    return status;
 }
 
-alm_status alm_ingest_begin(alm_session *s, const alm_table_spec *create_if_missing, bool overwrite,
-                            alm_str owner, alm_ingest **out)
+alm_status alm_ingest_begin(alm_session *session, const alm_table_spec *create_if_missing,
+                            bool overwrite, alm_str owner, alm_ingest **out)
 {
     alm_ingest *in = NULL;
-    ALM_TRY(ingest_new(s, &in));
-    alm_status st = begin_load(in, create_if_missing, overwrite, owner);
-    if (st != ALM_OK) {
-        st = alm_session_failed(s, &in->c.cx);
+    ALM_TRY(ingest_new(session, &in));
+    alm_status status = begin_load(in, create_if_missing, overwrite, owner);
+    if (status != ALM_OK) {
+        status = alm_session_failed(session, &in->c.cx);
         ingest_free(in);
-        return st;
+        return status;
     }
     *out = in;
     return ALM_OK;
@@ -135,25 +135,25 @@ const alm_table *alm_ingest_table(const alm_ingest *in)
 
 alm_status alm_ingest_append(alm_ingest *in, const alm_batch *rows)
 {
-    alm_status st = alm_cursor_check(&in->c);
-    if (st == ALM_OK)
-        st = alm_bulk_append(&in->c.cx, in->bulk, rows);
-    return st == ALM_OK ? ALM_OK : alm_session_failed(in->c.session, &in->c.cx);
+    alm_status status = alm_cursor_check(&in->c);
+    if (status == ALM_OK)
+        status = alm_bulk_append(&in->c.cx, in->bulk, rows);
+    return status == ALM_OK ? ALM_OK : alm_session_failed(in->c.session, &in->c.cx);
 }
 
 alm_status alm_ingest_commit(alm_ingest *in, int64_t *rows)
 {
-    alm_status st = alm_cursor_check(&in->c);
-    if (st == ALM_OK)
-        st = alm_bulk_commit(&in->c.cx, in->bulk, rows);
+    alm_status status = alm_cursor_check(&in->c);
+    if (status == ALM_OK)
+        status = alm_bulk_commit(&in->c.cx, in->bulk, rows);
     else
         alm_bulk_rollback(in->bulk);
-    if (st == ALM_OK && in->table == &in->made)
+    if (status == ALM_OK && in->table == &in->made)
         alm_audit_made(in->c.session, "CREATE TABLE", alm_str_of(in->made.name), (alm_str){0});
-    if (st != ALM_OK)
-        st = alm_session_failed(in->c.session, &in->c.cx);
+    if (status != ALM_OK)
+        status = alm_session_failed(in->c.session, &in->c.cx);
     ingest_free(in);
-    return st;
+    return status;
 }
 
 void alm_ingest_rollback(alm_ingest *in)

@@ -46,10 +46,10 @@ bool alm_jobs_run(alm_jobs *jobs)
 /* The oldest that ended; with the lock. */
 static void forget_oldest(alm_jobs *jobs)
 {
-    int32_t n = 0;
+    int32_t count = 0;
     for (alm_job **at = &jobs->newest; *at != NULL;) {
         alm_job *job = *at;
-        if (++n <= jobs->kind->kept_max || job->state == ALM_JOB_RUNS) {
+        if (++count <= jobs->kind->kept_max || job->state == ALM_JOB_RUNS) {
             at = &job->next;
             continue;
         }
@@ -66,9 +66,9 @@ static void list_changed(alm_jobs *jobs)
 
 /* -------------------------------------------------------------------- a job */
 
-alm_status alm_job_new(alm_cursor *c, alm_jobs *jobs, size_t bytes, alm_job **out)
+alm_status alm_job_new(alm_cursor *cursor, alm_jobs *jobs, size_t bytes, alm_job **out)
 {
-    alm_ctx *cx = &c->cx;
+    alm_ctx *cx = &cursor->cx;
     uint64_t id = 0;
     ALM_ASSERT(bytes >= sizeof(alm_job));
     alm_job *job = calloc(1, bytes);
@@ -80,22 +80,23 @@ alm_status alm_job_new(alm_cursor *c, alm_jobs *jobs, size_t bytes, alm_job **ou
     alm_arena_init(&job->texts, NULL);
     (void)job->db->io->random(job->db->io, &id, sizeof(id));
     (void)snprintf(job->id, sizeof(job->id), "%016llx", (unsigned long long)id);
-    alm_status st = alm_arena_zstr(cx, &job->texts, alm_str_of(c->session->identity), &job->owner);
-    if (st == ALM_OK)
-        st = alm_session_new(cx, job->db, c->session->user, "copy", &job->session);
-    if (st != ALM_OK) {
+    alm_status status =
+        alm_arena_zstr(cx, &job->texts, alm_str_of(cursor->session->identity), &job->owner);
+    if (status == ALM_OK)
+        status = alm_session_new(cx, job->db, cursor->session->user, "copy", &job->session);
+    if (status != ALM_OK) {
         alm_job_free(job);
-        return st;
+        return status;
     }
     *out = job;
     return ALM_OK;
 }
 
-void alm_job_become(alm_job *job, const alm_cursor *c)
+void alm_job_become(alm_job *job, const alm_cursor *cursor)
 {
-    alm_session_become_as(job->session, c->session);
-    job->session->ends = c->session->ends;
-    alm_activity_fix(job->session, alm_str_of(c->session->activity.text), job->start_us);
+    alm_session_become_as(job->session, cursor->session);
+    job->session->ends = cursor->session->ends;
+    alm_activity_fix(job->session, alm_str_of(cursor->session->activity.text), job->start_us);
 }
 
 void alm_job_free(alm_job *job)
@@ -110,26 +111,26 @@ void alm_job_drop(alm_job *job)
     alm_job_free(job);
 }
 
-bool alm_job_keep_texts(alm_job *job, const char **const *texts, size_t n)
+bool alm_job_keep_texts(alm_job *job, const char **const *texts, size_t n_texts)
 {
     enum { TEXTS_MAX = 4 };
     alm_ctx cx = {0};
     alm_arena little;
     const char *kept[TEXTS_MAX] = {0};
-    alm_status st = ALM_OK;
-    ALM_ASSERT(n <= TEXTS_MAX);
+    alm_status status = ALM_OK;
+    ALM_ASSERT(n_texts <= TEXTS_MAX);
     alm_arena_init_small(&little, NULL);
-    for (size_t i = 0; i < n && st == ALM_OK; i++) {
+    for (size_t i = 0; i < n_texts && status == ALM_OK; i++) {
         alm_str text = alm_str_of(*texts[i]);
         text.len = ALM_MIN(text.len, (size_t)ALM_JOB_TEXT_KEPT);
         text.len = alm_utf8_bad_at(text); /* whole characters */
-        st = alm_arena_zstr(&cx, &little, text, &kept[i]);
+        status = alm_arena_zstr(&cx, &little, text, &kept[i]);
     }
-    if (st != ALM_OK) {
+    if (status != ALM_OK) {
         alm_arena_deinit(&little);
         return false;
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n_texts; i++)
         *texts[i] = kept[i];
     alm_arena_deinit(&job->texts);
     job->texts = little;
@@ -138,7 +139,7 @@ bool alm_job_keep_texts(alm_job *job, const char **const *texts, size_t n)
 
 /* -------------------------------------------------------------------- its thread */
 
-static void end_job(alm_job *job, alm_status st, const alm_error *err)
+static void end_job(alm_job *job, alm_status status, const alm_error *err)
 {
     alm_jobs *jobs = job->jobs;
     alm_session *session = job->session;
@@ -146,12 +147,12 @@ static void end_job(alm_job *job, alm_status st, const alm_error *err)
     (void)pthread_mutex_lock(&jobs->lock);
     job->session = NULL;
     job->end_us = io->wall_ns(io) / 1000;
-    job->state = st == ALM_OK         ? ALM_JOB_FINISHED
-                 : st == ALM_E_CANCEL ? ALM_JOB_CANCELLED
-                                      : ALM_JOB_FAILED;
-    if (st != ALM_OK)
+    job->state = status == ALM_OK         ? ALM_JOB_FINISHED
+                 : status == ALM_E_CANCEL ? ALM_JOB_CANCELLED
+                                          : ALM_JOB_FAILED;
+    if (status != ALM_OK)
         (void)snprintf(job->message, sizeof(job->message), "%s", err->msg);
-    jobs->kind->ended(job, st); /* from here on the list may forget it */
+    jobs->kind->ended(job, status); /* from here on the list may forget it */
     (void)pthread_mutex_unlock(&jobs->lock);
     alm_session_free(session);
     list_changed(jobs);
@@ -164,8 +165,8 @@ static void *job_main(void *arg)
 {
     alm_job *job = arg;
     alm_error err = {0};
-    const alm_status st = job->jobs->kind->run(job, &err);
-    end_job(job, st, &err);
+    const alm_status status = job->jobs->kind->run(job, &err);
+    end_job(job, status, &err);
     return NULL;
 }
 
@@ -174,14 +175,14 @@ static alm_status start_thread(alm_ctx *cx, alm_job *job)
     alm_jobs *jobs = job->jobs;
     const int64_t max = job->db->conf->copy_jobs_max;
     pthread_t thread;
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     (void)pthread_mutex_lock(&jobs->lock);
     if (jobs->running >= max)
-        st = alm_fail(cx, ALM_E_BUSY, -1, "%d %s run already: the limit is copy.jobs.max",
-                      jobs->running, jobs->kind->name);
+        status = alm_fail(cx, ALM_E_BUSY, -1, "%d %s run already: the limit is copy.jobs.max",
+                          jobs->running, jobs->kind->name);
     else if (pthread_create(&thread, NULL, job_main, job) != 0)
-        st = alm_fail(cx, ALM_E_BUSY, -1, "cannot start a thread for COPY");
-    if (st == ALM_OK) {
+        status = alm_fail(cx, ALM_E_BUSY, -1, "cannot start a thread for COPY");
+    if (status == ALM_OK) {
         (void)pthread_detach(thread);
         jobs->running++;
         job->next = jobs->newest;
@@ -189,16 +190,17 @@ static alm_status start_thread(alm_ctx *cx, alm_job *job)
         forget_oldest(jobs);
     }
     (void)pthread_mutex_unlock(&jobs->lock);
-    return st;
+    return status;
 }
 
-alm_status alm_job_start(alm_cursor *c, alm_job *job)
+alm_status alm_job_start(alm_cursor *cursor, alm_job *job)
 {
     alm_jobs *jobs = job->jobs;
     const char *id = NULL;
-    ALM_TRY(alm_arena_printf(&c->cx, c->cx.arena, &id, "%s", job->id)); /* it may end any time */
-    ALM_TRY(alm_cursor_texts(c, "id", &id, 1));
-    ALM_TRY(start_thread(&c->cx, job));
+    ALM_TRY(alm_arena_printf(&cursor->cx, cursor->cx.arena, &id, "%s",
+                             job->id)); /* it may end any time */
+    ALM_TRY(alm_cursor_texts(cursor, "id", &id, 1));
+    ALM_TRY(start_thread(&cursor->cx, job));
     list_changed(jobs);
     return ALM_OK;
 }
@@ -224,40 +226,41 @@ const char *alm_job_cancel(alm_jobs *jobs, alm_str id, const char *identity, boo
     return said;
 }
 
-bool alm_job_is_shown(const alm_session *me, bool all, const char *owner)
+bool alm_job_is_shown(const alm_session *session, bool all, const char *owner)
 {
-    return all || strcmp(owner, me->identity) == 0;
+    return all || strcmp(owner, session->identity) == 0;
 }
 
-bool alm_jobs_shows_all(alm_session *me)
+bool alm_jobs_shows_all(alm_session *session)
 {
-    return alm_session_holds(me, "SQL ENGINE ADMIN") || alm_session_holds(me, "CANCEL ANY COPY");
+    return alm_session_holds(session, "SQL ENGINE ADMIN") ||
+           alm_session_holds(session, "CANCEL ANY COPY");
 }
 
 alm_status alm_jobs_log(alm_ctx *cx, alm_jobs *jobs, size_t n_cells, alm_job_row_fn row,
                         const char *const **cells, size_t *rows)
 {
     const char **out = NULL;
-    size_t n = 0;
+    size_t count = 0;
     const bool all = alm_jobs_shows_all(cx->session);
     *rows = 0;
     (void)pthread_mutex_lock(&jobs->lock);
     for (const alm_job *job = jobs->newest; job != NULL; job = job->next)
         if (alm_job_is_shown(cx->session, all, job->owner))
-            n += job->state == ALM_JOB_RUNS ? 1 : 2;
-    alm_status st = ALM_NEWN(cx, cx->arena, n * n_cells + 1, &out);
-    size_t at = n; /* newest last */
-    for (const alm_job *job = jobs->newest; st == ALM_OK && job != NULL; job = job->next) {
+            count += job->state == ALM_JOB_RUNS ? 1 : 2;
+    alm_status status = ALM_NEWN(cx, cx->arena, count * n_cells + 1, &out);
+    size_t offset = count; /* newest last */
+    for (const alm_job *job = jobs->newest; status == ALM_OK && job != NULL; job = job->next) {
         if (!alm_job_is_shown(cx->session, all, job->owner))
             continue;
         if (job->state != ALM_JOB_RUNS)
-            st = row(cx, job, true, out + --at * n_cells);
-        if (st == ALM_OK)
-            st = row(cx, job, false, out + --at * n_cells);
+            status = row(cx, job, true, out + --offset * n_cells);
+        if (status == ALM_OK)
+            status = row(cx, job, false, out + --offset * n_cells);
     }
     (void)pthread_mutex_unlock(&jobs->lock);
-    ALM_TRY(st);
+    ALM_TRY(status);
     *cells = out;
-    *rows = n;
+    *rows = count;
     return ALM_OK;
 }

@@ -64,11 +64,12 @@ void alm_jobs_deinit(alm_jobs *jobs); /* no job runs; frees all of them */
 bool alm_jobs_run(alm_jobs *jobs);    /* does one run still? NULL is fine */
 
 /* A job of `bytes` bytes that the statement begins: id, owner, a session that is not yet for its user. */
-ALM_NODISCARD alm_status alm_job_new(alm_cursor *c, alm_jobs *jobs, size_t bytes, alm_job **out);
+ALM_NODISCARD alm_status alm_job_new(alm_cursor *cursor, alm_jobs *jobs, size_t bytes,
+                                     alm_job **out);
 /* Its session is for the user of the statement, and is listed with its text. */
-void alm_job_become(alm_job *job, const alm_cursor *c);
+void alm_job_become(alm_job *job, const alm_cursor *cursor);
 /* Puts the job into its list, starts it and answers with its id; the job is the list's then. */
-ALM_NODISCARD alm_status alm_job_start(alm_cursor *c, alm_job *job);
+ALM_NODISCARD alm_status alm_job_start(alm_cursor *cursor, alm_job *job);
 /* Of one that was not started. */
 void alm_job_drop(alm_job *job);
 void alm_job_free(alm_job *job);
@@ -77,15 +78,15 @@ void alm_job_free(alm_job *job);
  * the first ALM_JOB_TEXT_KEPT bytes. The lists keep many jobs, and nobody's account is charged for them. False: there is no memory, and
  * everything stays as it is. */
 enum { ALM_JOB_TEXT_KEPT = 4096 };
-bool alm_job_keep_texts(alm_job *job, const char **const *texts, size_t n);
+bool alm_job_keep_texts(alm_job *job, const char **const *texts, size_t n_texts);
 
 /* Ends the job of that id; identity NULL: whoever's it is. What became of it; NULL: there is none, or it is another's (*others). */
 const char *alm_job_cancel(alm_jobs *jobs, alm_str id, const char *identity, bool *others);
 const char *alm_job_state_name(alm_job_state state);
 /* May the session see, and end, what belongs to that identity? Its rights must be known. */
-bool alm_job_is_shown(const alm_session *me, bool all, const char *owner);
+bool alm_job_is_shown(const alm_session *session, bool all, const char *owner);
 /* All of them: without access control, with SQL ENGINE ADMIN, and with CANCEL ANY COPY. */
-bool alm_jobs_shows_all(alm_session *me);
+bool alm_jobs_shows_all(alm_session *session);
 /* The log, oldest first: of each job that is shown a row for its beginning and, if it has ended, one for its end. */
 typedef alm_status (*alm_job_row_fn)(alm_ctx *cx, const alm_job *job, bool end, const char **cell);
 ALM_NODISCARD alm_status alm_jobs_log(alm_ctx *cx, alm_jobs *jobs, size_t n_cells,

@@ -35,22 +35,22 @@ typedef struct alm_lines_options {
 /* Can the server start with these settings? */
 ALM_NODISCARD alm_status alm_lines_check_conf(alm_ctx *cx, const struct alm_conf *conf);
 
-ALM_NODISCARD alm_status alm_lines_begin(alm_session *s, const alm_lines_options *options,
+ALM_NODISCARD alm_status alm_lines_begin(alm_session *session, const alm_lines_options *options,
                                          alm_lines **out);
 /*
  * Reads complete lines of `bytes`; *used: how many bytes were taken, the rest comes again with more behind
  * it. `last`: nothing comes. Fails for want of memory and by cancel, not for bad lines.
  */
-ALM_NODISCARD alm_status alm_lines_feed(alm_lines *l, const char *bytes, size_t n, bool last,
+ALM_NODISCARD alm_status alm_lines_feed(alm_lines *lines, const char *bytes, size_t n, bool last,
                                         size_t *used);
-int64_t alm_lines_rows(const alm_lines *l);
+int64_t alm_lines_rows(const alm_lines *lines);
 /* All bad lines so far; the first ALM_LINES_ERRORS_MAX in order of their lines. */
-int64_t alm_lines_error_count(const alm_lines *l);
-const alm_line_error *alm_lines_error_at(const alm_lines *l, size_t i);
+int64_t alm_lines_error_count(const alm_lines *lines);
+const alm_line_error *alm_lines_error_at(const alm_lines *lines, size_t i);
 /* A line was found bad before its end has come: what comes up to its LF belongs to it. */
-bool alm_lines_within_bad(const alm_lines *l);
+bool alm_lines_within_bad(const alm_lines *lines);
 /* Ends the unit, successful or not; errors are on the session. */
-ALM_NODISCARD alm_status alm_lines_commit(alm_lines *l);
-void alm_lines_drop(alm_lines *l);
+ALM_NODISCARD alm_status alm_lines_commit(alm_lines *lines);
+void alm_lines_drop(alm_lines *lines);
 
 #endif

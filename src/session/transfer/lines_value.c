@@ -55,9 +55,9 @@ alm_type alm_line_time_type(const struct alm_conf *conf, alm_ilp_unit unit)
                               : type_named(conf->line_timestamp_default_column_type);
 }
 
-alm_type alm_line_type(const struct alm_conf *conf, const alm_ilp_field *f)
+alm_type alm_line_type(const struct alm_conf *conf, const alm_ilp_field *field)
 {
-    switch ((alm_ilp_kind)f->kind) {
+    switch ((alm_ilp_kind)field->kind) {
     case ALM_ILP_SYMBOL:
         return ALM_TY(SYMBOL);
     case ALM_ILP_LONG:
@@ -69,11 +69,11 @@ alm_type alm_line_type(const struct alm_conf *conf, const alm_ilp_field *f)
     case ALM_ILP_STRING:
         return ALM_TY(VARCHAR);
     case ALM_ILP_TIME:
-        return alm_line_time_type(conf, (alm_ilp_unit)f->unit);
+        return alm_line_time_type(conf, (alm_ilp_unit)field->unit);
     case ALM_ILP_LONG256:
         return ALM_TY(LONG256);
     case ALM_ILP_ARRAY:
-        return alm_type_array(f->dims);
+        return alm_type_array(field->dims);
     case ALM_ILP_DECIMAL:
     case ALM_ILP_KINDS:
         break;
@@ -81,52 +81,52 @@ alm_type alm_line_type(const struct alm_conf *conf, const alm_ilp_field *f)
     return ALM_TY(NONE);
 }
 
-static alm_status refuse(const sink *s)
+static alm_status lines_value_refuse(const sink *self)
 {
-    const char *from = s->f->kind == ALM_ILP_ARRAY ? alm_type_name(alm_type_array(s->f->dims))
-                                                   : KIND_NAMES[s->f->kind];
-    (void)snprintf(s->room, ALM_LINE_WHY_MAX,
+    const char *from = self->f->kind == ALM_ILP_ARRAY ? alm_type_name(alm_type_array(self->f->dims))
+                                                      : KIND_NAMES[self->f->kind];
+    (void)snprintf(self->room, ALM_LINE_WHY_MAX,
                    "cast error from protocol type: %s to column type: %s", from,
-                   alm_type_name(s->type));
-    *s->why = s->room;
+                   alm_type_name(self->type));
+    *self->why = self->room;
     return ALM_OK;
 }
 
-static alm_status bad_text(const sink *s, alm_str text)
+static alm_status lines_value_bad_text(const sink *self, alm_str text)
 {
-    (void)snprintf(s->room, ALM_LINE_WHY_MAX, "value error: '%.*s' is no %s",
-                   (int)ALM_MIN(text.len, (size_t)60), text.ptr, alm_type_name(s->type));
-    *s->why = s->room;
+    (void)snprintf(self->room, ALM_LINE_WHY_MAX, "value error: '%.*s' is no %s",
+                   (int)ALM_MIN(text.len, (size_t)60), text.ptr, alm_type_name(self->type));
+    *self->why = self->room;
     return ALM_OK;
 }
 
-static alm_status put_text(const sink *s, alm_str text)
+static alm_status lines_value_put_text(const sink *self, alm_str text)
 {
     alm_str kept = text;
     if (text.len > ALM_VIEW_INLINE)
-        ALM_TRY(alm_arena_copy(s->cx, s->texts, text, &kept));
+        ALM_TRY(alm_arena_copy(self->cx, self->texts, text, &kept));
     if (kept.ptr == NULL)
         kept.ptr = ""; /* an empty text is not null */
-    *(alm_view *)s->at = alm_view_of(kept);
+    *(alm_view *)self->at = alm_view_of(kept);
     return ALM_OK;
 }
 
 /* ---------------------------------------------------------------------- numbers */
 
-static alm_status out_of_bounds(const sink *s)
+static alm_status out_of_bounds(const sink *self)
 {
-    (void)snprintf(s->room, ALM_LINE_WHY_MAX,
-                   "line protocol value: %lld is out bounds of column type: %s", (long long)s->f->i,
-                   alm_type_name(s->type));
-    *s->why = s->room;
+    (void)snprintf(self->room, ALM_LINE_WHY_MAX,
+                   "line protocol value: %lld is out bounds of column type: %s",
+                   (long long)self->f->i, alm_type_name(self->type));
+    *self->why = self->room;
     return ALM_OK;
 }
 
-static alm_status beyond_float(const sink *s)
+static alm_status beyond_float(const sink *self)
 {
-    (void)snprintf(s->room, ALM_LINE_WHY_MAX,
-                   "line protocol value: %g is out bounds of column type: FLOAT", s->f->f);
-    *s->why = s->room;
+    (void)snprintf(self->room, ALM_LINE_WHY_MAX,
+                   "line protocol value: %g is out bounds of column type: FLOAT", self->f->f);
+    *self->why = self->room;
     return ALM_OK;
 }
 
@@ -137,86 +137,88 @@ static alm_status beyond_float(const sink *s)
         return ALM_OK;                                                                             \
     } while (0)
 
-static alm_status put_decimal(const sink *s, alm_i256 x, uint32_t scale)
+static alm_status lines_value_put_decimal(const sink *self, alm_i256 value, uint32_t scale)
 {
     alm_i256 scaled;
-    if (alm_decimal_rescale(x, scale, s->type.s, ALM_ROUND_EXACT, &scaled) &&
-        alm_decimal_fits(scaled, s->type.p)) {
-        alm_decimal_store(s->type, scaled, s->at);
+    if (alm_decimal_rescale(value, scale, self->type.s, ALM_ROUND_EXACT, &scaled) &&
+        alm_decimal_fits(scaled, self->type.p)) {
+        alm_decimal_store(self->type, scaled, self->at);
         return ALM_OK;
     }
     char text[ALM_DECIMAL_TEXT_MAX];
-    const int n = (int)alm_decimal_format(x, scale, text);
-    (void)snprintf(s->room, ALM_LINE_WHY_MAX,
+    const int n = (int)alm_decimal_format(value, scale, text);
+    (void)snprintf(self->room, ALM_LINE_WHY_MAX,
                    "value error: converting %.*s to %s will result in loss of precision", n, text,
-                   alm_type_name(s->type));
-    *s->why = s->room;
+                   alm_type_name(self->type));
+    *self->why = self->room;
     return ALM_OK;
 }
 
-static alm_status put_long(const sink *s)
+static alm_status lines_value_put_long(const sink *s)
 {
-    const int64_t v = s->f->i;
+    const int64_t value = s->f->i;
     switch (s->type.id) {
     case ALM_T_BYTE:
-        if (v < INT8_MIN || v > INT8_MAX)
+        if (value < INT8_MIN || value > INT8_MAX)
             return out_of_bounds(s);
-        PUT(int8_t, v);
+        PUT(int8_t, value);
     case ALM_T_SHORT:
-        if (v < INT16_MIN || v > INT16_MAX)
+        if (value < INT16_MIN || value > INT16_MAX)
             return out_of_bounds(s);
-        PUT(int16_t, v);
+        PUT(int16_t, value);
     case ALM_T_INT:
-        if (v == ALM_LONG_NULL)
+        if (value == ALM_LONG_NULL)
             PUT(int32_t, ALM_INT_NULL);
-        if (v <= INT32_MIN || v > INT32_MAX)
+        if (value <= INT32_MIN || value > INT32_MAX)
             return out_of_bounds(s);
-        PUT(int32_t, v);
+        PUT(int32_t, value);
     case ALM_T_LONG:
     case ALM_T_DATE:
     case ALM_T_TIMESTAMP:
     case ALM_T_TIMESTAMP_NS:
-        PUT(int64_t, v);
+        PUT(int64_t, value);
     case ALM_T_FLOAT:
-        PUT(float, v == ALM_LONG_NULL ? __builtin_nanf("") : (float)v);
+        PUT(float, value == ALM_LONG_NULL ? __builtin_nanf("") : (float)value);
     case ALM_T_DOUBLE:
-        PUT(double, v == ALM_LONG_NULL ? __builtin_nan("") : (double)v);
+        PUT(double, value == ALM_LONG_NULL ? __builtin_nan("") : (double)value);
     case ALM_T_DECIMAL:
-        if (v == ALM_LONG_NULL) {
+        if (value == ALM_LONG_NULL) {
             alm_value_set_null(s->type, s->at);
             return ALM_OK;
         }
-        return put_decimal(s, alm_i256_of(v), 0);
+        return lines_value_put_decimal(s, alm_i256_of(value), 0);
     default:
-        return refuse(s);
+        return lines_value_refuse(s);
     }
 }
 
-static alm_status put_double(const sink *s)
+static alm_status lines_value_put_double(const sink *s)
 {
-    const double v = s->f->f;
+    const double value = s->f->f;
     alm_i256 x;
     switch (s->type.id) {
     case ALM_T_DOUBLE:
-        PUT(double, isfinite(v) ? v : __builtin_nan(""));
+        PUT(double, isfinite(value) ? value : __builtin_nan(""));
     case ALM_T_FLOAT:
-        if (isfinite(v) && fabs(v) >= 0x1.ffffffp127) /* else it rounds to the greatest float */
+        if (isfinite(value) &&
+            fabs(value) >= 0x1.ffffffp127) /* else it rounds to the greatest float */
             return beyond_float(s);
-        PUT(float, isfinite(v) ? (float)v : __builtin_nanf(""));
+        PUT(float, isfinite(value) ? (float)value : __builtin_nanf(""));
     case ALM_T_DECIMAL:
-        if (!isfinite(v)) {
+        if (!isfinite(value)) {
             alm_value_set_null(s->type, s->at);
             return ALM_OK;
         }
-        if (!alm_decimal_of_double(v, s->type.s, &x) || alm_decimal_to_double(x, s->type.s) != v)
-            return bad_text(s, s->f->text);
-        return put_decimal(s, x, s->type.s);
+        if (!alm_decimal_of_double(value, s->type.s, &x) ||
+            alm_decimal_to_double(x, s->type.s) != value)
+            return lines_value_bad_text(s, s->f->text);
+        return lines_value_put_decimal(s, x, s->type.s);
     default:
-        return refuse(s);
+        return lines_value_refuse(s);
     }
 }
 
-static alm_status put_boolean(const sink *s)
+static alm_status lines_value_put_boolean(const sink *s)
 {
     switch (s->type.id) {
     case ALM_T_BOOLEAN:
@@ -228,7 +230,7 @@ static alm_status put_boolean(const sink *s)
     case ALM_T_DOUBLE:
         break;
     default:
-        return refuse(s);
+        return lines_value_refuse(s);
     }
     if (s->type.id == ALM_T_BOOLEAN)
         PUT(uint8_t, s->f->i);
@@ -236,47 +238,49 @@ static alm_status put_boolean(const sink *s)
         PUT(float, s->f->i);
     if (s->type.id == ALM_T_DOUBLE)
         PUT(double, s->f->i);
-    return put_long(s);
+    return lines_value_put_long(s);
 }
 
 /* ------------------------------------------------------------------------ texts */
 
-static alm_status put_char(const sink *s, alm_str text)
+static alm_status lines_value_put_char(const sink *s, alm_str text)
 {
     if (text.len > 0 && alm_utf8_count_utf16(text) != 1)
-        return bad_text(s, text);
+        return lines_value_bad_text(s, text);
     PUT(uint16_t, alm_utf8_first_unit(text)); /* empty: null */
 }
 
-static alm_status put_string(const sink *s)
+static alm_status lines_value_put_string(const sink *self)
 {
-    const alm_str text = s->f->text;
+    const alm_str text = self->f->text;
     bool good = true;
-    switch (s->type.id) {
+    switch (self->type.id) {
     case ALM_T_VARCHAR:
     case ALM_T_STRING:
     case ALM_T_SYMBOL:
-        return put_text(s, text);
+        return lines_value_put_text(self, text);
     case ALM_T_CHAR:
-        return put_char(s, text);
+        return lines_value_put_char(self, text);
     case ALM_T_LONG256: /* has fields of its own */
-        return refuse(s);
+        return lines_value_refuse(self);
     default:
-        if (alm_type_written(s->type) == ALM_WRITTEN_BY_CLASS)
-            return refuse(s);
-        good = alm_value_scan(s->type, text.len == 0 ? (alm_str){0} : text, s->at) == ALM_SCAN_OK;
-        return good ? ALM_OK : bad_text(s, text);
+        if (alm_type_written(self->type) == ALM_WRITTEN_BY_CLASS)
+            return lines_value_refuse(self);
+        good = alm_value_scan(self->type, text.len == 0 ? (alm_str){0} : text, self->at) ==
+               ALM_SCAN_OK;
+        return good ? ALM_OK : lines_value_bad_text(self, text);
     }
 }
 
-static alm_status put_symbol(const sink *s)
+static alm_status put_symbol(const sink *self)
 {
-    return alm_type_is_text(s->type) ? put_text(s, s->f->text) : refuse(s);
+    return alm_type_is_text(self->type) ? lines_value_put_text(self, self->f->text)
+                                        : lines_value_refuse(self);
 }
 
 /* ------------------------------------------------------------------------ times */
 
-bool alm_line_time(int64_t t, alm_ilp_unit unit, alm_type type, int64_t *out)
+bool alm_line_time(int64_t time, alm_ilp_unit unit, alm_type type, int64_t *out)
 {
     static const int64_t unit_ns[ALM_ILP_UNITS] = {
         [ALM_ILP_NS] = 1,
@@ -286,103 +290,107 @@ bool alm_line_time(int64_t t, alm_ilp_unit unit, alm_type type, int64_t *out)
         [ALM_ILP_MINUTE] = INT64_C(60000000000),
         [ALM_ILP_HOUR] = INT64_C(3600000000000),
     };
-    const int64_t ns = unit_ns[unit];
-    ALM_ASSERT(ns > 0);
+    const int64_t nanos = unit_ns[unit];
+    ALM_ASSERT(nanos > 0);
     const int64_t tick = type.id == ALM_T_TIMESTAMP_NS ? 1
                          : type.id == ALM_T_TIMESTAMP  ? 1000
                                                        : 1000000;
-    if (ns >= tick)
-        return !__builtin_mul_overflow(t, ns / tick, out);
-    const int64_t by = tick / ns;
-    *out = t / by - (t % by < 0); /* towards the past, before 1970 too */
+    if (nanos >= tick)
+        return !__builtin_mul_overflow(time, nanos / tick, out);
+    const int64_t by = tick / nanos;
+    *out = time / by - (time % by < 0); /* towards the past, before 1970 too */
     return true;
 }
 
-static alm_status put_time(const sink *s)
+static alm_status lines_value_put_time(const sink *s)
 {
     int64_t ticks = ALM_TS_NULL;
     if (alm_type_info_of(s->type)->cls != ALM_TC_TIME)
-        return refuse(s);
+        return lines_value_refuse(s);
     if (s->f->i != ALM_LONG_NULL &&
         !alm_line_time(s->f->i, (alm_ilp_unit)s->f->unit, s->type, &ticks))
-        return bad_text(s, s->f->text);
+        return lines_value_bad_text(s, s->f->text);
     PUT(int64_t, ticks);
 }
 
 /* ----------------------------------------------------------------------- others */
 
-static alm_status put_array(const sink *s)
+static alm_status lines_value_put_array(const sink *self)
 {
-    alm_array_out w;
+    alm_array_out writer;
     uint32_t len[ALM_ARRAY_DIMS_MAX];
-    const size_t head = sizeof *len * s->f->dims;
-    if (s->type.id != ALM_T_ARRAY || s->type.dims != s->f->dims)
-        return refuse(s);
-    memcpy(len, s->f->text.ptr, head);
-    ALM_TRY(alm_array_begin(s->cx, s->texts, -1, s->f->dims, len, &w));
-    if (w.count > 0)
-        memcpy(w.at, s->f->text.ptr + head, w.count * sizeof(double));
-    *(alm_view *)s->at = alm_array_finish(&w);
+    const size_t head = sizeof *len * self->f->dims;
+    if (self->type.id != ALM_T_ARRAY || self->type.dims != self->f->dims)
+        return lines_value_refuse(self);
+    memcpy(len, self->f->text.ptr, head);
+    ALM_TRY(alm_array_begin(self->cx, self->texts, -1, self->f->dims, len, &writer));
+    if (writer.count > 0)
+        memcpy(writer.at, self->f->text.ptr + head, writer.count * sizeof(double));
+    *(alm_view *)self->at = alm_array_finish(&writer);
     return ALM_OK;
 }
 
-static alm_status put_wide(const sink *s)
+static alm_status lines_value_put_wide(const sink *self)
 {
-    if (s->type.id != ALM_T_LONG256)
-        return refuse(s);
-    memcpy(s->at, &s->f->wide, sizeof s->f->wide);
+    if (self->type.id != ALM_T_LONG256)
+        return lines_value_refuse(self);
+    memcpy(self->at, &self->f->wide, sizeof self->f->wide);
     return ALM_OK;
 }
 
-static alm_status put_fixed_point(const sink *s)
+static alm_status put_fixed_point(const sink *self)
 {
-    if (s->type.id != ALM_T_DECIMAL)
-        return refuse(s);
-    if (!s->f->is_null)
-        return put_decimal(s, s->f->wide, s->f->scale);
-    alm_value_set_null(s->type, s->at);
+    if (self->type.id != ALM_T_DECIMAL)
+        return lines_value_refuse(self);
+    if (!self->f->is_null)
+        return lines_value_put_decimal(self, self->f->wide, self->f->scale);
+    alm_value_set_null(self->type, self->at);
     return ALM_OK;
 }
 
 /* SYMBOL takes what is no text by the way it was written; binary numbers by their shortest digits. */
-static alm_status put_as_symbol(const sink *s)
+static alm_status put_as_symbol(const sink *self)
 {
     char text[ALM_DOUBLE_TEXT_MAX];
-    alm_str t = s->f->text;
-    switch ((alm_ilp_kind)s->f->kind) {
+    alm_str t = self->f->text;
+    switch ((alm_ilp_kind)self->f->kind) {
     case ALM_ILP_BOOLEAN:
-        return put_text(s, s->f->i != 0 ? ALM_STR("t") : ALM_STR("f"));
+        return lines_value_put_text(self, self->f->i != 0 ? ALM_STR("t") : ALM_STR("f"));
     case ALM_ILP_LONG:
     case ALM_ILP_TIME:
     case ALM_ILP_LONG256:
         t.len--; /* the letter of the type */
-        return put_text(s, t);
+        return lines_value_put_text(self, t);
     case ALM_ILP_DOUBLE:
         if (t.len == 0)
-            t = (alm_str){text, alm_double_format(s->f->f, ALM_NUM_DIALECT, text)};
-        return put_text(s, t);
+            t = (alm_str){text, alm_double_format(self->f->f, ALM_NUM_DIALECT, text)};
+        return lines_value_put_text(self, t);
     case ALM_ILP_SYMBOL:
     case ALM_ILP_STRING:
-        return put_text(s, t);
+        return lines_value_put_text(self, t);
     case ALM_ILP_DECIMAL:
     case ALM_ILP_ARRAY:
     case ALM_ILP_KINDS:
         break;
     }
-    return refuse(s);
+    return lines_value_refuse(self);
 }
 
-alm_status alm_line_store(alm_ctx *cx, alm_arena *texts, const alm_ilp_field *f, alm_type type,
-                          void *at, char room[ALM_LINE_WHY_MAX], const char **why)
+alm_status alm_line_store(alm_ctx *cx, alm_arena *texts, const alm_ilp_field *field, alm_type type,
+                          void *ptr, char room[ALM_LINE_WHY_MAX], const char **why)
 {
     static alm_status (*const puts[ALM_ILP_KINDS])(const sink *s) = {
-        [ALM_ILP_SYMBOL] = put_symbol, [ALM_ILP_LONG] = put_long,
-        [ALM_ILP_DOUBLE] = put_double, [ALM_ILP_BOOLEAN] = put_boolean,
-        [ALM_ILP_STRING] = put_string, [ALM_ILP_TIME] = put_time,
-        [ALM_ILP_LONG256] = put_wide,  [ALM_ILP_DECIMAL] = put_fixed_point,
-        [ALM_ILP_ARRAY] = put_array};
-    const sink s = {
-        .cx = cx, .texts = texts, .f = f, .type = type, .at = at, .room = room, .why = why};
+        [ALM_ILP_SYMBOL] = put_symbol,
+        [ALM_ILP_LONG] = lines_value_put_long,
+        [ALM_ILP_DOUBLE] = lines_value_put_double,
+        [ALM_ILP_BOOLEAN] = lines_value_put_boolean,
+        [ALM_ILP_STRING] = lines_value_put_string,
+        [ALM_ILP_TIME] = lines_value_put_time,
+        [ALM_ILP_LONG256] = lines_value_put_wide,
+        [ALM_ILP_DECIMAL] = put_fixed_point,
+        [ALM_ILP_ARRAY] = lines_value_put_array};
+    const sink self = {
+        .cx = cx, .texts = texts, .f = field, .type = type, .at = ptr, .room = room, .why = why};
     *why = NULL;
-    return type.id == ALM_T_SYMBOL ? put_as_symbol(&s) : puts[f->kind](&s);
+    return type.id == ALM_T_SYMBOL ? put_as_symbol(&self) : puts[field->kind](&self);
 }

@@ -44,7 +44,7 @@ void alm_load_deinit(alm_load *load)
 /* -------------------------------------------------------------------- errors */
 
 /* A text as a message can show it: its beginning, whole characters; "" when it is not UTF-8. */
-static alm_str shown(alm_str text)
+static alm_str transfer_load_shown(alm_str text)
 {
     enum { SHOWN_MAX = 100 };
     if (text.len > SHOWN_MAX) {
@@ -55,7 +55,7 @@ static alm_str shown(alm_str text)
     return alm_utf8_is_valid(text) ? text : (alm_str){"", 0};
 }
 
-static const char *unit_of(const alm_csv_block *block)
+static const char *transfer_load_unit_of(const alm_csv_block *block)
 {
     return block->copy != NULL && block->copy->kind == ALM_COPY_BINARY ? "row" : "line";
 }
@@ -64,13 +64,13 @@ static alm_status bad_record(alm_ctx *cx, const alm_load *load, const alm_csv_bl
                              uint32_t row, const char *text, const char *column)
 {
     return alm_fail(cx, load->strict ? ALM_E_COPY_FORMAT : ALM_E_VALUE, -1, "%.*s%s %llu: %s%s%s%s",
-                    (int)load->what.len, load->what.ptr, unit_of(block),
+                    (int)load->what.len, load->what.ptr, transfer_load_unit_of(block),
                     (unsigned long long)block->lines[row], text, column != NULL ? " \"" : "",
                     column != NULL ? column : "", column != NULL ? "\"" : "");
 }
 
-static alm_status bad_value(alm_ctx *cx, const alm_load *load, const alm_csv_block *block,
-                            uint32_t row, uint32_t col)
+static alm_status transfer_load_bad_value(alm_ctx *cx, const alm_load *load,
+                                          const alm_csv_block *block, uint32_t row, uint32_t col)
 {
     const alm_column *to = &load->table->cols[load->table_col[col]];
     const alm_csv_field *field = &block->fields[(size_t)col * block->stride + row];
@@ -80,19 +80,19 @@ static alm_status bad_value(alm_ctx *cx, const alm_load *load, const alm_csv_blo
         ALM_TRY(alm_csv_text(cx, &load->columns[col].arena, block, field, &text));
     if (text.ptr != NULL && !alm_utf8_is_valid(text))
         return alm_fail(cx, ALM_E_UTF8, -1, "%.*s%s %llu, column %s: bytes that are not UTF-8",
-                        (int)load->what.len, load->what.ptr, unit_of(block),
+                        (int)load->what.len, load->what.ptr, transfer_load_unit_of(block),
                         (unsigned long long)block->lines[row], to->name);
     size_t chars = 0;
     if (alm_text_exceeds(to, text, &chars))
         return alm_fail(
             cx, ALM_E_LENGTH, -1,
             "%.*s%s %llu, column %s: value too long for type character varying(%u) [length=%zu]",
-            (int)load->what.len, load->what.ptr, unit_of(block),
+            (int)load->what.len, load->what.ptr, transfer_load_unit_of(block),
             (unsigned long long)block->lines[row], to->name, to->length, chars);
-    text = shown(text.ptr != NULL ? text : (alm_str){"", 0});
+    text = transfer_load_shown(text.ptr != NULL ? text : (alm_str){"", 0});
     return alm_fail(cx, binary ? ALM_E_FORMAT : ALM_E_VALUE, -1,
                     "%.*s%s %llu, column %s: \"%.*s\" is not a value of type %s",
-                    (int)load->what.len, load->what.ptr, unit_of(block),
+                    (int)load->what.len, load->what.ptr, transfer_load_unit_of(block),
                     (unsigned long long)block->lines[row], to->name, (int)text.len, text.ptr,
                     alm_type_name(to->type));
 }
@@ -108,8 +108,8 @@ enum {
     NEW_KEY = UINT16_MAX - 4
 };
 
-static alm_status fail_row(alm_ctx *cx, const alm_load *load, const alm_csv_block *block,
-                           uint32_t row, uint16_t why)
+static alm_status transfer_load_fail_row(alm_ctx *cx, const alm_load *load,
+                                         const alm_csv_block *block, uint32_t row, uint16_t why)
 {
     const alm_csv_field *fields = block->fields + row;
     uint32_t n = 1; /* the first missing column: missing ones begin where the record does */
@@ -117,7 +117,8 @@ static alm_status fail_row(alm_ctx *cx, const alm_load *load, const alm_csv_bloc
     case NULL_TIME:
         for (uint32_t i = 0; i < load->n_cols; i++)
             if ((int32_t)load->table_col[i] == load->table->ts_col && load->columns[i].bad[row])
-                return bad_value(cx, load, block, row, i); /* null, as it could not be read */
+                return transfer_load_bad_value(cx, load, block, row,
+                                               i); /* null, as it could not be read */
         return bad_record(cx, load, block, row, "null in the designated timestamp",
                           load->table->cols[load->table->ts_col].name);
     case TOO_MANY:
@@ -133,27 +134,27 @@ static alm_status fail_row(alm_ctx *cx, const alm_load *load, const alm_csv_bloc
         return bad_record(cx, load, block, row, "missing data for column",
                           load->table->cols[load->table_col[n]].name);
     default:
-        return bad_value(cx, load, block, row, why - 1U);
+        return transfer_load_bad_value(cx, load, block, row, why - 1U);
     }
 }
 
 /* What is wrong with a row, in words, for the first rows that have something. */
-static alm_status note_fault(alm_ctx *cx, alm_load *load, const alm_csv_block *block, uint32_t row,
-                             uint16_t why)
+static alm_status transfer_load_note_fault(alm_ctx *cx, alm_load *load, const alm_csv_block *block,
+                                           uint32_t row, uint16_t why)
 {
     const int64_t n = load->n_faulty++;
     alm_ctx probe;
     if (load->faults == NULL || n >= ALM_LOAD_FAULTS_MAX)
         return ALM_OK;
     alm_ctx_fork(cx, &probe);
-    const alm_status st = fail_row(&probe, load, block, row, why);
-    if (st == ALM_E_MEMORY)
+    const alm_status status = transfer_load_fail_row(&probe, load, block, row, why);
+    if (status == ALM_E_MEMORY)
         return alm_ctx_join(cx, &probe);
     return alm_arena_printf(cx, load->kept, &load->faults[n], "%s", probe.err.msg);
 }
 
 /* Marks the rows that cannot be taken whole. */
-static void find_bad(const alm_load *load, const alm_csv_block *block, uint16_t *why)
+static void transfer_load_find_bad(const alm_load *load, const alm_csv_block *block, uint16_t *why)
 {
     const int32_t ts_col = load->table->ts_col;
     for (uint32_t i = 0; i < load->n_cols; i++) {
@@ -182,12 +183,12 @@ static void find_bad(const alm_load *load, const alm_csv_block *block, uint16_t 
 }
 
 /* Which rows of the block go into the table, from `first` on; idx gets their numbers. */
-static alm_status choose_rows(alm_ctx *cx, alm_load *load, const alm_csv_block *block,
-                              uint32_t first, uint32_t *idx, uint32_t *n)
+static alm_status transfer_load_choose_rows(alm_ctx *cx, alm_load *load, const alm_csv_block *block,
+                                            uint32_t first, uint32_t *idx, uint32_t *n)
 {
     uint16_t *why = NULL;
     ALM_TRY(ALM_NEWN(cx, &load->batch, block->rows, &why));
-    find_bad(load, block, why);
+    transfer_load_find_bad(load, block, why);
     *n = 0;
     for (uint32_t row = first; row < block->rows; row++) {
         const bool bad_value_only = why[row] < NEW_KEY;
@@ -199,13 +200,13 @@ static alm_status choose_rows(alm_ctx *cx, alm_load *load, const alm_csv_block *
         if (why[row] == 0)
             continue;
         if (load->rule == ALM_BAD_ABORT)
-            return fail_row(cx, load, block, row, why[row]);
+            return transfer_load_fail_row(cx, load, block, row, why[row]);
         if (load->skip_max > 0 && load->rejected > load->skip_max)
             return alm_fail(cx, ALM_E_VALUE, -1,
                             "%.*sskipped more than REJECT_LIMIT (%lld) rows, the last is line %llu",
                             (int)load->what.len, load->what.ptr, (long long)load->skip_max,
                             (unsigned long long)block->lines[row]);
-        ALM_TRY(note_fault(cx, load, block, row, why[row]));
+        ALM_TRY(transfer_load_note_fault(cx, load, block, row, why[row]));
     }
     return ALM_OK;
 }
@@ -217,19 +218,19 @@ typedef struct block_task {
     const alm_csv_block *block;
 } block_task;
 
-alm_status alm_load_check_length(alm_ctx *cx, alm_arena *arena, const alm_column *to, alm_vec *v,
+alm_status alm_load_check_length(alm_ctx *cx, alm_arena *arena, const alm_column *to, alm_vec *vec,
                                  uint32_t rows, uint8_t *bad, uint32_t *n_bad)
 {
     alm_view *own = NULL; /* what was read may be somebody else's */
     size_t chars = 0;
-    for (uint32_t i = 0; to->length > 0 && !v->is_const && i < rows; i++) {
-        if (!alm_text_exceeds(to, alm_vec_text(v, i), &chars))
+    for (uint32_t i = 0; to->length > 0 && !vec->is_const && i < rows; i++) {
+        if (!alm_text_exceeds(to, alm_vec_text(vec, i), &chars))
             continue;
         if (own == NULL) {
             ALM_TRY(ALM_NEWN(cx, arena, rows, &own));
-            memcpy(own, v->data, rows * sizeof *own);
-            v->data = own;
-            v->no_nulls = false;
+            memcpy(own, vec->data, rows * sizeof *own);
+            vec->data = own;
+            vec->no_nulls = false;
         }
         own[i] = alm_view_null();
         bad[i] = 1;
@@ -252,7 +253,7 @@ static alm_status convert_column(const block_task *task, uint32_t i, load_column
                                  column->bad, &column->n_bad);
 }
 
-static void column_task(void *arg, uint32_t i, uint32_t slot)
+static void transfer_load_column_task(void *arg, uint32_t i, uint32_t slot)
 {
     const block_task *task = arg;
     load_column *column = &task->load->columns[i];
@@ -268,10 +269,10 @@ static alm_status convert_block(alm_ctx *cx, alm_load *load, const alm_csv_block
         load->columns[i].cx.arena = &load->columns[i].arena;
     }
     if (load->workers != NULL && block->rows > 256)
-        alm_workers_run(load->workers, load->n_cols, column_task, &task);
+        alm_workers_run(load->workers, load->n_cols, transfer_load_column_task, &task);
     else
         for (uint32_t i = 0; i < load->n_cols; i++)
-            column_task(&task, i, 0);
+            transfer_load_column_task(&task, i, 0);
     for (uint32_t i = 0; i < load->n_cols; i++)
         if (load->columns[i].status != ALM_OK)
             return alm_ctx_join(cx, &load->columns[i].cx);
@@ -288,7 +289,7 @@ static alm_status check_names(alm_ctx *cx, const alm_load *load, const alm_csv_b
                              &block->fields[(size_t)i * block->stride], &text));
         if (text.ptr != NULL && alm_str_eq(text, alm_str_of(load->names[i])))
             continue;
-        text = shown(text.ptr != NULL ? text : (alm_str){"", 0});
+        text = transfer_load_shown(text.ptr != NULL ? text : (alm_str){"", 0});
         return alm_fail(cx, ALM_E_COPY_FORMAT, -1,
                         "%.*scolumn name mismatch in header line field %u: got \"%.*s\", expected "
                         "\"%s\"",
@@ -337,7 +338,7 @@ static alm_status load_block(alm_ctx *cx, alm_load *load, const alm_csv_block *b
     if (load->header)
         ALM_TRY(check_names(cx, load, block));
     ALM_TRY(convert_block(cx, load, block));
-    ALM_TRY(choose_rows(cx, load, block, first, idx, &n));
+    ALM_TRY(transfer_load_choose_rows(cx, load, block, first, idx, &n));
     for (uint32_t i = 0; i < load->n_cols; i++) {
         const load_column *column = &load->columns[i];
         vecs[load->table_col[i]] = column->vec;

@@ -61,7 +61,7 @@ ALM_NODISCARD alm_status alm_load_init(alm_ctx *cx, alm_arena *arena, alm_load *
 void alm_load_deinit(alm_load *load); /* the reader too; of a zeroed one: nothing */
 /* VARCHAR(n): a text of more characters is no value of the column; it is null then, and marked in `bad`. */
 ALM_NODISCARD alm_status alm_load_check_length(alm_ctx *cx, alm_arena *arena, const alm_column *to,
-                                               alm_vec *v, uint32_t rows, uint8_t *bad,
+                                               alm_vec *vec, uint32_t rows, uint8_t *bad,
                                                uint32_t *n_bad);
 /* Takes what was fed to the reader. last: there will be no more. */
 ALM_NODISCARD alm_status alm_load_rows(alm_ctx *cx, alm_load *load, bool last);

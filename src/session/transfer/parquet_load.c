@@ -51,84 +51,86 @@ struct alm_parquet_load {
 
 /* -------------------------------------------------------------------- the file */
 
-alm_status alm_parquet_load_new(alm_ctx *cx, alm_session *s, alm_parquet_part part,
+alm_status alm_parquet_load_new(alm_ctx *cx, alm_session *session, alm_parquet_part part,
                                 alm_parquet_load **out)
 {
-    alm_db *db = alm_session_db(s);
+    alm_db *db = alm_session_db(session);
     const alm_spool_conf conf = {.who = "the Parquet file",
-                                 .files = alm_session_files(s),
+                                 .files = alm_session_files(session),
                                  .limit = "http.import.parquet.bytes.max",
                                  .bytes_max = alm_db_conf(db)->http_import_parquet_bytes_max};
     if (part.bytes > 0 && (part.from < ALM_PQ_MAGIC_BYTES || part.from > part.file_bytes ||
                            part.bytes > part.file_bytes - part.from))
         return alm_fail(cx, ALM_E_ARG, -1, "groupFrom and groupBytes are not in fileSize");
-    alm_parquet_load *p = calloc(1, sizeof(*p));
-    if (p == NULL)
+    alm_parquet_load *load = calloc(1, sizeof(*load));
+    if (load == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory for an import");
-    p->db = db;
-    p->part = part;
-    p->group_left = part.bytes;
-    alm_buf_init(&p->tail, cx->mem);
-    alm_arena_init(&p->batch, cx->mem);
-    const alm_status st = alm_spool_new(cx, alm_storage_spill_space(db->storage), &conf, &p->spool);
-    if (st != ALM_OK) {
-        alm_parquet_load_free(p);
-        return st;
+    load->db = db;
+    load->part = part;
+    load->group_left = part.bytes;
+    alm_buf_init(&load->tail, cx->mem);
+    alm_arena_init(&load->batch, cx->mem);
+    const alm_status status =
+        alm_spool_new(cx, alm_storage_spill_space(db->storage), &conf, &load->spool);
+    if (status != ALM_OK) {
+        alm_parquet_load_free(load);
+        return status;
     }
-    *out = p;
+    *out = load;
     return ALM_OK;
 }
 
-void alm_parquet_load_free(alm_parquet_load *p)
+void alm_parquet_load_free(alm_parquet_load *load)
 {
-    if (p == NULL)
+    if (load == NULL)
         return;
-    for (uint32_t i = 0; i < p->n_cols; i++) {
-        alm_pq_cursor_free(p->columns[i].cursor);
-        alm_arena_deinit(&p->columns[i].arena);
+    for (uint32_t i = 0; i < load->n_cols; i++) {
+        alm_pq_cursor_free(load->columns[i].cursor);
+        alm_arena_deinit(&load->columns[i].arena);
     }
-    alm_arena_deinit(&p->batch);
-    alm_buf_deinit(&p->tail);
-    alm_spool_free(p->spool);
-    free(p);
+    alm_arena_deinit(&load->batch);
+    alm_buf_deinit(&load->tail);
+    alm_spool_free(load->spool);
+    free(load);
 }
 
 /* The magic bytes, and a hole up to the first row group. */
-static alm_status put_head(alm_ctx *cx, alm_parquet_load *p, int64_t hole)
+static alm_status parquet_load_put_head(alm_ctx *cx, alm_parquet_load *load, int64_t hole)
 {
-    if (alm_spool_bytes(p->spool) > 0)
+    if (alm_spool_bytes(load->spool) > 0)
         return ALM_OK;
-    ALM_TRY(alm_spool_append(cx, p->spool, ALM_PQ_MAGIC, ALM_PQ_MAGIC_BYTES));
-    return alm_spool_skip(cx, p->spool, hole);
+    ALM_TRY(alm_spool_append(cx, load->spool, ALM_PQ_MAGIC, ALM_PQ_MAGIC_BYTES));
+    return alm_spool_skip(cx, load->spool, hole);
 }
 
-alm_status alm_parquet_load_feed(alm_ctx *cx, alm_parquet_load *p, const char *bytes, size_t n)
+alm_status alm_parquet_load_feed(alm_ctx *cx, alm_parquet_load *load, const char *bytes, size_t n)
 {
-    if (p->part.file_bytes == 0)
-        return alm_spool_append(cx, p->spool, bytes, n);
-    if (p->group_left > 0 && n > 0) {
-        const size_t now = (size_t)ALM_MIN((int64_t)n, p->group_left);
-        ALM_TRY(put_head(cx, p, p->part.from - ALM_PQ_MAGIC_BYTES));
-        ALM_TRY(alm_spool_append(cx, p->spool, bytes, now));
-        p->group_left -= (int64_t)now;
+    if (load->part.file_bytes == 0)
+        return alm_spool_append(cx, load->spool, bytes, n);
+    if (load->group_left > 0 && n > 0) {
+        const size_t now = (size_t)ALM_MIN((int64_t)n, load->group_left);
+        ALM_TRY(parquet_load_put_head(cx, load, load->part.from - ALM_PQ_MAGIC_BYTES));
+        ALM_TRY(alm_spool_append(cx, load->spool, bytes, now));
+        load->group_left -= (int64_t)now;
         bytes += now;
         n -= now;
     }
-    if (p->tail.len + n > TAIL_MAX)
+    if (load->tail.len + n > TAIL_MAX)
         return alm_fail(cx, ALM_E_LIMIT, -1, "the end of a file is longer than %d bytes", TAIL_MAX);
-    return alm_buf_append(cx, &p->tail, bytes, n);
+    return alm_buf_append(cx, &load->tail, bytes, n);
 }
 
 /* A file that has holes where the rows are that did not come. */
-static alm_status put_tail(alm_ctx *cx, alm_parquet_load *p)
+static alm_status put_tail(alm_ctx *cx, alm_parquet_load *load)
 {
-    ALM_TRY(put_head(cx, p, 0));
-    const int64_t hole = p->part.file_bytes - (int64_t)p->tail.len - alm_spool_bytes(p->spool);
-    if (hole < 0 || p->tail.len < ALM_PQ_TAIL_BYTES || p->group_left > 0)
+    ALM_TRY(parquet_load_put_head(cx, load, 0));
+    const int64_t hole =
+        load->part.file_bytes - (int64_t)load->tail.len - alm_spool_bytes(load->spool);
+    if (hole < 0 || load->tail.len < ALM_PQ_TAIL_BYTES || load->group_left > 0)
         return alm_fail(cx, ALM_E_ARG, -1, "fileSize does not fit the %zu bytes that came",
-                        p->tail.len);
-    ALM_TRY(alm_spool_skip(cx, p->spool, hole));
-    return alm_spool_append(cx, p->spool, p->tail.ptr, p->tail.len);
+                        load->tail.len);
+    ALM_TRY(alm_spool_skip(cx, load->spool, hole));
+    return alm_spool_append(cx, load->spool, load->tail.ptr, load->tail.len);
 }
 
 /* Bytes [lo, hi) of a file. */
@@ -137,62 +139,65 @@ typedef struct span {
 } span;
 
 /* Makes it wider; false: it is not in the file. */
-static bool widen(span *s, int64_t from, int64_t bytes, int64_t file_bytes)
+static bool parquet_load_widen(span *range, int64_t from, int64_t bytes, int64_t file_bytes)
 {
     if (from < ALM_PQ_MAGIC_BYTES || bytes < 0 || bytes > file_bytes || from > file_bytes - bytes)
         return false;
-    s->lo = ALM_MIN(s->lo, from);
-    s->hi = ALM_MAX(s->hi, from + bytes);
+    range->lo = ALM_MIN(range->lo, from);
+    range->hi = ALM_MAX(range->hi, from + bytes);
     return true;
 }
 
 /* Of the first row group: its pages, and the indexes of its pages. False: it has none, or they stand outside. */
-static bool first_group(const alm_parquet_load *p, span *pages, span *indexes)
+static bool first_group(const alm_parquet_load *load, span *pages, span *indexes)
 {
-    const int64_t all = p->part.file_bytes;
-    const alm_pq_row_group *g = alm_pq_meta(p->file)->row_group;
+    const int64_t all = load->part.file_bytes;
+    const alm_pq_row_group *group = alm_pq_meta(load->file)->row_group;
     *pages = *indexes = (span){.lo = all, .hi = 0};
-    if (alm_pq_groups(p->file) == 0)
+    if (alm_pq_groups(load->file) == 0)
         return false;
-    for (uint32_t i = 0; i < g->n_columns; i++) {
-        const alm_pq_column_chunk *c = &g->column[i];
-        const bool dictionary = c->dictionary_offset > 0 && c->dictionary_offset < c->data_offset;
-        if (c->encrypted || !c->has_meta || c->file_path.ptr != NULL ||
-            !widen(pages, dictionary ? c->dictionary_offset : c->data_offset, c->compressed_bytes,
-                   all) ||
-            (c->offset_index_bytes > 0 &&
-             !widen(indexes, c->offset_index_offset, c->offset_index_bytes, all)))
+    for (uint32_t i = 0; i < group->n_columns; i++) {
+        const alm_pq_column_chunk *chunk = &group->column[i];
+        const bool dictionary =
+            chunk->dictionary_offset > 0 && chunk->dictionary_offset < chunk->data_offset;
+        if (chunk->encrypted || !chunk->has_meta || chunk->file_path.ptr != NULL ||
+            !parquet_load_widen(pages, dictionary ? chunk->dictionary_offset : chunk->data_offset,
+                                chunk->compressed_bytes, all) ||
+            (chunk->offset_index_bytes > 0 &&
+             !parquet_load_widen(indexes, chunk->offset_index_offset, chunk->offset_index_bytes,
+                                 all)))
             return false;
     }
     return pages->lo < pages->hi;
 }
 
-bool alm_parquet_load_wants(const alm_parquet_load *p, alm_parquet_part *group, int64_t *tail)
+bool alm_parquet_load_wants(const alm_parquet_load *load, alm_parquet_part *group, int64_t *tail)
 {
     span pages, indexes;
-    if (p->part.file_bytes == 0 || p->part.bytes > 0 || !first_group(p, &pages, &indexes))
+    if (load->part.file_bytes == 0 || load->part.bytes > 0 || !first_group(load, &pages, &indexes))
         return false;
-    *group = (alm_parquet_part){p->part.file_bytes, pages.lo, pages.hi - pages.lo};
-    *tail = ALM_MIN(p->part.file_bytes - (int64_t)p->tail.len, indexes.lo);
+    *group = (alm_parquet_part){load->part.file_bytes, pages.lo, pages.hi - pages.lo};
+    *tail = ALM_MIN(load->part.file_bytes - (int64_t)load->tail.len, indexes.lo);
     return pages.hi <= *tail;
 }
 
 /* Rows must not be read of a hole: it would look like zeros. */
-static alm_status check_group(alm_ctx *cx, const alm_parquet_load *p)
+static alm_status check_group(alm_ctx *cx, const alm_parquet_load *load)
 {
     span pages, indexes;
-    const int64_t tail = p->part.file_bytes - (int64_t)p->tail.len;
-    if (p->part.bytes == 0 || (first_group(p, &pages, &indexes) && pages.lo >= p->part.from &&
-                               pages.hi <= p->part.from + p->part.bytes && indexes.lo >= tail))
+    const int64_t tail = load->part.file_bytes - (int64_t)load->tail.len;
+    if (load->part.bytes == 0 ||
+        (first_group(load, &pages, &indexes) && pages.lo >= load->part.from &&
+         pages.hi <= load->part.from + load->part.bytes && indexes.lo >= tail))
         return ALM_OK;
     return alm_fail(cx, ALM_E_ARG, -1,
                     "groupFrom and groupBytes are not those of the first row group");
 }
 
 /* Are there rows to be read? */
-static bool has_rows(const alm_parquet_load *p)
+static bool parquet_load_has_rows(const alm_parquet_load *load)
 {
-    return p->part.file_bytes == 0 || (p->part.bytes > 0 && p->group == 0);
+    return load->part.file_bytes == 0 || (load->part.bytes > 0 && load->group == 0);
 }
 
 static alm_status name_refused(alm_ctx *cx, const alm_pq_read_col *col, const char **out)
@@ -204,46 +209,46 @@ static alm_status name_refused(alm_ctx *cx, const alm_pq_read_col *col, const ch
 }
 
 /* Whole numbers of a column, by the statistics of all row groups. */
-static void find_range(const alm_parquet_load *p, uint32_t of, alm_csv_column *col)
+static void parquet_load_find_range(const alm_parquet_load *load, uint32_t of, alm_csv_column *col)
 {
     const bool number = col->type.id == ALM_T_INT || col->type.id == ALM_T_LONG;
-    const uint32_t groups = number ? alm_pq_groups(p->file) : 0;
+    const uint32_t groups = number ? alm_pq_groups(load->file) : 0;
     col->least = INT64_MAX;
     col->greatest = INT64_MIN;
-    for (uint32_t g = 0; g < groups; g++) {
-        alm_pq_bounds b;
-        alm_pq_group_bounds(p->file, g, of, &b);
-        if (b.rows == 0 || b.nulls == b.rows)
+    for (uint32_t group = 0; group < groups; group++) {
+        alm_pq_bounds bounds;
+        alm_pq_group_bounds(load->file, group, of, &bounds);
+        if (bounds.rows == 0 || bounds.nulls == bounds.rows)
             continue;
-        if (!b.has_minmax) {
+        if (!bounds.has_minmax) {
             col->whole = false;
             return;
         }
         col->whole = true;
-        col->least = ALM_MIN(col->least, b.lo_i);
-        col->greatest = ALM_MAX(col->greatest, b.hi_i);
+        col->least = ALM_MIN(col->least, bounds.lo_i);
+        col->greatest = ALM_MAX(col->greatest, bounds.hi_i);
     }
 }
 
-static alm_status find_columns(alm_ctx *cx, alm_parquet_load *p, alm_csv_shape *shape,
-                               const char **left_out)
+static alm_status parquet_load_find_columns(alm_ctx *cx, alm_parquet_load *load,
+                                            alm_csv_shape *shape, const char **left_out)
 {
-    uint32_t n = 0;
-    const alm_pq_read_col *col = alm_pq_columns(p->file, &n);
+    uint32_t n_cols = 0;
+    const alm_pq_read_col *col = alm_pq_columns(load->file, &n_cols);
     *shape = (alm_csv_shape){.header = true, .named = true};
     *left_out = NULL;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &shape->cols));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &p->columns));
-    for (uint32_t i = 0; i < n; i++) {
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols + 1, &shape->cols));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols + 1, &load->columns));
+    for (uint32_t i = 0; i < n_cols; i++) {
         if (col[i].refused != NULL) {
             ALM_TRY(name_refused(cx, &col[i], left_out));
             continue;
         }
-        p->columns[p->n_cols].of = i;
-        alm_arena_init(&p->columns[p->n_cols++].arena, cx->mem);
+        load->columns[load->n_cols].of = i;
+        alm_arena_init(&load->columns[load->n_cols++].arena, cx->mem);
         shape->cols[shape->n_cols++] =
             (alm_csv_column){.name = col[i].name, .type = col[i].type, .found = true};
-        find_range(p, i, &shape->cols[shape->n_cols - 1]);
+        parquet_load_find_range(load, i, &shape->cols[shape->n_cols - 1]);
     }
     if (shape->n_cols == 0)
         return alm_fail(cx, ALM_E_UNSUPPORTED, -1, "the file has no column that can be read%s%s",
@@ -251,49 +256,50 @@ static alm_status find_columns(alm_ctx *cx, alm_parquet_load *p, alm_csv_shape *
     return ALM_OK;
 }
 
-alm_status alm_parquet_load_open(alm_ctx *cx, alm_parquet_load *p, alm_csv_shape *shape,
+alm_status alm_parquet_load_open(alm_ctx *cx, alm_parquet_load *load, alm_csv_shape *shape,
                                  const char **left_out)
 {
     alm_str bytes = {0};
-    if (p->part.file_bytes > 0)
-        ALM_TRY(put_tail(cx, p));
-    ALM_TRY(alm_spool_map(cx, p->spool, &bytes));
-    ALM_TRY(alm_pq_open(cx, cx->arena, "upload", bytes, &p->file));
-    ALM_TRY(check_group(cx, p));
-    return find_columns(cx, p, shape, left_out);
+    if (load->part.file_bytes > 0)
+        ALM_TRY(put_tail(cx, load));
+    ALM_TRY(alm_spool_map(cx, load->spool, &bytes));
+    ALM_TRY(alm_pq_open(cx, cx->arena, "upload", bytes, &load->file));
+    ALM_TRY(check_group(cx, load));
+    return parquet_load_find_columns(cx, load, shape, left_out);
 }
 
-void alm_parquet_load_units(alm_parquet_load *p, const alm_epoch *units)
+void alm_parquet_load_units(alm_parquet_load *load, const alm_epoch *units)
 {
-    for (uint32_t i = 0; i < p->n_cols; i++)
-        p->columns[i].unit = units[i];
+    for (uint32_t i = 0; i < load->n_cols; i++)
+        load->columns[i].unit = units[i];
 }
 
-int64_t alm_parquet_load_file_rows(const alm_parquet_load *p)
+int64_t alm_parquet_load_file_rows(const alm_parquet_load *load)
 {
-    return alm_pq_rows(p->file);
+    return alm_pq_rows(load->file);
 }
 
 /* Only as they are: their texts are no texts of other types. */
-static bool is_whole(alm_type t)
+static bool parquet_load_is_whole(alm_type type)
 {
-    return t.id == ALM_T_ARRAY || t.id == ALM_T_BINARY;
+    return type.id == ALM_T_ARRAY || type.id == ALM_T_BINARY;
 }
 
-alm_status alm_parquet_load_begin(alm_ctx *cx, alm_parquet_load *p, const alm_load *load)
+alm_status alm_parquet_load_begin(alm_ctx *cx, alm_parquet_load *parquet_load, const alm_load *load)
 {
     uint32_t n = 0;
-    const alm_pq_read_col *col = alm_pq_columns(p->file, &n);
-    for (uint32_t i = 0; i < p->n_cols; i++) {
-        parquet_column *c = &p->columns[i];
-        const alm_type from = col[c->of].type;
-        c->column = &load->table->cols[load->table_col[i]];
-        c->to = c->column->type;
-        if ((is_whole(from) || is_whole(c->to)) && !alm_type_eq(from, c->to))
+    const alm_pq_read_col *col = alm_pq_columns(parquet_load->file, &n);
+    for (uint32_t i = 0; i < parquet_load->n_cols; i++) {
+        parquet_column *column = &parquet_load->columns[i];
+        const alm_type from = col[column->of].type;
+        column->column = &load->table->cols[load->table_col[i]];
+        column->to = column->column->type;
+        if ((parquet_load_is_whole(from) || parquet_load_is_whole(column->to)) &&
+            !alm_type_eq(from, column->to))
             return alm_fail(cx, ALM_E_TYPE, -1, "column '%s' of the file is %s and cannot be %s",
-                            col[c->of].name, alm_type_name(from), alm_type_name(c->to));
-        if (has_rows(p))
-            ALM_TRY(alm_pq_cursor_new(cx, p->file, c->of, &c->cursor));
+                            col[column->of].name, alm_type_name(from), alm_type_name(column->to));
+        if (parquet_load_has_rows(parquet_load))
+            ALM_TRY(alm_pq_cursor_new(cx, parquet_load->file, column->of, &column->cursor));
     }
     return ALM_OK;
 }
@@ -307,84 +313,84 @@ typedef struct number {
     double real;
 } number;
 
-static alm_type_class class_of(alm_type t)
+static alm_type_class class_of(alm_type type)
 {
-    return (alm_type_class)alm_type_info_of(t)->cls;
+    return (alm_type_class)alm_type_info_of(type)->cls;
 }
 
-static bool is_number(alm_type t)
+static bool parquet_load_is_number(alm_type type)
 {
-    const alm_type_class cls = class_of(t);
+    const alm_type_class cls = class_of(type);
     return cls == ALM_TC_INTEGER || cls == ALM_TC_FLOATING || cls == ALM_TC_TIME ||
            cls == ALM_TC_BOOL;
 }
 
-static number whole_or_null(int64_t x, int64_t null)
+static number whole_or_null(int64_t value, int64_t null)
 {
-    return (number){.kind = x == null ? NUMBER_NULL : NUMBER_WHOLE, .whole = x};
+    return (number){.kind = value == null ? NUMBER_NULL : NUMBER_WHOLE, .whole = value};
 }
 
-static number number_at(const alm_vec *v, uint32_t i)
+static number parquet_load_number_at(const alm_vec *vec, uint32_t i)
 {
-    const uint32_t at = v->is_const ? 0 : i;
+    const uint32_t place = vec->is_const ? 0 : i;
     double real;
-    switch (v->type.id) {
+    switch (vec->type.id) {
     case ALM_T_BOOLEAN:
-        return (number){.kind = NUMBER_WHOLE, .whole = ((const uint8_t *)v->data)[at] != 0};
+        return (number){.kind = NUMBER_WHOLE, .whole = ((const uint8_t *)vec->data)[place] != 0};
     case ALM_T_BYTE:
-        return (number){.kind = NUMBER_WHOLE, .whole = ((const int8_t *)v->data)[at]};
+        return (number){.kind = NUMBER_WHOLE, .whole = ((const int8_t *)vec->data)[place]};
     case ALM_T_SHORT:
-        return (number){.kind = NUMBER_WHOLE, .whole = ((const int16_t *)v->data)[at]};
+        return (number){.kind = NUMBER_WHOLE, .whole = ((const int16_t *)vec->data)[place]};
     case ALM_T_INT:
-        return whole_or_null(((const int32_t *)v->data)[at], ALM_INT_NULL);
+        return whole_or_null(((const int32_t *)vec->data)[place], ALM_INT_NULL);
     case ALM_T_FLOAT:
     case ALM_T_DOUBLE:
-        real = v->type.id == ALM_T_FLOAT ? (double)((const float *)v->data)[at]
-                                         : ((const double *)v->data)[at];
+        real = vec->type.id == ALM_T_FLOAT ? (double)((const float *)vec->data)[place]
+                                           : ((const double *)vec->data)[place];
         return (number){.kind = isfinite(real) ? NUMBER_REAL : NUMBER_NULL, .real = real};
     default: /* LONG and times */
-        return whole_or_null(((const int64_t *)v->data)[at], ALM_LONG_NULL);
+        return whole_or_null(((const int64_t *)vec->data)[place], ALM_LONG_NULL);
     }
 }
 
 /* Ticks in a second. */
-static int64_t ticks_of(alm_type t)
+static int64_t ticks_of(alm_type type)
 {
-    return t.id == ALM_T_DATE           ? 1000
-           : t.id == ALM_T_TIMESTAMP    ? 1000000
-           : t.id == ALM_T_TIMESTAMP_NS ? 1000000000
-                                        : 0;
+    return type.id == ALM_T_DATE           ? 1000
+           : type.id == ALM_T_TIMESTAMP    ? 1000000
+           : type.id == ALM_T_TIMESTAMP_NS ? 1000000000
+                                           : 0;
 }
 
-static bool change_unit(int64_t x, int64_t from, int64_t to, int64_t *out)
+static bool change_unit(int64_t value, int64_t from, int64_t to, int64_t *out)
 {
     if (from == 0 || to == 0 || from == to) {
-        *out = x; /* a whole number is ticks */
+        *out = value; /* a whole number is ticks */
         return true;
     }
     if (to > from)
-        return !__builtin_mul_overflow(x, to / from, out);
-    *out = x / (from / to);
-    return x % (from / to) == 0;
+        return !__builtin_mul_overflow(value, to / from, out);
+    *out = value / (from / to);
+    return value % (from / to) == 0;
 }
 
-static bool as_whole(const number *x, int64_t *out)
+static bool as_whole(const number *parsed, int64_t *out)
 {
-    if (x->kind == NUMBER_WHOLE) {
-        *out = x->whole;
+    if (parsed->kind == NUMBER_WHOLE) {
+        *out = parsed->whole;
         return true;
     }
-    if (x->real != trunc(x->real) || x->real < -9223372036854775808.0 ||
-        x->real >= 9223372036854775808.0)
+    if (parsed->real != trunc(parsed->real) || parsed->real < -9223372036854775808.0 ||
+        parsed->real >= 9223372036854775808.0)
         return false;
-    *out = (int64_t)x->real;
+    *out = (int64_t)parsed->real;
     return true;
 }
 
-static bool put_real(const number *x, alm_type to, void *out)
+static bool put_real(const number *parsed, alm_type target, void *out)
 {
-    const double real = x->kind == NUMBER_WHOLE ? (double)x->whole : x->real;
-    if (to.id == ALM_T_DOUBLE) {
+    const double real = parsed->kind == NUMBER_WHOLE ? (double)parsed->whole : parsed->real;
+    if (target.id == ALM_T_DOUBLE) {
         *(double *)out = real;
         return true;
     }
@@ -393,72 +399,73 @@ static bool put_real(const number *x, alm_type to, void *out)
 }
 
 /* False: the type has no such value; the number of null is none either. */
-static bool put_whole(int64_t x, alm_type to, void *out)
+static bool put_whole(int64_t value, alm_type target, void *out)
 {
-    switch (to.id) {
+    switch (target.id) {
     case ALM_T_BOOLEAN:
-        *(uint8_t *)out = x == 1;
-        return x == 0 || x == 1;
+        *(uint8_t *)out = value == 1;
+        return value == 0 || value == 1;
     case ALM_T_BYTE:
-        *(int8_t *)out = (int8_t)x;
-        return x >= INT8_MIN && x <= INT8_MAX;
+        *(int8_t *)out = (int8_t)value;
+        return value >= INT8_MIN && value <= INT8_MAX;
     case ALM_T_SHORT:
-        *(int16_t *)out = (int16_t)x;
-        return x >= INT16_MIN && x <= INT16_MAX;
+        *(int16_t *)out = (int16_t)value;
+        return value >= INT16_MIN && value <= INT16_MAX;
     case ALM_T_INT:
-        *(int32_t *)out = (int32_t)x;
-        return x > INT32_MIN && x <= INT32_MAX;
+        *(int32_t *)out = (int32_t)value;
+        return value > INT32_MIN && value <= INT32_MAX;
     default:
-        *(int64_t *)out = x;
-        return x != INT64_MIN;
+        *(int64_t *)out = value;
+        return value != INT64_MIN;
     }
 }
 
-static bool put_number(const number *x, alm_type from, alm_type to, void *out)
+static bool parquet_load_put_number(const number *parsed, alm_type from, alm_type target, void *out)
 {
     int64_t whole = 0;
-    if (class_of(to) == ALM_TC_FLOATING)
-        return put_real(x, to, out);
-    return as_whole(x, &whole) && change_unit(whole, ticks_of(from), ticks_of(to), &whole) &&
-           put_whole(whole, to, out);
+    if (class_of(target) == ALM_TC_FLOATING)
+        return put_real(parsed, target, out);
+    return as_whole(parsed, &whole) &&
+           change_unit(whole, ticks_of(from), ticks_of(target), &whole) &&
+           put_whole(whole, target, out);
 }
 
-static void mark_bad(parquet_column *c, uint32_t row, uint8_t *at)
+static void parquet_load_mark_bad(parquet_column *col, uint32_t row, uint8_t *ptr)
 {
-    alm_value_set_null(c->to, at);
-    c->bad[row] = 1;
-    c->n_bad++;
+    alm_value_set_null(col->to, ptr);
+    col->bad[row] = 1;
+    col->n_bad++;
 }
 
 /* A number of a unit that somebody chose as a time: what is finer is cut. */
-static bool put_epoch(const number *x, alm_epoch unit, alm_type to, int64_t *out)
+static bool put_epoch(const number *parsed, alm_epoch unit, alm_type target, int64_t *out)
 {
-    const int64_t ticks = ticks_of(to), second = alm_epoch_second(unit);
-    if (x->kind == NUMBER_WHOLE && ticks >= second)
-        return !__builtin_mul_overflow(x->whole, ticks / second, out) && *out != ALM_LONG_NULL;
-    if (x->kind == NUMBER_WHOLE) {
-        *out = alm_floor_div(x->whole, second / ticks);
+    const int64_t ticks = ticks_of(target), second = alm_epoch_second(unit);
+    if (parsed->kind == NUMBER_WHOLE && ticks >= second)
+        return !__builtin_mul_overflow(parsed->whole, ticks / second, out) && *out != ALM_LONG_NULL;
+    if (parsed->kind == NUMBER_WHOLE) {
+        *out = alm_floor_div(parsed->whole, second / ticks);
         return true;
     }
-    const double real = floor(x->real * (double)ticks / (double)second + 1e-6);
+    const double real = floor(parsed->real * (double)ticks / (double)second + 1e-6);
     if (!(real > -9.2e18 && real < 9.2e18))
         return false;
     *out = (int64_t)real;
     return true;
 }
 
-static void convert_numbers(parquet_column *c, uint32_t n)
+static void convert_numbers(parquet_column *col, uint32_t n)
 {
-    const bool epoch = c->unit != ALM_EPOCH_NONE && class_of(c->raw.type) != ALM_TC_TIME;
-    const uint32_t width = alm_type_width(c->to);
-    uint8_t *at = c->vec.data;
-    for (uint32_t i = 0; i < n; i++, at += width) {
-        const number x = number_at(&c->raw, i);
-        if (x.kind == NUMBER_NULL)
-            alm_value_set_null(c->to, at);
-        else if (epoch ? !put_epoch(&x, c->unit, c->to, (int64_t *)(void *)at)
-                       : !put_number(&x, c->raw.type, c->to, at))
-            mark_bad(c, i, at);
+    const bool epoch = col->unit != ALM_EPOCH_NONE && class_of(col->raw.type) != ALM_TC_TIME;
+    const uint32_t width = alm_type_width(col->to);
+    uint8_t *ptr = col->vec.data;
+    for (uint32_t i = 0; i < n; i++, ptr += width) {
+        const number parsed = parquet_load_number_at(&col->raw, i);
+        if (parsed.kind == NUMBER_NULL)
+            alm_value_set_null(col->to, ptr);
+        else if (epoch ? !put_epoch(&parsed, col->unit, col->to, (int64_t *)(void *)ptr)
+                       : !parquet_load_put_number(&parsed, col->raw.type, col->to, ptr))
+            parquet_load_mark_bad(col, i, ptr);
     }
 }
 
@@ -466,64 +473,65 @@ static void convert_numbers(parquet_column *c, uint32_t n)
 static alm_str without_zeros(alm_str text)
 {
     const char *const point = memchr(text.ptr, '.', text.len);
-    size_t n = text.len;
-    while (point != NULL && n > 0 && text.ptr[n - 1] == '0')
-        n--;
-    return point != NULL && text.ptr + n == point + 1 ? (alm_str){text.ptr, n - 1} : text;
+    size_t len = text.len;
+    while (point != NULL && len > 0 && text.ptr[len - 1] == '0')
+        len--;
+    return point != NULL && text.ptr + len == point + 1 ? (alm_str){text.ptr, len - 1} : text;
 }
 
-static alm_status convert_texts(parquet_column *c, uint32_t n)
+static alm_status convert_texts(parquet_column *col, uint32_t n)
 {
-    const uint32_t width = c->vec.width;
-    const bool to_text = alm_type_is_text(c->to), to_whole = class_of(c->to) == ALM_TC_INTEGER;
-    uint8_t *at = c->vec.data;
-    for (uint32_t i = 0; i < n; i++, at += width) {
+    const uint32_t width = col->vec.width;
+    const bool to_text = alm_type_is_text(col->to), to_whole = class_of(col->to) == ALM_TC_INTEGER;
+    uint8_t *ptr = col->vec.data;
+    for (uint32_t i = 0; i < n; i++, ptr += width) {
         char scratch[ALM_VALUE_TEXT_MAX];
         alm_str text = {0};
-        if (!alm_value_text(&c->raw, i, ALM_TEXT_DIALECT, scratch, &text)) {
-            alm_value_set_null(c->to, at);
+        if (!alm_value_text(&col->raw, i, ALM_TEXT_DIALECT, scratch, &text)) {
+            alm_value_set_null(col->to, ptr);
             continue;
         }
-        if (to_whole && class_of(c->raw.type) == ALM_TC_DECIMAL)
+        if (to_whole && class_of(col->raw.type) == ALM_TC_DECIMAL)
             text = without_zeros(text);
         if (to_text) /* the scratch goes */
-            ALM_TRY(alm_arena_copy(&c->cx, &c->arena, text, &text));
-        if (alm_value_scan(c->to, text, at) != ALM_SCAN_OK || alm_vec_is_null(&c->vec, i))
-            mark_bad(c, i, at);
+            ALM_TRY(alm_arena_copy(&col->cx, &col->arena, text, &text));
+        if (alm_value_scan(col->to, text, ptr) != ALM_SCAN_OK || alm_vec_is_null(&col->vec, i))
+            parquet_load_mark_bad(col, i, ptr);
     }
     return ALM_OK;
 }
 
 /* Bytes that are called text and are not UTF-8. */
-static alm_status check_utf8(parquet_column *c, uint32_t n)
+static alm_status check_utf8(parquet_column *col, uint32_t n)
 {
-    const alm_view *views = c->raw.data;
+    const alm_view *views = col->raw.data;
     alm_view *own = NULL;
-    for (uint32_t i = 0; i < n && !c->raw.is_const; i++) {
-        if (alm_view_is_null(&views[i]) || alm_utf8_is_valid(alm_view_str(&views[i], c->raw.heap)))
+    for (uint32_t i = 0; i < n && !col->raw.is_const; i++) {
+        if (alm_view_is_null(&views[i]) ||
+            alm_utf8_is_valid(alm_view_str(&views[i], col->raw.heap)))
             continue;
         if (own == NULL) {
-            ALM_TRY(ALM_NEWN(&c->cx, &c->arena, n, &own));
+            ALM_TRY(ALM_NEWN(&col->cx, &col->arena, n, &own));
             (void)memcpy(own, views, n * sizeof(*own));
-            c->vec.data = own;
+            col->vec.data = own;
         }
-        mark_bad(c, i, (uint8_t *)&own[i]);
+        parquet_load_mark_bad(col, i, (uint8_t *)&own[i]);
     }
     return ALM_OK;
 }
 
-static alm_status convert(parquet_column *c, uint32_t n)
+static alm_status parquet_load_convert(parquet_column *col, uint32_t n)
 {
-    const bool texts = alm_type_is_text(c->raw.type) && alm_type_is_text(c->to);
-    if (texts || alm_type_eq(c->raw.type, c->to)) {
-        c->vec = c->raw;
-        c->vec.type = c->to;
-        return texts ? check_utf8(c, n) : ALM_OK;
+    const bool texts = alm_type_is_text(col->raw.type) && alm_type_is_text(col->to);
+    if (texts || alm_type_eq(col->raw.type, col->to)) {
+        col->vec = col->raw;
+        col->vec.type = col->to;
+        return texts ? check_utf8(col, n) : ALM_OK;
     }
-    ALM_TRY(alm_vec_new(&c->cx, &c->arena, c->to, n, &c->vec));
-    if (!is_number(c->raw.type) || !is_number(c->to))
-        return convert_texts(c, n);
-    convert_numbers(c, n);
+    ALM_TRY(alm_vec_new(&col->cx, &col->arena, col->to, n, &col->vec));
+    if (!parquet_load_is_number(col->raw.type) || !parquet_load_is_number(col->to))
+        return convert_texts(col, n);
+    convert_numbers(col, n);
     return ALM_OK;
 }
 
@@ -534,83 +542,86 @@ typedef struct batch_task {
     uint32_t n;
 } batch_task;
 
-static alm_status read_column(const batch_task *task, parquet_column *c)
+static alm_status parquet_load_read_column(const batch_task *task, parquet_column *col)
 {
-    const alm_parquet_load *p = task->p;
-    alm_arena_reset(&c->arena);
-    c->n_bad = 0;
-    ALM_TRY(ALM_NEWN(&c->cx, &c->arena, task->n, &c->bad));
-    ALM_TRY(alm_pq_read(&c->cx, c->cursor, p->group, p->row, task->n, &c->arena, &c->raw));
-    ALM_TRY(convert(c, task->n));
-    return alm_load_check_length(&c->cx, &c->arena, c->column, &c->vec, task->n, c->bad, &c->n_bad);
+    const alm_parquet_load *load = task->p;
+    alm_arena_reset(&col->arena);
+    col->n_bad = 0;
+    ALM_TRY(ALM_NEWN(&col->cx, &col->arena, task->n, &col->bad));
+    ALM_TRY(alm_pq_read(&col->cx, col->cursor, load->group, load->row, task->n, &col->arena,
+                        &col->raw));
+    ALM_TRY(parquet_load_convert(col, task->n));
+    return alm_load_check_length(&col->cx, &col->arena, col->column, &col->vec, task->n, col->bad,
+                                 &col->n_bad);
 }
 
-static void column_task(void *arg, uint32_t i, uint32_t slot)
+static void parquet_load_column_task(void *arg, uint32_t i, uint32_t slot)
 {
     const batch_task *task = arg;
-    parquet_column *c = &task->p->columns[i];
+    parquet_column *col = &task->p->columns[i];
     (void)slot;
-    c->status = read_column(task, c);
+    col->status = parquet_load_read_column(task, col);
 }
 
-static alm_status read_batch(alm_ctx *cx, alm_parquet_load *p, alm_workers *workers, uint32_t n)
+static alm_status read_batch(alm_ctx *cx, alm_parquet_load *load, alm_workers *workers, uint32_t n)
 {
-    batch_task task = {p, n};
-    for (uint32_t i = 0; i < p->n_cols; i++) {
-        alm_ctx_fork(cx, &p->columns[i].cx);
-        p->columns[i].cx.arena = &p->columns[i].arena;
+    batch_task task = {load, n};
+    for (uint32_t i = 0; i < load->n_cols; i++) {
+        alm_ctx_fork(cx, &load->columns[i].cx);
+        load->columns[i].cx.arena = &load->columns[i].arena;
     }
     if (workers != NULL && n > 256)
-        alm_workers_run(workers, p->n_cols, column_task, &task);
+        alm_workers_run(workers, load->n_cols, parquet_load_column_task, &task);
     else
-        for (uint32_t i = 0; i < p->n_cols; i++)
-            column_task(&task, i, 0);
-    for (uint32_t i = 0; i < p->n_cols; i++)
-        if (p->columns[i].status != ALM_OK)
-            return alm_ctx_join(cx, &p->columns[i].cx);
+        for (uint32_t i = 0; i < load->n_cols; i++)
+            parquet_load_column_task(&task, i, 0);
+    for (uint32_t i = 0; i < load->n_cols; i++)
+        if (load->columns[i].status != ALM_OK)
+            return alm_ctx_join(cx, &load->columns[i].cx);
     return ALM_OK;
 }
 
 /* What is wrong with a row: 0 nothing; its first bad column, from 1; or its time is null. */
 enum { NULL_TIME = UINT32_MAX };
 
-static void find_bad(const alm_parquet_load *p, const alm_load *load, uint32_t n, uint32_t *why)
+static void parquet_load_find_bad(const alm_parquet_load *parquet_load, const alm_load *load,
+                                  uint32_t n, uint32_t *why)
 {
-    for (uint32_t i = 0; i < p->n_cols; i++) {
-        const parquet_column *c = &p->columns[i];
-        for (uint32_t row = 0; c->n_bad > 0 && row < n; row++)
-            if (c->bad[row] && why[row] == 0)
+    for (uint32_t i = 0; i < parquet_load->n_cols; i++) {
+        const parquet_column *col = &parquet_load->columns[i];
+        for (uint32_t row = 0; col->n_bad > 0 && row < n; row++)
+            if (col->bad[row] && why[row] == 0)
                 why[row] = i + 1;
         if ((int32_t)load->table_col[i] != load->table->ts_col)
             continue;
         for (uint32_t row = 0; row < n; row++)
-            if (alm_vec_is_null(&c->vec, row) &&
+            if (alm_vec_is_null(&col->vec, row) &&
                 (why[row] == 0 || load->rule == ALM_BAD_SKIP_COLUMN))
                 why[row] = NULL_TIME;
     }
 }
 
 /* A value as a message can show it. */
-static alm_status value_text(alm_ctx *cx, const alm_vec *v, uint32_t row, alm_str *out)
+static alm_status value_text(alm_ctx *cx, const alm_vec *vec, uint32_t row, alm_str *out)
 {
     enum { SHOWN_MAX = 100 };
     char scratch[ALM_VALUE_TEXT_MAX];
     alm_str text = {0};
     *out = (alm_str){0};
-    if (v->type.id == ALM_T_ARRAY) {
+    if (vec->type.id == ALM_T_ARRAY) {
         bool null = false;
         alm_buf buf;
         alm_buf_init(&buf, cx->mem);
-        alm_status st = alm_value_format(cx, v, row, ALM_TEXT_DIALECT, &buf, &null);
-        if (st == ALM_OK && !null)
-            st = alm_arena_copy(cx, cx->arena,
-                                (alm_str){buf.ptr, ALM_MIN(buf.len, (size_t)SHOWN_MAX)}, out);
+        alm_status status = alm_value_format(cx, vec, row, ALM_TEXT_DIALECT, &buf, &null);
+        if (status == ALM_OK && !null)
+            status = alm_arena_copy(cx, cx->arena,
+                                    (alm_str){buf.ptr, ALM_MIN(buf.len, (size_t)SHOWN_MAX)}, out);
         alm_buf_deinit(&buf);
-        return st;
+        return status;
     }
-    if (!alm_value_text(v, row, ALM_TEXT_DIALECT, scratch, &text))
+    if (!alm_value_text(vec, row, ALM_TEXT_DIALECT, scratch, &text))
         return ALM_OK;
-    if (v->type.id == ALM_T_BINARY) {
+    if (vec->type.id == ALM_T_BINARY) {
         const char *size = NULL;
         ALM_TRY(alm_arena_printf(cx, cx->arena, &size, "%zu bytes", text.len));
         *out = alm_str_of(size);
@@ -624,59 +635,61 @@ static alm_status value_text(alm_ctx *cx, const alm_vec *v, uint32_t row, alm_st
     return alm_arena_copy(cx, cx->arena, alm_utf8_is_valid(text) ? text : ALM_STR(""), out);
 }
 
-static alm_status bad_value(alm_ctx *cx, const alm_parquet_load *p, const alm_load *load,
-                            uint32_t row, uint32_t i)
+static alm_status parquet_load_bad_value(alm_ctx *cx, const alm_parquet_load *parquet_load,
+                                         const alm_load *load, uint32_t row, uint32_t i)
 {
     const alm_column *to = &load->table->cols[load->table_col[i]];
     alm_ctx own = *cx;
     alm_str text = {0};
-    own.arena = &p->columns[i].arena;
-    if (value_text(&own, &p->columns[i].raw, row, &text) != ALM_OK)
+    own.arena = &parquet_load->columns[i].arena;
+    if (value_text(&own, &parquet_load->columns[i].raw, row, &text) != ALM_OK)
         text = (alm_str){0};
     size_t chars = 0;
-    const alm_vec *raw = &p->columns[i].raw;
+    const alm_vec *raw = &parquet_load->columns[i].raw;
     if (alm_type_is_text(raw->type) && alm_text_exceeds(to, alm_vec_text(raw, row), &chars))
         return alm_fail(
             cx, ALM_E_LENGTH, -1,
             "row %lld, column %s: value too long for type character varying(%u) [length=%zu]",
-            (long long)(p->before + p->row + row + 1), to->name, to->length, chars);
+            (long long)(parquet_load->before + parquet_load->row + row + 1), to->name, to->length,
+            chars);
     return alm_fail(cx, ALM_E_VALUE, -1, "row %lld, column %s: \"%.*s\" is not a value of type %s",
-                    (long long)(p->before + p->row + row + 1), to->name, (int)text.len,
-                    text.len > 0 ? text.ptr : "", alm_type_name(to->type));
+                    (long long)(parquet_load->before + parquet_load->row + row + 1), to->name,
+                    (int)text.len, text.len > 0 ? text.ptr : "", alm_type_name(to->type));
 }
 
-static alm_status fail_row(alm_ctx *cx, const alm_parquet_load *p, const alm_load *load,
-                           uint32_t row, uint32_t why)
+static alm_status parquet_load_fail_row(alm_ctx *cx, const alm_parquet_load *parquet_load,
+                                        const alm_load *load, uint32_t row, uint32_t why)
 {
     if (why != NULL_TIME)
-        return bad_value(cx, p, load, row, why - 1);
-    for (uint32_t i = 0; i < p->n_cols; i++)
-        if ((int32_t)load->table_col[i] == load->table->ts_col && p->columns[i].bad[row])
-            return bad_value(cx, p, load, row, i);
+        return parquet_load_bad_value(cx, parquet_load, load, row, why - 1);
+    for (uint32_t i = 0; i < parquet_load->n_cols; i++)
+        if ((int32_t)load->table_col[i] == load->table->ts_col && parquet_load->columns[i].bad[row])
+            return parquet_load_bad_value(cx, parquet_load, load, row, i);
     return alm_fail(cx, ALM_E_VALUE, -1, "row %lld: null in the designated timestamp \"%s\"",
-                    (long long)(p->before + p->row + row + 1),
+                    (long long)(parquet_load->before + parquet_load->row + row + 1),
                     load->table->cols[load->table->ts_col].name);
 }
 
-static alm_status note_fault(alm_ctx *cx, const alm_parquet_load *p, alm_load *load, uint32_t row,
-                             uint32_t why)
+static alm_status parquet_load_note_fault(alm_ctx *cx, const alm_parquet_load *parquet_load,
+                                          alm_load *load, uint32_t row, uint32_t why)
 {
     const int64_t n = load->n_faulty++;
     alm_ctx probe;
     if (load->faults == NULL || n >= ALM_LOAD_FAULTS_MAX)
         return ALM_OK;
     alm_ctx_fork(cx, &probe);
-    (void)fail_row(&probe, p, load, row, why);
+    (void)parquet_load_fail_row(&probe, parquet_load, load, row, why);
     return alm_arena_printf(cx, load->kept, &load->faults[n], "%s", probe.err.msg);
 }
 
 /* Which rows go into the table; idx gets their numbers. */
-static alm_status choose_rows(alm_ctx *cx, alm_parquet_load *p, alm_load *load, uint32_t n,
-                              uint32_t *idx, uint32_t *taken)
+static alm_status parquet_load_choose_rows(alm_ctx *cx, alm_parquet_load *parquet_load,
+                                           alm_load *load, uint32_t n, uint32_t *idx,
+                                           uint32_t *taken)
 {
     uint32_t *why = NULL;
-    ALM_TRY(ALM_NEWN(cx, &p->batch, n, &why));
-    find_bad(p, load, n, why);
+    ALM_TRY(ALM_NEWN(cx, &parquet_load->batch, n, &why));
+    parquet_load_find_bad(parquet_load, load, n, why);
     *taken = 0;
     for (uint32_t row = 0; row < n; row++) {
         if (why[row] == 0 || (why[row] != NULL_TIME && load->rule == ALM_BAD_SKIP_COLUMN))
@@ -686,82 +699,87 @@ static alm_status choose_rows(alm_ctx *cx, alm_parquet_load *p, alm_load *load, 
         if (why[row] == 0)
             continue;
         if (load->rule == ALM_BAD_ABORT)
-            return fail_row(cx, p, load, row, why[row]);
-        ALM_TRY(note_fault(cx, p, load, row, why[row]));
+            return parquet_load_fail_row(cx, parquet_load, load, row, why[row]);
+        ALM_TRY(parquet_load_note_fault(cx, parquet_load, load, row, why[row]));
     }
     return ALM_OK;
 }
 
-static alm_status take_batch(alm_ctx *cx, alm_parquet_load *p, alm_load *load, uint32_t n)
+static alm_status parquet_load_take_batch(alm_ctx *cx, alm_parquet_load *parquet_load,
+                                          alm_load *load, uint32_t n)
 {
     const alm_table *table = load->table;
     alm_vec *vecs = NULL;
     uint32_t *idx = NULL, taken = 0;
-    alm_arena_reset(&p->batch);
-    ALM_TRY(ALM_NEWN(cx, &p->batch, table->n_cols, &vecs));
-    ALM_TRY(ALM_NEWN(cx, &p->batch, n, &idx));
-    ALM_TRY(read_batch(cx, p, load->workers, n));
-    ALM_TRY(choose_rows(cx, p, load, n, idx, &taken));
-    for (uint32_t i = 0; i < p->n_cols; i++) {
-        vecs[load->table_col[i]] = p->columns[i].vec;
-        load->errors[i] += p->columns[i].n_bad;
+    alm_arena_reset(&parquet_load->batch);
+    ALM_TRY(ALM_NEWN(cx, &parquet_load->batch, table->n_cols, &vecs));
+    ALM_TRY(ALM_NEWN(cx, &parquet_load->batch, n, &idx));
+    ALM_TRY(read_batch(cx, parquet_load, load->workers, n));
+    ALM_TRY(parquet_load_choose_rows(cx, parquet_load, load, n, idx, &taken));
+    for (uint32_t i = 0; i < parquet_load->n_cols; i++) {
+        vecs[load->table_col[i]] = parquet_load->columns[i].vec;
+        load->errors[i] += parquet_load->columns[i].n_bad;
     }
     load->handled += n;
     for (uint32_t i = 0; i < table->n_cols; i++) {
         if (vecs[i].data == NULL)
-            ALM_TRY(alm_vec_null(cx, &p->batch, table->cols[i].type, &vecs[i]));
+            ALM_TRY(alm_vec_null(cx, &parquet_load->batch, table->cols[i].type, &vecs[i]));
         else if (taken < n)
-            ALM_TRY(alm_vec_gather(cx, &p->batch, &vecs[i], idx, taken, &vecs[i]));
+            ALM_TRY(alm_vec_gather(cx, &parquet_load->batch, &vecs[i], idx, taken, &vecs[i]));
     }
     const alm_batch batch = {.rows = taken, .n_cols = table->n_cols, .cols = vecs};
     return taken > 0 ? load->sink(cx, load->arg, &batch) : ALM_OK;
 }
 
 /* Goes behind the groups that are done; false: there is none left. */
-static bool find_group(alm_parquet_load *p)
+static bool find_group(alm_parquet_load *load)
 {
-    while (p->group < alm_pq_groups(p->file) && p->row >= alm_pq_group_rows(p->file, p->group)) {
-        p->before += p->row;
-        p->row = 0;
-        p->group++;
+    while (load->group < alm_pq_groups(load->file) &&
+           load->row >= alm_pq_group_rows(load->file, load->group)) {
+        load->before += load->row;
+        load->row = 0;
+        load->group++;
     }
-    return p->group < alm_pq_groups(p->file) && has_rows(p);
+    return load->group < alm_pq_groups(load->file) && parquet_load_has_rows(load);
 }
 
-alm_status alm_parquet_load_step(alm_ctx *cx, alm_parquet_load *p, alm_load *load, uint32_t rows,
-                                 bool *done)
+alm_status alm_parquet_load_step(alm_ctx *cx, alm_parquet_load *parquet_load, alm_load *load,
+                                 uint32_t rows, bool *done)
 {
     int64_t left = rows > 0 ? rows : (int64_t)STEP_BATCHES * ALM_BATCH_ROWS;
-    while (left > 0 && find_group(p)) {
-        const int64_t rest = alm_pq_group_rows(p->file, p->group) - p->row;
-        const int64_t n = ALM_MIN(ALM_MIN(rest, left), (int64_t)ALM_BATCH_ROWS);
+    while (left > 0 && find_group(parquet_load)) {
+        const int64_t rest =
+            alm_pq_group_rows(parquet_load->file, parquet_load->group) - parquet_load->row;
+        const int64_t n_rows = ALM_MIN(ALM_MIN(rest, left), (int64_t)ALM_BATCH_ROWS);
         ALM_TRY(alm_check(cx));
-        if (atomic_load(&p->db->stopping))
+        if (atomic_load(&parquet_load->db->stopping))
             return alm_fail(cx, ALM_E_CANCEL, -1, "the server stops");
-        ALM_TRY(take_batch(cx, p, load, (uint32_t)n));
-        p->row += n;
-        left -= n;
+        ALM_TRY(parquet_load_take_batch(cx, parquet_load, load, (uint32_t)n_rows));
+        parquet_load->row += n_rows;
+        left -= n_rows;
     }
-    *done = !find_group(p);
+    *done = !find_group(parquet_load);
     return ALM_OK;
 }
 
 /* ---------------------------------------------------------------------- a look */
 
-alm_status alm_parquet_load_texts(alm_ctx *cx, alm_parquet_load *p, uint32_t *n, alm_str **out)
+alm_status alm_parquet_load_texts(alm_ctx *cx, alm_parquet_load *load, uint32_t *n, alm_str **out)
 {
     const uint32_t wanted = *n;
     *n = 0;
-    p->group = 0;
-    p->row = p->before = 0;
-    if (!find_group(p))
+    load->group = 0;
+    load->row = load->before = 0;
+    if (!find_group(load))
         return ALM_OK;
-    const uint32_t rows = (uint32_t)ALM_MIN(alm_pq_group_rows(p->file, p->group), (int64_t)wanted);
-    ALM_TRY(ALM_NEWN(cx, cx->arena, (size_t)rows * p->n_cols + 1, out));
-    ALM_TRY(read_batch(cx, p, NULL, rows));
+    const uint32_t rows =
+        (uint32_t)ALM_MIN(alm_pq_group_rows(load->file, load->group), (int64_t)wanted);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, (size_t)rows * load->n_cols + 1, out));
+    ALM_TRY(read_batch(cx, load, NULL, rows));
     for (uint32_t row = 0; row < rows; row++)
-        for (uint32_t i = 0; i < p->n_cols; i++)
-            ALM_TRY(value_text(cx, &p->columns[i].raw, row, &(*out)[(size_t)row * p->n_cols + i]));
+        for (uint32_t i = 0; i < load->n_cols; i++)
+            ALM_TRY(value_text(cx, &load->columns[i].raw, row,
+                               &(*out)[(size_t)row * load->n_cols + i]));
     *n = rows;
     return ALM_OK;
 }

@@ -7,8 +7,9 @@
 #include "session/core/session_state.h"
 
 /* copy.c */
-alm_status alm_run_copy_from(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
-alm_status alm_run_copy_to(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_copy_from(alm_cursor *cursor, const alm_stmt *stmt, alm_param *params,
+                             uint32_t n);
+alm_status alm_run_copy_to(alm_cursor *cursor, const alm_stmt *stmt, alm_param *params, uint32_t n);
 
 /* transfer/files.c. Path, bytes and time in us of each file below a folder of the folder of imports, or of exports. */
 typedef enum alm_files_of { ALM_FILES_IMPORTED, ALM_FILES_EXPORTED } alm_files_of;

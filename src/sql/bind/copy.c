@@ -2,12 +2,12 @@
 #include "sql/bind/bind.h"
 
 /* What stands for the rows: the columns of the table. Symbols come as texts. */
-static alm_status rows_to_come(alm_planner *p, const alm_stmt *stmt, const alm_table *table,
+static alm_status rows_to_come(alm_planner *planner, const alm_stmt *stmt, const alm_table *table,
                                alm_plan **out)
 {
     alm_plan *node = NULL;
-    ALM_TRY(alm_plan_new(p, ALM_P_VALUES, stmt->table_pos, NULL, &node));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols, &node->cols));
+    ALM_TRY(alm_plan_new(planner, ALM_P_VALUES, stmt->table_pos, NULL, &node));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, table->n_cols, &node->cols));
     for (uint32_t i = 0; i < table->n_cols; i++) {
         const alm_type type = table->cols[i].type;
         node->cols[i] =
@@ -24,21 +24,21 @@ alm_status alm_plan_copy_where(alm_ctx *cx, const alm_plan_env *env, const alm_s
                                uint32_t *n)
 {
     const alm_copy *copy = stmt->ext;
-    alm_planner p = {.cx = cx, .env = env};
+    alm_planner planner = {.cx = cx, .env = env};
     alm_select none = {.pos = stmt->pos};
-    alm_scope sc = {.p = &p, .sel = &none};
+    alm_scope scope = {.p = &planner, .sel = &none};
     alm_plan *rows = NULL;
-    ALM_TRY(rows_to_come(&p, stmt, table, &rows));
-    sc.plan = rows;
-    ALM_TRY(alm_scope_add(&sc, stmt->table, NULL, rows, 0));
-    ALM_TRY(alm_bind_where(&sc, copy->where));
+    ALM_TRY(rows_to_come(&planner, stmt, table, &rows));
+    scope.plan = rows;
+    ALM_TRY(alm_scope_add(&scope, stmt->table, NULL, rows, 0));
+    ALM_TRY(alm_bind_where(&scope, copy->where));
     *n = 0;
-    if (sc.plan == rows)
+    if (scope.plan == rows)
         return ALM_OK; /* it always holds */
-    if (sc.plan->op != ALM_P_FILTER || sc.plan->child[0] != rows)
+    if (scope.plan->op != ALM_P_FILTER || scope.plan->child[0] != rows)
         return alm_fail(cx, ALM_E_UNSUPPORTED, copy->where->pos,
                         "WHERE of COPY cannot have a subquery");
-    *conjuncts = (const alm_expr *const *)sc.plan->filter.conjunct;
-    *n = sc.plan->filter.n;
+    *conjuncts = (const alm_expr *const *)scope.plan->filter.conjunct;
+    *n = scope.plan->filter.n;
     return ALM_OK;
 }

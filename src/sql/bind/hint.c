@@ -20,27 +20,28 @@ static const struct {
 };
 
 /* `SHWO tables` is the rows of a table SHWO, which is called tables there. */
-static bool means_show(const alm_from *f)
+static bool means_show(const alm_from *from)
 {
     static const char *const words[] = {"tables", "columns",   "parameters", "all",  "users",
                                         "groups", "databases", "partitions", "user", "permissions"};
-    alm_nearest near = alm_nearest_of(f->name);
+    alm_nearest near = alm_nearest_of(from->name);
     alm_nearest_offer(&near, ALM_STR("show"));
-    for (size_t i = 0; f->pos == 0 && near.found.len > 0 && i < ALM_COUNT(words); i++)
-        if (alm_str_ieq(f->alias, alm_str_of(words[i])))
+    for (size_t i = 0; from->pos == 0 && near.found.len > 0 && i < ALM_COUNT(words); i++)
+        if (alm_str_ieq(from->alias, alm_str_of(words[i])))
             return true;
     return false;
 }
 
-alm_status alm_hint_no_table(alm_planner *p, const alm_from *f)
+alm_status alm_hint_no_table(alm_planner *planner, const alm_from *from)
 {
-    if (!f->quoted && means_show(f))
-        return alm_fail(p->cx, ALM_E_SYNTAX, f->pos,
-                        "unexpected token [%.*s], did you mean 'SHOW'?", (int)f->name.len,
-                        f->name.ptr);
-    for (size_t i = 0; i < ALM_COUNT(hints) && !f->quoted; i++)
-        if (alm_str_ieq(f->name, alm_str_of(hints[i].word)))
-            return alm_fail(p->cx, ALM_E_TABLE, f->pos, "table does not exist [table=%.*s]: %s",
-                            (int)f->name.len, f->name.ptr, hints[i].hint);
+    if (!from->quoted && means_show(from))
+        return alm_fail(planner->cx, ALM_E_SYNTAX, from->pos,
+                        "unexpected token [%.*s], did you mean 'SHOW'?", (int)from->name.len,
+                        from->name.ptr);
+    for (size_t i = 0; i < ALM_COUNT(hints) && !from->quoted; i++)
+        if (alm_str_ieq(from->name, alm_str_of(hints[i].word)))
+            return alm_fail(planner->cx, ALM_E_TABLE, from->pos,
+                            "table does not exist [table=%.*s]: %s", (int)from->name.len,
+                            from->name.ptr, hints[i].hint);
     return ALM_OK;
 }

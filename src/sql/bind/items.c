@@ -20,19 +20,19 @@ typedef struct name_set {
     uint32_t mask;
 } name_set;
 
-static uint32_t hash_name(alm_str s)
+static uint32_t bind_items_hash_name(alm_str text)
 {
-    uint32_t h = 2166136261u;
-    for (size_t i = 0; i < s.len; i++) {
-        const uint8_t c = (uint8_t)s.ptr[i];
-        h = (h ^ (c >= 'A' && c <= 'Z' ? c | 0x20u : c)) * 16777619u;
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < text.len; i++) {
+        const uint8_t byte = (uint8_t)text.ptr[i];
+        hash = (hash ^ (byte >= 'A' && byte <= 'Z' ? byte | 0x20u : byte)) * 16777619u;
     }
-    return h;
+    return hash;
 }
 
-static name_slot *slot_of(const name_set *set, alm_str name)
+static name_slot *bind_items_slot_of(const name_set *set, alm_str name)
 {
-    uint32_t i = hash_name(name) & set->mask;
+    uint32_t i = bind_items_hash_name(name) & set->mask;
     while (set->slots[i].name != NULL && !alm_str_ieq(*set->slots[i].name, name))
         i = (i + 1) & set->mask;
     return &set->slots[i];
@@ -43,9 +43,9 @@ static alm_status unique_name(alm_ctx *cx, const name_set *set, alm_item *item, 
     enum { NAME_WORK = 16 }; /* of a name that is looked for or made: alm_steps_add */
     const alm_str base = item->name;
     ALM_TRY(alm_steps_add(cx, NAME_WORK));
-    name_slot *first = slot_of(set, base);
+    name_slot *first = bind_items_slot_of(set, base);
     uint32_t k = ALM_MAX(first->tried, stars ? 0U : 1U);
-    while (slot_of(set, item->name)->name != NULL) {
+    while (bind_items_slot_of(set, item->name)->name != NULL) {
         const char *text = NULL;
         ALM_TRY(alm_steps_add(cx, NAME_WORK));
         ALM_TRY(alm_arena_printf(cx, cx->arena, &text, stars ? "%.*s%u" : "%.*s_%u", (int)base.len,
@@ -53,29 +53,29 @@ static alm_status unique_name(alm_ctx *cx, const name_set *set, alm_item *item, 
         item->name = alm_str_of(text);
     }
     first->tried = k;
-    slot_of(set, item->name)->name = &item->name;
+    bind_items_slot_of(set, item->name)->name = &item->name;
     return ALM_OK;
 }
 
-static alm_status name_items(alm_ctx *cx, alm_item *items, uint32_t n, bool stars)
+static alm_status name_items(alm_ctx *cx, alm_item *items, uint32_t n_items, bool stars)
 {
     name_set set = {0};
     uint32_t cap = 16;
-    while (cap < 2 * n)
+    while (cap < 2 * n_items)
         cap *= 2;
     set.mask = cap - 1;
     ALM_TRY(ALM_NEWN(cx, cx->arena, cap, &set.slots));
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_items; i++) {
         if (items[i].alias.len == 0)
             continue;
         items[i].name = items[i].alias;
-        name_slot *slot = slot_of(&set, items[i].name);
+        name_slot *slot = bind_items_slot_of(&set, items[i].name);
         if (slot->name != NULL)
             return alm_fail(cx, ALM_E_DUPLICATE, items[i].pos, "Duplicate column [name=%.*s]",
                             (int)items[i].name.len, items[i].name.ptr);
         slot->name = &items[i].name;
     }
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_items; i++) {
         if (items[i].alias.len > 0)
             continue;
         if (items[i].ast != NULL && items[i].ast->kind == ALM_AST_NAME) {
@@ -97,7 +97,7 @@ typedef struct item_list {
     uint32_t n, cap;
 } item_list;
 
-static alm_status add_item(alm_ctx *cx, item_list *list, alm_item item)
+static alm_status bind_add_item(alm_ctx *cx, item_list *list, alm_item item)
 {
     ALM_TRY(alm_grow(cx, &list->at, list->n, &list->cap, sizeof *list->at));
     list->at[list->n++] = item;
@@ -118,94 +118,96 @@ static alm_status index_said(alm_ctx *cx, const alm_ast *star, alm_name_set *set
     return ALM_OK;
 }
 
-static alm_status replace_item(alm_scope *sc, const alm_ast *ast, const item_list *list,
+static alm_status replace_item(alm_scope *scope, const alm_ast *ast, const item_list *list,
                                alm_item *item)
 {
-    sc->aggs_allowed = ALM_AGG_YES;
-    sc->windows_allowed = true;
-    sc->items = list->at;
-    sc->n_items = 0;
-    return alm_bind_expr(sc, ast, &item->expr);
+    scope->aggs_allowed = ALM_AGG_YES;
+    scope->windows_allowed = true;
+    scope->items = list->at;
+    scope->n_items = 0;
+    return alm_bind_expr(scope, ast, &item->expr);
 }
 
-static alm_status expand_star(alm_scope *sc, const alm_ast *star, item_list *list)
+static alm_status expand_star(alm_scope *scope, const alm_ast *star, item_list *list)
 {
     bool known = false;
     bool *used = NULL;
     alm_name_set set = {0};
-    ALM_TRY(index_said(sc->p->cx, star, &set));
-    ALM_TRY(ALM_NEWN(sc->p->cx, sc->p->cx->arena, star->n_args + 1, &used));
-    for (uint32_t r = 0; r < sc->n_rels; r++) {
-        const alm_rel *rel = &sc->rels[r];
+    ALM_TRY(index_said(scope->p->cx, star, &set));
+    ALM_TRY(ALM_NEWN(scope->p->cx, scope->p->cx->arena, star->n_args + 1, &used));
+    for (uint32_t r = 0; r < scope->n_rels; r++) {
+        const alm_rel *rel = &scope->rels[r];
         if (star->table.len > 0 && !alm_str_ieq(rel->alias, star->table))
             continue;
         known = true;
-        for (uint32_t c = 0; c < rel->n_cols; c++) {
-            if (rel->hidden != NULL && rel->hidden[c] && star->table.len == 0)
+        for (uint32_t col = 0; col < rel->n_cols; col++) {
+            if (rel->hidden != NULL && rel->hidden[col] && star->table.len == 0)
                 continue;
-            alm_item item = {.name = alm_str_of(rel->cols[c].name), .star = true, .pos = star->pos};
-            const uint32_t at = alm_name_set_find(&set, item.name);
-            const alm_ast *said = at != ALM_NAME_NONE ? star->arg[at] : NULL;
+            alm_item item = {
+                .name = alm_str_of(rel->cols[col].name), .star = true, .pos = star->pos};
+            const uint32_t place = alm_name_set_find(&set, item.name);
+            const alm_ast *said = place != ALM_NAME_NONE ? star->arg[place] : NULL;
             if (said != NULL)
-                used[at] = true;
+                used[place] = true;
             if (said != NULL && said->kind == ALM_AST_NAME)
                 continue;
             if (said != NULL)
-                ALM_TRY(replace_item(sc, said->arg[0], list, &item));
+                ALM_TRY(replace_item(scope, said->arg[0], list, &item));
             if (said == NULL && rel->scanned != NULL)
-                ALM_TRY(alm_note_column(sc->p, rel->scanned, c, star->pos));
+                ALM_TRY(alm_note_column(scope->p, rel->scanned, col, star->pos));
             if (said == NULL)
-                ALM_TRY(alm_expr_col(sc->p->cx, rel->first + c, rel->cols[c].type, star->pos,
+                ALM_TRY(alm_expr_col(scope->p->cx, rel->first + col, rel->cols[col].type, star->pos,
                                      &item.expr));
-            ALM_TRY(add_item(sc->p->cx, list, item));
+            ALM_TRY(bind_add_item(scope->p->cx, list, item));
         }
     }
-    if (!known && sc->n_rels == 0 && star->table.len == 0)
-        return alm_fail(sc->p->cx, ALM_E_SYNTAX, star->pos,
+    if (!known && scope->n_rels == 0 && star->table.len == 0)
+        return alm_fail(scope->p->cx, ALM_E_SYNTAX, star->pos,
                         "'from' expected: * stands for the columns of tables");
     if (!known)
-        return alm_fail(sc->p->cx, ALM_E_TABLE, star->pos, "Invalid table name or alias");
+        return alm_fail(scope->p->cx, ALM_E_TABLE, star->pos, "Invalid table name or alias");
     for (uint32_t i = 0; i < star->n_args; i++) {
         const alm_ast *of = said_column(star->arg[i]);
         if (!used[i])
-            return alm_fail(sc->p->cx, ALM_E_NAME, of->pos, "Invalid column: %.*s",
+            return alm_fail(scope->p->cx, ALM_E_NAME, of->pos, "Invalid column: %.*s",
                             (int)of->text.len, of->text.ptr);
     }
     if (list->n == 0)
-        return alm_fail(sc->p->cx, ALM_E_NAME, star->pos, "no column is left of *");
+        return alm_fail(scope->p->cx, ALM_E_NAME, star->pos, "no column is left of *");
     return ALM_OK;
 }
 
-alm_status alm_bind_items(alm_scope *sc, alm_item **items, uint32_t *n_items)
+alm_status alm_bind_items(alm_scope *scope, alm_item **items, uint32_t *n_items)
 {
-    const alm_select *sel = sc->sel;
+    const alm_select *sel = scope->sel;
     item_list list = {0};
     bool stars = false;
     static const alm_ast all = {.kind = ALM_AST_STAR};
     if (sel->n_items == 0) {
         stars = true;
-        ALM_TRY(expand_star(sc, &all, &list));
+        ALM_TRY(expand_star(scope, &all, &list));
     }
     for (uint32_t i = 0; i < sel->n_items; i++) {
-        const alm_select_item *it = &sel->items[i];
-        if (it->expr->kind == ALM_AST_STAR) {
+        const alm_select_item *select_item = &sel->items[i];
+        if (select_item->expr->kind == ALM_AST_STAR) {
             stars = true;
-            ALM_TRY(expand_star(sc, it->expr, &list));
+            ALM_TRY(expand_star(scope, select_item->expr, &list));
             continue;
         }
-        alm_item item = {.alias = it->alias,
-                         .ast = it->expr,
-                         .pos = it->alias.len > 0 ? it->alias_pos : it->expr->pos};
-        item.name = it->alias; /* later items may use it: a + 1 as b, b * 2 */
-        sc->aggs_allowed = ALM_AGG_YES;
-        sc->windows_allowed = true;
-        sc->items = list.at;
-        sc->n_items = list.n;
-        ALM_TRY(alm_bind_expr(sc, it->expr, &item.expr));
-        ALM_TRY(alm_param_infer(sc->p, &item.expr, ALM_TY(STRING)));
-        ALM_TRY(add_item(sc->p->cx, &list, item));
+        alm_item item = {.alias = select_item->alias,
+                         .ast = select_item->expr,
+                         .pos = select_item->alias.len > 0 ? select_item->alias_pos
+                                                           : select_item->expr->pos};
+        item.name = select_item->alias; /* later items may use it: a + 1 as b, b * 2 */
+        scope->aggs_allowed = ALM_AGG_YES;
+        scope->windows_allowed = true;
+        scope->items = list.at;
+        scope->n_items = list.n;
+        ALM_TRY(alm_bind_expr(scope, select_item->expr, &item.expr));
+        ALM_TRY(alm_param_infer(scope->p, &item.expr, ALM_TY(STRING)));
+        ALM_TRY(bind_add_item(scope->p->cx, &list, item));
     }
-    ALM_TRY(name_items(sc->p->cx, list.at, list.n, stars));
+    ALM_TRY(name_items(scope->p->cx, list.at, list.n, stars));
     *items = list.at;
     *n_items = list.n;
     return ALM_OK;

@@ -6,66 +6,67 @@
 #include "type/geohash.h"
 #include "type/ops.h"
 
-static alm_status integer(alm_planner *p, alm_str text, int32_t pos, bool is_long, alm_expr **out)
+static alm_status integer(alm_planner *planner, alm_str text, int32_t pos, bool is_long,
+                          alm_expr **out)
 {
-    int64_t v = 0;
-    alm_num_parse got = alm_int64_parse(text, &v);
-    if (got == ALM_NUM_OK && v == ALM_LONG_NULL) /* the least LONG is no number but the null */
+    int64_t value = 0;
+    alm_num_parse got = alm_int64_parse(text, &value);
+    if (got == ALM_NUM_OK && value == ALM_LONG_NULL) /* the least LONG is no number but the null */
         got = ALM_NUM_OVERFLOW;
     if (got == ALM_NUM_OVERFLOW && !is_long) {
         double d = 0;
         (void)alm_double_parse(text, &d);
         uint64_t bits;
         memcpy(&bits, &d, sizeof bits);
-        return alm_expr_bits(p->cx, ALM_TY(DOUBLE), bits, pos, out);
+        return alm_expr_bits(planner->cx, ALM_TY(DOUBLE), bits, pos, out);
     }
     if (got != ALM_NUM_OK)
-        return alm_fail(p->cx, got == ALM_NUM_BAD ? ALM_E_SYNTAX : ALM_E_RANGE, pos,
+        return alm_fail(planner->cx, got == ALM_NUM_BAD ? ALM_E_SYNTAX : ALM_E_RANGE, pos,
                         "invalid constant: %.*s%s", (int)text.len, text.ptr, is_long ? "L" : "");
-    if (!is_long && v <= INT32_MAX && v > INT32_MIN)
-        return alm_expr_bits(p->cx, ALM_TY(INT), (uint64_t)v, pos, out);
-    return alm_expr_bits(p->cx, ALM_TY(LONG), (uint64_t)v, pos, out);
+    if (!is_long && value <= INT32_MAX && value > INT32_MIN)
+        return alm_expr_bits(planner->cx, ALM_TY(INT), (uint64_t)value, pos, out);
+    return alm_expr_bits(planner->cx, ALM_TY(LONG), (uint64_t)value, pos, out);
 }
 
 /* A constant of a type of any fixed width. */
-static alm_status wide_constant(alm_planner *p, alm_type type, const void *value, int32_t pos,
+static alm_status wide_constant(alm_planner *planner, alm_type type, const void *value, int32_t pos,
                                 alm_expr **out)
 {
-    alm_vec v = {0};
-    ALM_TRY(alm_vec_new(p->cx, p->cx->arena, type, 1, &v));
-    memcpy(v.data, value, v.width);
-    return alm_expr_const(p->cx, &v, pos, out);
+    alm_vec vec = {0};
+    ALM_TRY(alm_vec_new(planner->cx, planner->cx->arena, type, 1, &vec));
+    memcpy(vec.data, value, vec.width);
+    return alm_expr_const(planner->cx, &vec, pos, out);
 }
 
-static alm_status hexadecimal(alm_planner *p, alm_str digits, int32_t pos, alm_expr **out)
+static alm_status hexadecimal(alm_planner *planner, alm_str digits, int32_t pos, alm_expr **out)
 {
-    alm_i256 v;
-    if (!alm_long256_parse(digits, &v))
-        return alm_fail(p->cx, ALM_E_SYNTAX, pos, "invalid constant: %.*s", (int)digits.len,
+    alm_i256 value;
+    if (!alm_long256_parse(digits, &value))
+        return alm_fail(planner->cx, ALM_E_SYNTAX, pos, "invalid constant: %.*s", (int)digits.len,
                         digits.ptr);
-    return wide_constant(p, ALM_TY(LONG256), &v, pos, out);
+    return wide_constant(planner, ALM_TY(LONG256), &value, pos, out);
 }
 
 /* 12.50m: as many digits as are written. */
-static alm_status decimal(alm_planner *p, alm_str text, int32_t pos, alm_expr **out)
+static alm_status decimal(alm_planner *planner, alm_str text, int32_t pos, alm_expr **out)
 {
     alm_i256 x;
     uint32_t precision = 0, scale = 0;
     uint64_t value[4] = {0};
     if (!alm_decimal_parse(text, &x, &precision, &scale))
-        return alm_fail(p->cx, ALM_E_SYNTAX, pos, "invalid decimal constant: %.*s", (int)text.len,
-                        text.ptr);
+        return alm_fail(planner->cx, ALM_E_SYNTAX, pos, "invalid decimal constant: %.*s",
+                        (int)text.len, text.ptr);
     const alm_type type = alm_type_decimal(precision, scale);
     alm_decimal_store(type, x, value);
-    return wide_constant(p, type, value, pos, out);
+    return wide_constant(planner, type, value, pos, out);
 }
 
 /* The digits of a number that is written without a suffix but d, its sign in front; empty: not one, or too long. */
 static alm_str written_digits(const alm_ast *ast, char *buf, size_t size)
 {
-    size_t n = 0;
+    size_t count = 0;
     if (ast->kind == ALM_AST_UNARY && alm_str_eq(ast->text, ALM_STR("-"))) {
-        buf[n++] = '-';
+        buf[count++] = '-';
         ast = ast->arg[0];
     }
     if (ast->kind != ALM_AST_NUMBER)
@@ -73,16 +74,17 @@ static alm_str written_digits(const alm_ast *ast, char *buf, size_t size)
     for (size_t i = 0; i < ast->text.len; i++) {
         if (ast->text.ptr[i] == '_')
             continue;
-        if (n == size)
+        if (count == size)
             return (alm_str){0};
-        buf[n++] = ast->text.ptr[i];
+        buf[count++] = ast->text.ptr[i];
     }
-    if (n > 1 && (buf[n - 1] | 0x20) == 'd')
-        n--;
-    return (alm_str){buf, n > 0 && buf[n - 1] != 'm' && buf[n - 1] != 'M' ? n : 0};
+    if (count > 1 && (buf[count - 1] | 0x20) == 'd')
+        count--;
+    return (alm_str){buf, count > 0 && buf[count - 1] != 'm' && buf[count - 1] != 'M' ? count : 0};
 }
 
-alm_status alm_bind_written_decimal(alm_planner *p, const alm_ast *ast, alm_type to, alm_expr **out)
+alm_status alm_bind_written_decimal(alm_planner *planner, const alm_ast *ast, alm_type target,
+                                    alm_expr **out)
 {
     char buf[400];
     const alm_str digits = written_digits(ast, buf, sizeof buf);
@@ -91,32 +93,33 @@ alm_status alm_bind_written_decimal(alm_planner *p, const alm_ast *ast, alm_type
     uint64_t value[4] = {0};
     *out = NULL;
     if (digits.len == 0 || !alm_decimal_parse(digits, &x, &precision, &scale) ||
-        !alm_decimal_rescale(x, scale, to.s, ALM_ROUND_HALF_UP, &x) || !alm_decimal_fits(x, to.p))
+        !alm_decimal_rescale(x, scale, target.s, ALM_ROUND_HALF_UP, &x) ||
+        !alm_decimal_fits(x, target.p))
         return ALM_OK; /* the cast of a value says what is wrong */
-    alm_decimal_store(to, x, value);
-    return wide_constant(p, to, value, ast->pos, out);
+    alm_decimal_store(target, x, value);
+    return wide_constant(planner, target, value, ast->pos, out);
 }
 
-alm_status alm_bind_beside_decimal(alm_planner *p, const alm_expr *with, const alm_ast *ast,
-                                   alm_expr **e)
+alm_status alm_bind_beside_decimal(alm_planner *planner, const alm_expr *with, const alm_ast *ast,
+                                   alm_expr **expr)
 {
     char buf[ALM_DECIMAL_TEXT_MAX + 20];
     alm_i256 x;
     uint32_t precision = 0, scale = 0;
     uint64_t value[4] = {0};
-    if (with->type.id != ALM_T_DECIMAL || (*e)->kind != ALM_X_CONST ||
-        (*e)->type.id != ALM_T_DOUBLE)
+    if (with->type.id != ALM_T_DECIMAL || (*expr)->kind != ALM_X_CONST ||
+        (*expr)->type.id != ALM_T_DOUBLE)
         return ALM_OK;
     const alm_str digits = written_digits(ast, buf, sizeof buf);
     if (digits.len == 0 || !alm_decimal_parse(digits, &x, &precision, &scale))
         return ALM_OK;
     const alm_type type = alm_type_decimal(precision, scale);
     alm_decimal_store(type, x, value);
-    return wide_constant(p, type, value, ast->pos, e);
+    return wide_constant(planner, type, value, ast->pos, expr);
 }
 
 /* #u33d8, #u33d8/20 (bits of it), ##0110 */
-alm_status alm_bind_geohash(alm_planner *p, const alm_ast *ast, alm_expr **out)
+alm_status alm_bind_geohash(alm_planner *planner, const alm_ast *ast, alm_expr **out)
 {
     const alm_str text = ast->text;
     int64_t bits = 0, wanted = 0;
@@ -138,128 +141,129 @@ alm_status alm_bind_geohash(alm_planner *p, const alm_ast *ast, alm_expr **out)
         }
     }
     if (!good)
-        return alm_fail(p->cx, ALM_E_SYNTAX, ast->pos, "invalid constant: %.*s", (int)text.len,
-                        text.ptr);
+        return alm_fail(planner->cx, ALM_E_SYNTAX, ast->pos, "invalid constant: %.*s",
+                        (int)text.len, text.ptr);
     const alm_type type = alm_type_geohash(n);
-    return alm_expr_bits(p->cx, type, (uint64_t)bits, ast->pos, out);
+    return alm_expr_bits(planner->cx, type, (uint64_t)bits, ast->pos, out);
 }
 
-alm_status alm_bind_number(alm_planner *p, const alm_ast *ast, alm_expr **out)
+alm_status alm_bind_number(alm_planner *planner, const alm_ast *ast, alm_expr **out)
 {
     char small[64];
     char *text = small;
     const alm_str in = ast->text;
     if (in.len > sizeof small)
-        ALM_TRY(alm_arena_bytes(p->cx, p->cx->arena, in.len, &text));
-    size_t n = 0;
+        ALM_TRY(alm_arena_bytes(planner->cx, planner->cx->arena, in.len, &text));
+    size_t count = 0;
     bool fraction = false;
     for (size_t i = 0; i < in.len; i++) {
         if (in.ptr[i] == '_')
             continue;
-        text[n++] = in.ptr[i];
+        text[count++] = in.ptr[i];
         fraction |= in.ptr[i] == '.' || in.ptr[i] == 'e' || in.ptr[i] == 'E';
     }
-    if (n > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
-        return hexadecimal(p, (alm_str){text, n}, ast->pos, out);
-    const char last = n > 0 ? text[n - 1] : 0;
-    const alm_str body = {text, n - 1};
+    if (count > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+        return hexadecimal(planner, (alm_str){text, count}, ast->pos, out);
+    const char last = count > 0 ? text[count - 1] : 0;
+    const alm_str body = {text, count - 1};
     if (last == 'L' || last == 'l')
-        return integer(p, body, ast->pos, true, out);
+        return integer(planner, body, ast->pos, true, out);
     if (last == 'm' || last == 'M')
-        return decimal(p, body, ast->pos, out);
+        return decimal(planner, body, ast->pos, out);
     if (last == 'f' || last == 'F') {
         float f = 0;
         if (alm_float_parse(body, &f) != ALM_NUM_OK)
-            return alm_fail(p->cx, ALM_E_SYNTAX, ast->pos, "invalid constant: %.*s", (int)in.len,
-                            in.ptr);
+            return alm_fail(planner->cx, ALM_E_SYNTAX, ast->pos, "invalid constant: %.*s",
+                            (int)in.len, in.ptr);
         uint32_t bits;
         memcpy(&bits, &f, sizeof bits);
-        return alm_expr_bits(p->cx, ALM_TY(FLOAT), bits, ast->pos, out);
+        return alm_expr_bits(planner->cx, ALM_TY(FLOAT), bits, ast->pos, out);
     }
     const bool is_double = last == 'd' || last == 'D';
-    fraction |= alm_str_ieq((alm_str){text, n}, ALM_STR("nan"));
+    fraction |= alm_str_ieq((alm_str){text, count}, ALM_STR("nan"));
     if (!is_double && !fraction)
-        return integer(p, (alm_str){text, n}, ast->pos, false, out);
-    double d = 0;
-    if (alm_double_parse(is_double ? body : (alm_str){text, n}, &d) != ALM_NUM_OK)
-        return alm_fail(p->cx, ALM_E_SYNTAX, ast->pos, "invalid constant: %.*s", (int)in.len,
+        return integer(planner, (alm_str){text, count}, ast->pos, false, out);
+    double value = 0;
+    if (alm_double_parse(is_double ? body : (alm_str){text, count}, &value) != ALM_NUM_OK)
+        return alm_fail(planner->cx, ALM_E_SYNTAX, ast->pos, "invalid constant: %.*s", (int)in.len,
                         in.ptr);
     uint64_t bits;
-    memcpy(&bits, &d, sizeof bits);
-    return alm_expr_bits(p->cx, ALM_TY(DOUBLE), bits, ast->pos, out);
+    memcpy(&bits, &value, sizeof bits);
+    return alm_expr_bits(planner->cx, ALM_TY(DOUBLE), bits, ast->pos, out);
 }
 
 /* The UTF-16 unit of a text that is one character of the basic plane; 0: it is not. */
-static uint16_t single_char(alm_str t)
+static uint16_t single_char(alm_str text)
 {
-    const uint8_t *b = (const uint8_t *)t.ptr;
-    if (t.len == 1 && b[0] < 0x80)
+    const uint8_t *b = (const uint8_t *)text.ptr;
+    if (text.len == 1 && b[0] < 0x80)
         return b[0];
-    if (t.len == 2 && (b[0] & 0xE0) == 0xC0)
+    if (text.len == 2 && (b[0] & 0xE0) == 0xC0)
         return (uint16_t)((b[0] & 0x1F) << 6 | (b[1] & 0x3F));
-    if (t.len == 3 && (b[0] & 0xF0) == 0xE0)
+    if (text.len == 3 && (b[0] & 0xF0) == 0xE0)
         return (uint16_t)((b[0] & 0x0F) << 12 | (b[1] & 0x3F) << 6 | (b[2] & 0x3F));
     return 0;
 }
 
-alm_status alm_bind_string(alm_planner *p, alm_str text, int32_t pos, alm_expr **out)
+alm_status alm_bind_string(alm_planner *planner, alm_str text, int32_t pos, alm_expr **out)
 {
     const uint16_t c = single_char(text);
     if (c != 0)
-        return alm_expr_bits(p->cx, ALM_TY(CHAR), c, pos, out);
+        return alm_expr_bits(planner->cx, ALM_TY(CHAR), c, pos, out);
     if (text.ptr == NULL)
         text.ptr = ""; /* an empty text is not null */
-    return alm_expr_text(p->cx, ALM_TY(STRING), text, pos, out);
+    return alm_expr_text(planner->cx, ALM_TY(STRING), text, pos, out);
 }
 
-alm_status alm_bind_param(alm_planner *p, const alm_ast *ast, alm_expr **out)
+alm_status alm_bind_param(alm_planner *planner, const alm_ast *ast, alm_expr **out)
 {
     const int64_t number = ast->number - 1;
-    if (number < 0 || number >= (int64_t)p->env->n_params)
-        return alm_fail(p->cx, ALM_E_PARAM, ast->pos, "undefined bind variable: $%lld",
+    if (number < 0 || number >= (int64_t)planner->env->n_params)
+        return alm_fail(planner->cx, ALM_E_PARAM, ast->pos, "undefined bind variable: $%lld",
                         (long long)ast->number);
-    alm_param *param = &p->env->params[number];
+    alm_param *param = &planner->env->params[number];
     if (param->pos == 0) /* no statement begins with a parameter */
         param->pos = ast->pos;
-    if (p->env->as_template)
-        p->env->uses->open++;
+    if (planner->env->as_template)
+        planner->env->uses->open++;
     else if (param->value != NULL) {
-        ALM_TRY(alm_expr_const(p->cx, param->value, ast->pos, out));
+        ALM_TRY(alm_expr_const(planner->cx, param->value, ast->pos, out));
         (*out)->bound = true;
         return ALM_OK;
     }
-    alm_expr *e = NULL;
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &e));
-    e->kind = ALM_X_PARAM;
-    e->type = param->type;
-    e->col = (uint32_t)number;
-    e->pos = ast->pos;
-    *out = e;
+    alm_expr *expr = NULL;
+    ALM_TRY(ALM_NEW(planner->cx, planner->cx->arena, &expr));
+    expr->kind = ALM_X_PARAM;
+    expr->type = param->type;
+    expr->col = (uint32_t)number;
+    expr->pos = ast->pos;
+    *out = expr;
     return ALM_OK;
 }
 
-alm_status alm_bind_time(alm_planner *p, alm_expr *e, alm_type to, bool equality, alm_expr **out)
+alm_status alm_bind_time(alm_planner *planner, alm_expr *expr, alm_type target, bool equality,
+                         alm_expr **out)
 {
     bool is_text = false;
     alm_str text = {0};
-    *out = e;
-    if (alm_expr_unknown(e))
-        return alm_param_infer(p, out, to);
-    ALM_TRY(alm_expr_string(p->cx, e, &is_text, &text));
+    *out = expr;
+    if (alm_expr_unknown(expr))
+        return alm_param_infer(planner, out, target);
+    ALM_TRY(alm_expr_string(planner->cx, expr, &is_text, &text));
     if (!is_text) {
-        if (e->type.id == ALM_T_NULL || (alm_expr_is_null(e) && alm_type_is_text(e->type)))
-            return alm_expr_null(p->cx, to, e->pos, out);
+        if (expr->type.id == ALM_T_NULL || (alm_expr_is_null(expr) && alm_type_is_text(expr->type)))
+            return alm_expr_null(planner->cx, target, expr->pos, out);
         return ALM_OK;
     }
     int64_t ticks = 0;
-    if (alm_time_read(text, alm_type_unit(to), &ticks))
-        return alm_expr_bits(p->cx, to, (uint64_t)ticks, e->pos, out);
+    if (alm_time_read(text, alm_type_unit(target), &ticks))
+        return alm_expr_bits(planner->cx, target, (uint64_t)ticks, expr->pos, out);
     if (equality && memchr(text.ptr, ';', text.len) != NULL)
-        return alm_fail(p->cx, ALM_E_TIME, e->pos,
+        return alm_fail(planner->cx, ALM_E_TIME, expr->pos,
                         "not a timestamp, use IN keyword with intervals");
     if (equality)
-        return alm_fail(p->cx, ALM_E_TIME, e->pos, "invalid timestamp: %.*s",
+        return alm_fail(planner->cx, ALM_E_TIME, expr->pos, "invalid timestamp: %.*s",
                         (int)ALM_MIN(text.len, 100), text.ptr);
-    return alm_fail(p->cx, ALM_E_TIME, e->pos, "Invalid date [str='%.*s']",
+    return alm_fail(planner->cx, ALM_E_TIME, expr->pos, "Invalid date [str='%.*s']",
                     (int)ALM_MIN(text.len, 100), text.ptr);
 }

@@ -12,38 +12,38 @@ typedef struct opening {
     bool found;
 } opening;
 
-static alm_status open_col(void *arg, alm_expr *e, alm_expr **out)
+static alm_status open_col(void *arg, alm_expr *expr, alm_expr **out)
 {
-    opening *o = arg;
-    if (e->kind != ALM_X_COL || (e->col & ALM_COL_OUTER) == 0)
+    opening *self = arg;
+    if (expr->kind != ALM_X_COL || (expr->col & ALM_COL_OUTER) == 0)
         return ALM_OK;
-    const uint32_t level = (e->col >> ALM_OUTER_SHIFT) & ALM_OUTER_LEVELS;
-    const uint32_t number = e->col & ALM_OUTER_NUMBER;
-    o->found |= level == 1;
+    const uint32_t level = (expr->col >> ALM_OUTER_SHIFT) & ALM_OUTER_LEVELS;
+    const uint32_t number = expr->col & ALM_OUTER_NUMBER;
+    self->found |= level == 1;
     const uint32_t col =
         level == 1 ? ALM_COL_DEP | number : ALM_COL_OUTER | (level - 1) << ALM_OUTER_SHIFT | number;
-    return alm_expr_col(o->cx, col, e->type, e->pos, out);
+    return alm_expr_col(self->cx, col, expr->type, expr->pos, out);
 }
 
-static alm_status open_expr(void *arg, alm_expr **e)
+static alm_status open_expr(void *arg, alm_expr **expr)
 {
-    return alm_expr_map(((opening *)arg)->cx, *e, open_col, arg, e);
+    return alm_expr_map(((opening *)arg)->cx, *expr, open_col, arg, expr);
 }
 
-alm_status alm_correlate_open(alm_planner *p, alm_plan *plan, bool *found)
+alm_status alm_correlate_open(alm_planner *planner, alm_plan *plan, bool *found)
 {
-    opening o = {.cx = p->cx};
-    ALM_TRY(alm_plan_each_expr(plan, open_expr, &o));
-    *found = o.found;
+    opening self = {.cx = planner->cx};
+    ALM_TRY(alm_plan_each_expr(plan, open_expr, &self));
+    *found = self.found;
     return ALM_OK;
 }
 
-alm_status alm_bind_dependent(alm_scope *sc, const alm_select *sel, alm_plan **out,
+alm_status alm_bind_dependent(alm_scope *scope, const alm_select *sel, alm_plan **out,
                               bool *correlated)
 {
-    const alm_names names = {.outer = sc->names, .scope = sc};
-    const uint32_t before = sc->p->outer_refs;
+    const alm_names names = {.outer = scope->names, .scope = scope};
+    const uint32_t before = scope->p->outer_refs;
     *correlated = false;
-    ALM_TRY(alm_bind_query(sc->p, &names, sel, out));
-    return sc->p->outer_refs == before ? ALM_OK : alm_correlate_open(sc->p, *out, correlated);
+    ALM_TRY(alm_bind_query(scope->p, &names, sel, out));
+    return scope->p->outer_refs == before ? ALM_OK : alm_correlate_open(scope->p, *out, correlated);
 }

@@ -16,18 +16,18 @@ typedef struct pivot_out {
     uint32_t n, cap;
 } pivot_out;
 
-static alm_status add_item(alm_scope *sc, pivot_out *out, alm_item item)
+static alm_status pivot_add_item(alm_scope *scope, pivot_out *out, alm_item item)
 {
     for (uint32_t i = 0; i < out->n; i++)
         if (alm_str_ieq(out->items[i].name, item.name))
-            return alm_fail(sc->p->cx, ALM_E_DUPLICATE, item.pos, "Duplicate column [name=%.*s]",
+            return alm_fail(scope->p->cx, ALM_E_DUPLICATE, item.pos, "Duplicate column [name=%.*s]",
                             (int)item.name.len, item.name.ptr);
-    ALM_TRY(alm_grow(sc->p->cx, &out->items, out->n, &out->cap, sizeof *out->items));
+    ALM_TRY(alm_grow(scope->p->cx, &out->items, out->n, &out->cap, sizeof *out->items));
     out->items[out->n++] = item;
     return ALM_OK;
 }
 
-static alm_status value_name(alm_scope *sc, const alm_select_item *value, alm_str *out)
+static alm_status value_name(alm_scope *scope, const alm_select_item *value, alm_str *out)
 {
     const alm_ast *ast = value->expr;
     if (value->alias.len > 0) {
@@ -36,34 +36,34 @@ static alm_status value_name(alm_scope *sc, const alm_select_item *value, alm_st
         *out = ast->text;
     } else {
         const char *text = NULL;
-        ALM_TRY(alm_ast_name(sc->p->cx, ast, &text));
+        ALM_TRY(alm_ast_name(scope->p->cx, ast, &text));
         *out = alm_str_of(text);
     }
     return ALM_OK;
 }
 
 /* column = value, as WHERE would have it. */
-static alm_status value_test(alm_scope *sc, const alm_pivot_for *f, const alm_select_item *value,
-                             alm_expr **out)
+static alm_status value_test(alm_scope *scope, const alm_pivot_for *pivot_for,
+                             const alm_select_item *value, alm_expr **out)
 {
     alm_expr *column = NULL, *constant = NULL;
-    ALM_TRY(alm_bind_expr(sc, f->column, &column));
-    ALM_TRY(alm_bind_expr(sc, value->expr, &constant));
+    ALM_TRY(alm_bind_expr(scope, pivot_for->column, &column));
+    ALM_TRY(alm_bind_expr(scope, value->expr, &constant));
     if (constant->kind != ALM_X_CONST)
-        return alm_fail(sc->p->cx, ALM_E_ARG, value->expr->pos, "missing constant");
-    return alm_bind_compare(sc, "=", value->expr->pos, column, constant, out);
+        return alm_fail(scope->p->cx, ALM_E_ARG, value->expr->pos, "missing constant");
+    return alm_bind_compare(scope, "=", value->expr->pos, column, constant, out);
 }
 
-static alm_status add_aggregates(alm_scope *sc, const alm_pivot *pivot, alm_str prefix,
+static alm_status add_aggregates(alm_scope *scope, const alm_pivot *pivot, alm_str prefix,
                                  pivot_out *out)
 {
-    alm_ctx *cx = sc->p->cx;
+    alm_ctx *cx = scope->p->cx;
     for (uint32_t a = 0; a < pivot->n_aggs; a++) {
         const alm_select_item *agg = &pivot->aggs[a];
         const char *text = NULL;
         alm_item item = {.name = prefix, .pos = agg->expr->pos};
-        sc->aggs_allowed = ALM_AGG_YES;
-        ALM_TRY(alm_bind_expr(sc, agg->expr, &item.expr));
+        scope->aggs_allowed = ALM_AGG_YES;
+        ALM_TRY(alm_bind_expr(scope, agg->expr, &item.expr));
         ALM_TRY(alm_ast_name(cx, agg->expr, &text));
         if (!alm_expr_has_mark(item.expr, ALM_COL_AGG))
             return alm_fail(cx, ALM_E_SYNTAX, agg->expr->pos,
@@ -74,15 +74,15 @@ static alm_status add_aggregates(alm_scope *sc, const alm_pivot *pivot, alm_str 
                                      (int)tail.len, tail.ptr));
             item.name = alm_str_of(text);
         }
-        ALM_TRY(add_item(sc, out, item));
+        ALM_TRY(pivot_add_item(scope, out, item));
     }
     return ALM_OK;
 }
 
-static alm_status value_node(alm_planner *p, alm_type type, alm_str text, int32_t pos,
+static alm_status value_node(alm_planner *planner, alm_type type, alm_str text, int32_t pos,
                              alm_ast **out)
 {
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, out));
+    ALM_TRY(ALM_NEW(planner->cx, planner->cx->arena, out));
     const alm_type_class cls = alm_type_info_of(type)->cls;
     (*out)->kind = text.ptr == NULL                                  ? ALM_AST_NULL
                    : type.id == ALM_T_BOOLEAN                        ? ALM_AST_BOOL
@@ -96,72 +96,75 @@ static alm_status value_node(alm_planner *p, alm_type type, alm_str text, int32_
 }
 
 /* FOR column IN (SELECT ...): the values as if they were written out. */
-static alm_status query_values(alm_scope *sc, alm_pivot_for *f)
+static alm_status query_values(alm_scope *scope, alm_pivot_for *pivot_for)
 {
     alm_planner own;
-    alm_ctx *cx = sc->p->cx;
+    alm_ctx *cx = scope->p->cx;
     alm_plan *plan = NULL;
     alm_str *texts = NULL;
     uint32_t n = 0;
-    ALM_TRY(alm_bind_apart(sc, &own, f->select, f->in_pos, &plan));
+    ALM_TRY(alm_bind_apart(scope, &own, pivot_for->select, pivot_for->in_pos, &plan));
     if (plan->n_cols != 1)
-        return alm_fail(cx, ALM_E_SYNTAX, f->in_pos,
+        return alm_fail(cx, ALM_E_SYNTAX, pivot_for->in_pos,
                         "PIVOT IN subquery must return exactly one column, got %u", plan->n_cols);
     const alm_type type = plan->cols[0].type, text = ALM_TY(STRING);
     ALM_TRY(alm_plan_cast(&own, &plan, &text, ALM_CAST_EXPLICIT));
     ALM_TRY(alm_optimise(&own, &plan));
     if (own.env->texts == NULL)
-        return alm_fail(cx, ALM_E_UNSUPPORTED, f->in_pos, "PIVOT over a query cannot be run here");
+        return alm_fail(cx, ALM_E_UNSUPPORTED, pivot_for->in_pos,
+                        "PIVOT over a query cannot be run here");
     alm_use_once(&own);
     ALM_TRY(own.env->texts(cx, own.env->snapshot, own.env->registry, plan, COMBINATIONS_MAX, &texts,
                            &n));
     if (n == 0)
-        return alm_fail(cx, ALM_E_VALUE, f->in_pos, "PIVOT IN subquery returned empty result set");
+        return alm_fail(cx, ALM_E_VALUE, pivot_for->in_pos,
+                        "PIVOT IN subquery returned empty result set");
     if (n > COMBINATIONS_MAX)
-        return alm_fail(cx, ALM_E_LIMIT, f->in_pos, "PIVOT gives too many columns (limit %d)",
-                        COMBINATIONS_MAX);
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &f->values));
-    f->n_values = 0;
+        return alm_fail(cx, ALM_E_LIMIT, pivot_for->in_pos,
+                        "PIVOT gives too many columns (limit %d)", COMBINATIONS_MAX);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &pivot_for->values));
+    pivot_for->n_values = 0;
     for (uint32_t i = 0; i < n; i++) {
         bool seen = false; /* without DISTINCT: each value once */
         for (uint32_t k = 0; k < i; k++)
             seen |=
                 (texts[i].ptr == NULL) == (texts[k].ptr == NULL) && alm_str_eq(texts[i], texts[k]);
         if (!seen)
-            ALM_TRY(value_node(sc->p, type, texts[i], f->in_pos, &f->values[f->n_values++].expr));
+            ALM_TRY(value_node(scope->p, type, texts[i], pivot_for->in_pos,
+                               &pivot_for->values[pivot_for->n_values++].expr));
     }
     return ALM_OK;
 }
 
 /* Values of the lists from `level` on, those before are in `prefix` and `test`. */
-static alm_status combine(alm_scope *sc, const alm_pivot *pivot, uint32_t level, alm_str prefix,
-                          alm_expr *test, pivot_out *out)
+static alm_status pivot_combine(alm_scope *scope, const alm_pivot *pivot, uint32_t level,
+                                alm_str prefix, alm_expr *test, pivot_out *out)
 {
-    alm_ctx *cx = sc->p->cx;
+    alm_ctx *cx = scope->p->cx;
     if (level == pivot->n_fors) {
         if (out->n > COMBINATIONS_MAX)
             return alm_fail(cx, ALM_E_LIMIT, pivot->pos, "PIVOT gives too many columns (limit %d)",
                             COMBINATIONS_MAX);
-        sc->agg_filter = test;
-        ALM_TRY(add_aggregates(sc, pivot, prefix, out));
-        sc->agg_filter = NULL;
+        scope->agg_filter = test;
+        ALM_TRY(add_aggregates(scope, pivot, prefix, out));
+        scope->agg_filter = NULL;
         return ALM_OK;
     }
-    const alm_pivot_for *f = &pivot->fors[level];
-    alm_pivot_for listed = *f;
-    if (f->select != NULL) {
-        ALM_TRY(query_values(sc, &listed));
-        f = &listed;
+    const alm_pivot_for *pivot_for = &pivot->fors[level];
+    alm_pivot_for listed = *pivot_for;
+    if (pivot_for->select != NULL) {
+        ALM_TRY(query_values(scope, &listed));
+        pivot_for = &listed;
     }
-    for (uint32_t v = 0; v < f->n_values; v++) {
+    for (uint32_t value = 0; value < pivot_for->n_values; value++) {
         alm_expr *own = NULL, *both = NULL;
         alm_str name = {0};
-        ALM_TRY(value_name(sc, &f->values[v], &name));
-        for (uint32_t w = 0; w < v; w++) {
+        ALM_TRY(value_name(scope, &pivot_for->values[value], &name));
+        for (uint32_t w = 0; w < value; w++) {
             alm_str other = {0};
-            ALM_TRY(value_name(sc, &f->values[w], &other));
+            ALM_TRY(value_name(scope, &pivot_for->values[w], &other));
             if (alm_str_eq(name, other))
-                return alm_fail(cx, ALM_E_DUPLICATE, f->values[v].expr->pos,
+                return alm_fail(cx, ALM_E_DUPLICATE, pivot_for->values[value].expr->pos,
                                 "duplicate value in PIVOT IN list: '%.*s'", (int)name.len,
                                 name.ptr);
         }
@@ -171,61 +174,61 @@ static alm_status combine(alm_scope *sc, const alm_pivot *pivot, uint32_t level,
                                      (int)name.len, name.ptr));
             name = alm_str_of(text);
         }
-        ALM_TRY(value_test(sc, f, &f->values[v], &own));
-        ALM_TRY(alm_expr_and(sc->p, test, own, &both));
-        ALM_TRY(combine(sc, pivot, level + 1, name, both, out));
+        ALM_TRY(value_test(scope, pivot_for, &pivot_for->values[value], &own));
+        ALM_TRY(alm_expr_and(scope->p, test, own, &both));
+        ALM_TRY(pivot_combine(scope, pivot, level + 1, name, both, out));
     }
     return ALM_OK;
 }
 
-static alm_status add_keys(alm_scope *sc, const alm_pivot *pivot, pivot_out *out)
+static alm_status add_keys(alm_scope *scope, const alm_pivot *pivot, pivot_out *out)
 {
-    for (uint32_t g = 0; g < pivot->n_group; g++) {
-        const alm_ast *ast = pivot->group[g];
+    for (uint32_t group = 0; group < pivot->n_group; group++) {
+        const alm_ast *ast = pivot->group[group];
         alm_item item = {.pos = ast->pos};
-        ALM_TRY(alm_bind_expr(sc, ast, &item.expr));
+        ALM_TRY(alm_bind_expr(scope, ast, &item.expr));
         if (ast->kind == ALM_AST_NAME) {
             item.name = ast->text;
         } else {
             const char *text = NULL;
-            ALM_TRY(alm_ast_name(sc->p->cx, ast, &text));
+            ALM_TRY(alm_ast_name(scope->p->cx, ast, &text));
             item.name = alm_str_of(text);
         }
-        ALM_TRY(add_item(sc, out, item));
+        ALM_TRY(pivot_add_item(scope, out, item));
     }
     return ALM_OK;
 }
 
-alm_status alm_bind_pivot(alm_scope *sc)
+alm_status alm_bind_pivot(alm_scope *scope)
 {
-    alm_planner *p = sc->p;
-    const alm_pivot *pivot = sc->sel->ext;
+    alm_planner *planner = scope->p;
+    const alm_pivot *pivot = scope->sel->ext;
     pivot_out out = {0};
     if (pivot == NULL)
         return ALM_OK;
-    alm_scope inner = {.p = p,
-                       .names = sc->names,
-                       .rels = sc->rels,
-                       .n_rels = sc->n_rels,
-                       .plan = sc->plan,
+    alm_scope inner = {.p = planner,
+                       .names = scope->names,
+                       .rels = scope->rels,
+                       .n_rels = scope->n_rels,
+                       .plan = scope->plan,
                        .share_aggs = true};
     static const alm_select none = {0};
     inner.sel = &none;
     ALM_TRY(add_keys(&inner, pivot, &out));
-    ALM_TRY(combine(&inner, pivot, 0, (alm_str){0}, NULL, &out));
-    alm_stage st = {.items = out.items, .n_items = out.n};
-    ALM_TRY(alm_bind_group(&inner, &st));
+    ALM_TRY(pivot_combine(&inner, pivot, 0, (alm_str){0}, NULL, &out));
+    alm_stage stage = {.items = out.items, .n_items = out.n};
+    ALM_TRY(alm_bind_group(&inner, &stage));
     alm_expr **exprs = NULL;
     const char **names = NULL;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, out.n + 1, &exprs));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, out.n + 1, &names));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, out.n + 1, &exprs));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, out.n + 1, &names));
     for (uint32_t i = 0; i < out.n; i++) {
-        exprs[i] = st.items[i].expr;
-        ALM_TRY(alm_arena_zstr(p->cx, p->cx->arena, st.items[i].name, &names[i]));
+        exprs[i] = stage.items[i].expr;
+        ALM_TRY(alm_arena_zstr(planner->cx, planner->cx->arena, stage.items[i].name, &names[i]));
     }
-    const alm_str alias = sc->n_rels > 0 ? sc->rels[0].alias : (alm_str){0};
-    ALM_TRY(alm_plan_project(p, inner.plan, exprs, names, out.n, &sc->plan));
-    sc->rels = NULL;
-    sc->n_rels = sc->cap_rels = 0;
-    return alm_scope_add(sc, alias, NULL, sc->plan, 0);
+    const alm_str alias = scope->n_rels > 0 ? scope->rels[0].alias : (alm_str){0};
+    ALM_TRY(alm_plan_project(planner, inner.plan, exprs, names, out.n, &scope->plan));
+    scope->rels = NULL;
+    scope->n_rels = scope->cap_rels = 0;
+    return alm_scope_add(scope, alias, NULL, scope->plan, 0);
 }

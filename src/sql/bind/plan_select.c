@@ -13,7 +13,7 @@ static void settle_params(const alm_plan_env *env)
 }
 
 /* Functions of pg_type leave the query by their names, as regproc does in PostgreSQL. */
-static alm_status name_functions(alm_planner *p, alm_plan **plan)
+static alm_status name_functions(alm_planner *planner, alm_plan **plan)
 {
     alm_plan *child = *plan;
     alm_expr **exprs = NULL;
@@ -23,15 +23,15 @@ static alm_status name_functions(alm_planner *p, alm_plan **plan)
         any |= alm_type_is_regproc(child->cols[i].type);
     if (!any)
         return ALM_OK;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, child->n_cols, &exprs));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, child->n_cols, &names));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, child->n_cols, &exprs));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, child->n_cols, &names));
     for (uint32_t i = 0; i < child->n_cols; i++) {
         names[i] = child->cols[i].name;
-        ALM_TRY(alm_expr_col(p->cx, i, child->cols[i].type, child->pos, &exprs[i]));
+        ALM_TRY(alm_expr_col(planner->cx, i, child->cols[i].type, child->pos, &exprs[i]));
         if (alm_type_is_regproc(child->cols[i].type))
-            ALM_TRY(alm_expr_call(p, "regprocout", child->pos, &exprs[i], 1, &exprs[i]));
+            ALM_TRY(alm_expr_call(planner, "regprocout", child->pos, &exprs[i], 1, &exprs[i]));
     }
-    return alm_plan_project(p, child, exprs, names, child->n_cols, plan);
+    return alm_plan_project(planner, child, exprs, names, child->n_cols, plan);
 }
 
 /* Column `col` of a bound plan, down to the column of a table or view that it is, if it is one. */
@@ -44,7 +44,7 @@ static void find_table_col(alm_plan *plan, uint32_t col, alm_plan_col *out)
             out->table_col = col + 1;
             return;
         }
-        const alm_expr *e = NULL;
+        const alm_expr *expr = NULL;
         alm_plan *from = plan->n_children > 0 ? plan->child[0] : NULL;
         switch ((int)plan->op) {
         case ALM_P_SCAN:
@@ -61,7 +61,7 @@ static void find_table_col(alm_plan *plan, uint32_t col, alm_plan_col *out)
             col = plan->shared.cols[col];
             break;
         case ALM_P_PROJECT:
-            e = plan->project.expr[col];
+            expr = plan->project.expr[col];
             break;
         case ALM_P_JOIN:
             if (col >= from->n_cols) {
@@ -77,12 +77,12 @@ static void find_table_col(alm_plan *plan, uint32_t col, alm_plan_col *out)
             if (!alm_node_groups_of(plan, &groups) || col < groups.first ||
                 col >= groups.first + groups.n_keys)
                 return;
-            e = groups.keys[col - groups.first];
+            expr = groups.keys[col - groups.first];
             break;
         }
-        if (e != NULL && e->kind != ALM_X_COL)
+        if (expr != NULL && expr->kind != ALM_X_COL)
             return;
-        col = e != NULL ? e->col : col;
+        col = expr != NULL ? expr->col : col;
         plan = from;
     }
 }
@@ -97,16 +97,16 @@ static alm_status find_table_cols(alm_ctx *cx, alm_plan *plan, alm_plan_col **ou
 
 alm_status alm_plan_select(alm_ctx *cx, const alm_plan_env *env, alm_select *sel, alm_plan **out)
 {
-    alm_planner p = {.cx = cx, .env = env, .view = env->as_view};
+    alm_planner planner = {.cx = cx, .env = env, .view = env->as_view};
     alm_plan *plan = NULL;
     alm_plan_col *found = NULL;
-    ALM_TRY(alm_bind_query(&p, NULL, sel, &plan));
-    ALM_TRY(name_functions(&p, &plan));
+    ALM_TRY(alm_bind_query(&planner, NULL, sel, &plan));
+    ALM_TRY(name_functions(&planner, &plan));
     if (env->last_rows > 0)
-        ALM_TRY(alm_plan_limit(&p, &plan, -env->last_rows, INT64_MAX));
+        ALM_TRY(alm_plan_limit(&planner, &plan, -env->last_rows, INT64_MAX));
     settle_params(env);
     ALM_TRY(find_table_cols(cx, plan, &found));
-    ALM_TRY(alm_optimise(&p, &plan));
+    ALM_TRY(alm_optimise(&planner, &plan));
     for (uint32_t i = 0; i < plan->n_cols; i++) {
         plan->cols[i].table_id = found[i].table_id;
         plan->cols[i].table_col = found[i].table_col;
@@ -114,5 +114,5 @@ alm_status alm_plan_select(alm_ctx *cx, const alm_plan_env *env, alm_select *sel
     plan->waits = cx->waits;
     plan->effects = cx->effects;
     *out = plan;
-    return env->as_template ? alm_template_finish(&p, plan) : ALM_OK;
+    return env->as_template ? alm_template_finish(&planner, plan) : ALM_OK;
 }

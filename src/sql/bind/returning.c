@@ -9,60 +9,62 @@
 #include "sql/bind/table.h"
 #include "sql/plan/access.h"
 
-static alm_status check_plain(alm_scope *sc, int32_t pos)
+static alm_status check_plain(alm_scope *scope, int32_t pos)
 {
-    if (sc->n_aggs > 0)
-        return alm_fail(sc->p->cx, ALM_E_SYNTAX, pos, "aggregates cannot stand in RETURNING");
-    if (sc->n_lates > 0)
-        return alm_fail(sc->p->cx, ALM_E_SYNTAX, pos, "window functions cannot stand in RETURNING");
+    if (scope->n_aggs > 0)
+        return alm_fail(scope->p->cx, ALM_E_SYNTAX, pos, "aggregates cannot stand in RETURNING");
+    if (scope->n_lates > 0)
+        return alm_fail(scope->p->cx, ALM_E_SYNTAX, pos,
+                        "window functions cannot stand in RETURNING");
     return ALM_OK;
 }
 
-alm_status alm_bind_returning(alm_scope *sc, const alm_select *returning, alm_expr **exprs,
+alm_status alm_bind_returning(alm_scope *scope, const alm_select *returning, alm_expr **exprs,
                               const char **names, uint32_t n, alm_expr ***all,
                               const char ***all_names, uint32_t *n_all)
 {
-    alm_ctx *cx = sc->p->cx;
-    const alm_select *own = sc->sel;
+    alm_ctx *cx = scope->p->cx;
+    const alm_select *own = scope->sel;
     alm_item *items = NULL;
     uint32_t n_items = 0;
-    sc->sel = returning;
-    ALM_TRY(alm_bind_items(sc, &items, &n_items));
-    sc->sel = own;
-    ALM_TRY(check_plain(sc, returning->pos));
-    ALM_TRY(alm_check_reads(sc->p));
+    scope->sel = returning;
+    ALM_TRY(alm_bind_items(scope, &items, &n_items));
+    scope->sel = own;
+    ALM_TRY(check_plain(scope, returning->pos));
+    ALM_TRY(alm_check_reads(scope->p));
     ALM_TRY(ALM_NEWN(cx, cx->arena, n + n_items + 1, all));
     ALM_TRY(ALM_NEWN(cx, cx->arena, n + n_items + 1, all_names));
     memcpy(*all, exprs, n * sizeof *exprs);
     memcpy(*all_names, names, n * sizeof *names);
     for (uint32_t i = 0; i < n_items; i++) {
-        alm_expr *e = items[i].expr;
-        if (e->type.id == ALM_T_SYMBOL)
-            ALM_TRY(alm_expr_cast(sc->p, e, ALM_TY(STRING), ALM_CAST_EXPLICIT, &e));
-        (*all)[n + i] = e;
+        alm_expr *expr = items[i].expr;
+        if (expr->type.id == ALM_T_SYMBOL)
+            ALM_TRY(alm_expr_cast(scope->p, expr, ALM_TY(STRING), ALM_CAST_EXPLICIT, &expr));
+        (*all)[n + i] = expr;
         ALM_TRY(alm_arena_zstr(cx, cx->arena, items[i].name, &(*all_names)[n + i]));
     }
     *n_all = n + n_items;
     return ALM_OK;
 }
 
-alm_status alm_insert_returning(alm_planner *p, const alm_stmt *stmt, const alm_table *table,
+alm_status alm_insert_returning(alm_planner *planner, const alm_stmt *stmt, const alm_table *table,
                                 alm_plan **plan, bool *queries)
 {
-    alm_ctx *cx = p->cx;
+    alm_ctx *cx = planner->cx;
     alm_expr **exprs = NULL, **all = NULL;
     const char **names = NULL, **all_names = NULL;
     uint32_t n_all = 0;
-    alm_scope sc = {.p = p, .sel = stmt->returning, .plan = *plan};
-    ALM_TRY(alm_scope_add(&sc, stmt->alias.len > 0 ? stmt->alias : stmt->table, table, *plan, 0));
+    alm_scope scope = {.p = planner, .sel = stmt->returning, .plan = *plan};
+    ALM_TRY(
+        alm_scope_add(&scope, stmt->alias.len > 0 ? stmt->alias : stmt->table, table, *plan, 0));
     ALM_TRY(ALM_NEWN(cx, cx->arena, table->n_cols + 1, &exprs));
     ALM_TRY(ALM_NEWN(cx, cx->arena, table->n_cols + 1, &names));
     for (uint32_t i = 0; i < table->n_cols; i++) {
         names[i] = (*plan)->cols[i].name;
         ALM_TRY(alm_expr_col(cx, i, (*plan)->cols[i].type, stmt->pos, &exprs[i]));
     }
-    ALM_TRY(alm_bind_returning(&sc, stmt->returning, exprs, names, table->n_cols, &all, &all_names,
-                               &n_all));
-    *queries |= sc.plan != *plan;
-    return alm_plan_project(p, sc.plan, all, all_names, n_all, plan);
+    ALM_TRY(alm_bind_returning(&scope, stmt->returning, exprs, names, table->n_cols, &all,
+                               &all_names, &n_all));
+    *queries |= scope.plan != *plan;
+    return alm_plan_project(planner, scope.plan, all, all_names, n_all, plan);
 }

@@ -26,70 +26,70 @@ static const alm_fn TESTS[] = {
     [ALM_OPEN_BETWEEN] = {.name = "open between", .kind = ALM_FN_SCALAR},
 };
 
-static bool is_test(const alm_expr *e)
+static bool template_is_test(const alm_expr *expr)
 {
-    return e->kind == ALM_X_CALL && e->fn >= TESTS && e->fn < TESTS + ALM_COUNT(TESTS);
+    return expr->kind == ALM_X_CALL && expr->fn >= TESTS && expr->fn < TESTS + ALM_COUNT(TESTS);
 }
 
-bool alm_has_open(const alm_expr *e)
+bool alm_has_open(const alm_expr *expr)
 {
-    bool found = is_test(e) || e->kind == ALM_X_PARAM;
-    for (uint32_t i = 0; !found && i < e->n_args; i++)
-        found = alm_has_open(e->args[i]);
+    bool found = template_is_test(expr) || expr->kind == ALM_X_PARAM;
+    for (uint32_t i = 0; !found && i < expr->n_args; i++)
+        found = alm_has_open(expr->args[i]);
     return found;
 }
 
-bool alm_is_open(const alm_planner *p, alm_expr *const *args, uint32_t n)
+bool alm_is_open(const alm_planner *planner, alm_expr *const *args, uint32_t n)
 {
-    for (uint32_t i = 0; p->env->as_template && i < n; i++)
+    for (uint32_t i = 0; planner->env->as_template && i < n; i++)
         if (args[i]->kind == ALM_X_PARAM)
             return true;
     return false;
 }
 
-alm_status alm_open_test(alm_planner *p, alm_open_kind kind, const char *op, int32_t pos,
-                         alm_expr *const *args, uint32_t n, alm_expr **out)
+alm_status alm_open_test(alm_planner *planner, alm_open_kind kind, const char *op, int32_t pos,
+                         alm_expr *const *args, uint32_t n_args, alm_expr **out)
 {
-    alm_expr *e = NULL;
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &e));
-    *e = (alm_expr){.kind = ALM_X_CALL,
-                    .type = ALM_TY(BOOLEAN),
-                    .pos = pos,
-                    .fn = &TESTS[kind],
-                    .data = op,
-                    .n_args = n};
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &e->args));
-    memcpy(e->args, args, n * sizeof *args);
-    for (uint32_t i = 0; i < n; i++)
-        p->env->uses->open -= args[i]->kind == ALM_X_PARAM;
-    *out = e;
-    return alm_expr_measure(p->cx, e);
+    alm_expr *expr = NULL;
+    ALM_TRY(ALM_NEW(planner->cx, planner->cx->arena, &expr));
+    *expr = (alm_expr){.kind = ALM_X_CALL,
+                       .type = ALM_TY(BOOLEAN),
+                       .pos = pos,
+                       .fn = &TESTS[kind],
+                       .data = op,
+                       .n_args = n_args};
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, n_args, &expr->args));
+    memcpy(expr->args, args, n_args * sizeof *args);
+    for (uint32_t i = 0; i < n_args; i++)
+        planner->env->uses->open -= args[i]->kind == ALM_X_PARAM;
+    *out = expr;
+    return alm_expr_measure(planner->cx, expr);
 }
 
 /* --------------------------------------------------------------------- templates */
 
 /* Is every test a part of a conjunction or alternative? Parameters stand in tests alone. */
-static bool is_condition(const alm_expr *e)
+static bool is_condition(const alm_expr *expr)
 {
-    if (!alm_has_open(e))
+    if (!alm_has_open(expr))
         return true;
-    if (is_test(e)) {
-        for (uint32_t i = 0; i < e->n_args; i++)
-            if (e->args[i]->kind != ALM_X_PARAM && alm_has_open(e->args[i]))
+    if (template_is_test(expr)) {
+        for (uint32_t i = 0; i < expr->n_args; i++)
+            if (expr->args[i]->kind != ALM_X_PARAM && alm_has_open(expr->args[i]))
                 return false;
         return true;
     }
-    if (!alm_expr_is_call(e, "and") && !alm_expr_is_call(e, "or"))
+    if (!alm_expr_is_call(expr, "and") && !alm_expr_is_call(expr, "or"))
         return false;
-    for (uint32_t i = 0; i < e->n_args; i++)
-        if (!is_condition(e->args[i]))
+    for (uint32_t i = 0; i < expr->n_args; i++)
+        if (!is_condition(expr->args[i]))
             return false;
     return true;
 }
 
-static alm_status find_test(void *arg, alm_expr **e)
+static alm_status find_test(void *arg, alm_expr **expr)
 {
-    *(bool *)arg |= alm_has_open(*e);
+    *(bool *)arg |= alm_has_open(*expr);
     return ALM_OK;
 }
 
@@ -126,11 +126,11 @@ static bool is_complete(alm_plan *plan)
     return true;
 }
 
-static alm_status keep_names(alm_ctx *cx, alm_plan_col **cols, uint32_t n)
+static alm_status template_keep_names(alm_ctx *cx, alm_plan_col **cols, uint32_t n_kepts)
 {
     alm_plan_col *kept = NULL;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &kept));
-    for (uint32_t i = 0; i < n; i++) {
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_kepts + 1, &kept));
+    for (uint32_t i = 0; i < n_kepts; i++) {
         kept[i] = (*cols)[i];
         ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of((*cols)[i].name), &kept[i].name));
     }
@@ -142,7 +142,7 @@ static alm_status keep_names(alm_ctx *cx, alm_plan_col **cols, uint32_t n)
 static alm_status detach(alm_ctx *cx, alm_plan *plan)
 {
     alm_table *named = NULL;
-    ALM_TRY(keep_names(cx, &plan->cols, plan->n_cols));
+    ALM_TRY(template_keep_names(cx, &plan->cols, plan->n_cols));
     plan->view = NULL;
     if (plan->op == ALM_P_SCAN) {
         ALM_TRY(ALM_NEW(cx, cx->arena, &named));
@@ -158,105 +158,105 @@ static alm_status detach(alm_ctx *cx, alm_plan *plan)
     return ALM_OK;
 }
 
-alm_status alm_template_finish(alm_planner *p, alm_plan *plan)
+alm_status alm_template_finish(alm_planner *planner, alm_plan *plan)
 {
-    alm_plan_uses *uses = p->env->uses;
+    alm_plan_uses *uses = planner->env->uses;
     bool bare = true; /* every table is a table, whose rows change and nothing else */
     for (uint32_t i = 0; i < uses->n_names; i++)
         bare =
             bare && (uses->names[i].table == NULL || uses->names[i].table->kind == ALM_TABLE_BASE);
-    if (uses->open != 0 || !bare || p->n_kept > 0 || !is_complete(plan)) {
-        alm_use_once(p);
+    if (uses->open != 0 || !bare || planner->n_kept > 0 || !is_complete(plan)) {
+        alm_use_once(planner);
         return ALM_OK;
     }
-    return uses->once ? ALM_OK : detach(p->cx, plan);
+    return uses->once ? ALM_OK : detach(planner->cx, plan);
 }
 
 /* --------------------------------------------------------------------- instances */
 
-static alm_status bind_test(alm_planner *p, const alm_expr *test, alm_expr **out)
+static alm_status bind_test(alm_planner *planner, const alm_expr *test, alm_expr **out)
 {
     static const alm_select none = {0};
-    alm_scope sc = {.p = p, .sel = &none};
+    alm_scope scope = {.p = planner, .sel = &none};
     alm_expr **args = NULL;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, test->n_args, &args));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, test->n_args, &args));
     for (uint32_t i = 0; i < test->n_args; i++) {
         args[i] = test->args[i];
         if (args[i]->kind == ALM_X_PARAM) {
-            ALM_TRY(
-                alm_expr_const(p->cx, p->env->params[args[i]->col].value, args[i]->pos, &args[i]));
+            ALM_TRY(alm_expr_const(planner->cx, planner->env->params[args[i]->col].value,
+                                   args[i]->pos, &args[i]));
             args[i]->bound = true;
         }
     }
     switch ((alm_open_kind)(test->fn - TESTS)) {
     case ALM_OPEN_COMPARE:
-        return alm_bind_compare(&sc, test->data, test->pos, args[0], args[1], out);
+        return alm_bind_compare(&scope, test->data, test->pos, args[0], args[1], out);
     case ALM_OPEN_IN_VALUE:
-        return alm_bind_in_value(&sc, args[0], args[1], test->pos, out);
+        return alm_bind_in_value(&scope, args[0], args[1], test->pos, out);
     case ALM_OPEN_IN:
-        return alm_bind_in_values(&sc, args, test->n_args, test->pos, out);
+        return alm_bind_in_values(&scope, args, test->n_args, test->pos, out);
     case ALM_OPEN_BETWEEN:
         break;
     }
-    return alm_bind_within(&sc, args, test->pos, out);
+    return alm_bind_within(&scope, args, test->pos, out);
 }
 
-static alm_status close_condition(alm_planner *p, alm_expr *e, alm_expr **out)
+static alm_status close_condition(alm_planner *planner, alm_expr *expr, alm_expr **out)
 {
-    *out = e;
-    if (is_test(e))
-        return bind_test(p, e, out);
-    if (!alm_has_open(e))
+    *out = expr;
+    if (template_is_test(expr))
+        return bind_test(planner, expr, out);
+    if (!alm_has_open(expr))
         return ALM_OK;
     alm_expr *args[2] = {NULL, NULL}; /* of AND, OR */
-    ALM_TRY(close_condition(p, e->args[0], &args[0]));
-    ALM_TRY(close_condition(p, e->args[1], &args[1]));
-    if (alm_expr_is_call(e, "and"))
-        return alm_expr_and(p, args[0], args[1], out);
-    return alm_expr_call(p, "or", e->pos, args, 2, out);
+    ALM_TRY(close_condition(planner, expr->args[0], &args[0]));
+    ALM_TRY(close_condition(planner, expr->args[1], &args[1]));
+    if (alm_expr_is_call(expr, "and"))
+        return alm_expr_and(planner, args[0], args[1], out);
+    return alm_expr_call(planner, "or", expr->pos, args, 2, out);
 }
 
-static alm_status close_conditions(alm_planner *p, alm_plan *plan)
+static alm_status close_conditions(alm_planner *planner, alm_plan *plan)
 {
     alm_expr ***list = NULL;
     uint32_t *n = NULL;
     alm_exprs closed = {0};
     conditions_of(plan, &list, &n);
     for (uint32_t i = 0; i < *n; i++) {
-        alm_expr *e = NULL;
-        ALM_TRY(close_condition(p, (*list)[i], &e));
-        ALM_TRY(alm_exprs_split(p->cx, &closed, e));
+        alm_expr *expr = NULL;
+        ALM_TRY(close_condition(planner, (*list)[i], &expr));
+        ALM_TRY(alm_exprs_split(planner->cx, &closed, expr));
     }
     if (closed.n == 0)
-        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &closed.at));
+        ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, 1, &closed.at));
     *list = closed.at;
     *n = closed.n;
     return ALM_OK;
 }
 
-static alm_status open_node(alm_planner *p, alm_plan *plan)
+static alm_status open_node(alm_planner *planner, alm_plan *plan)
 {
     if (plan->op == ALM_P_SCAN) {
         const alm_table *table =
-            alm_snapshot_find(p->env->snapshot, alm_str_of(plan->scan.table->name));
+            alm_snapshot_find(planner->env->snapshot, alm_str_of(plan->scan.table->name));
         ALM_ASSERT(table != NULL && table->id == plan->scan.table->id);
         plan->scan.table = table;
     }
     if (is_conditional(plan))
-        ALM_TRY(close_conditions(p, plan));
+        ALM_TRY(close_conditions(planner, plan));
     for (uint32_t i = 0; i < plan->n_children; i++)
-        ALM_TRY(open_node(p, plan->child[i]));
+        ALM_TRY(open_node(planner, plan->child[i]));
     return ALM_OK;
 }
 
 alm_status alm_plan_instance(alm_ctx *cx, const alm_plan_env *env, const alm_plan *from,
                              alm_plan **out)
 {
-    alm_planner p = {.cx = cx, .env = env};
+    alm_planner planner = {.cx = cx, .env = env};
     alm_plan *plan = NULL;
-    ALM_TRY(alm_plan_copy(&p, from, &plan));
-    ALM_TRY(open_node(&p, plan));
-    ALM_TRY(alm_optimise_instance(&p, &plan));
+    ALM_TRY(alm_plan_copy(&planner, from, &plan));
+    ALM_TRY(open_node(&planner, plan));
+    ALM_TRY(alm_optimise_instance(&planner, &plan));
     plan->waits = from->waits;
     plan->effects = from->effects;
     *out = plan;

@@ -38,27 +38,28 @@ alm_status alm_refuse_view(alm_ctx *cx, const alm_table *table, int32_t pos)
 
 /* -------------------------------------------------------------------- in queries */
 
-alm_status alm_declare_around(alm_planner *p, const alm_select *sel)
+alm_status alm_declare_around(alm_planner *planner, const alm_select *sel)
 {
     alm_override *list = NULL;
     if (sel->n_declare == 0)
         return ALM_OK;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, sel->n_declare, &list));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, sel->n_declare, &list));
     for (uint32_t i = 0; i < sel->n_declare; i++) {
-        const alm_declare *d = &sel->declare[i];
-        list[i] = (alm_override){d->name, d->value, d->assign_pos, p->overrides};
-        p->overrides = &list[i];
+        const alm_declare *declare = &sel->declare[i];
+        list[i] =
+            (alm_override){declare->name, declare->value, declare->assign_pos, planner->overrides};
+        planner->overrides = &list[i];
     }
     return ALM_OK;
 }
 
 /* What happens while rows are made is told at the name of the view. */
-static alm_status place_expr(void *arg, alm_expr **e)
+static alm_status place_expr(void *arg, alm_expr **expr)
 {
     const int32_t *pos = arg;
-    (*e)->pos = *pos;
-    for (uint32_t i = 0; i < (*e)->n_args; i++)
-        ALM_TRY(place_expr(arg, &(*e)->args[i]));
+    (*expr)->pos = *pos;
+    for (uint32_t i = 0; i < (*expr)->n_args; i++)
+        ALM_TRY(place_expr(arg, &(*expr)->args[i]));
     return ALM_OK;
 }
 
@@ -71,33 +72,33 @@ static alm_status place_plan(alm_plan *plan, int32_t pos)
     return ALM_OK;
 }
 
-static alm_status bind_text(alm_planner *p, const alm_table *view, const alm_view_level *level,
-                            bool hides, bool *refused, alm_plan **out)
+static alm_status bind_text(alm_planner *planner, const alm_table *view,
+                            const alm_view_level *level, bool hides, bool *refused, alm_plan **out)
 {
     alm_select *sel = NULL;
-    const alm_view_level *const outer = p->views;
-    const char *const outer_view = p->view;
-    const alm_override *const foreign = p->foreign;
+    const alm_view_level *const outer = planner->views;
+    const char *const outer_view = planner->view;
+    const alm_override *const foreign = planner->foreign;
     if (hides)
-        p->foreign = p->overrides;
-    ALM_TRY(alm_sql_parse_view(p->cx, alm_str_of(view->view->sql), p->overrides, p->foreign,
-                               refused, &sel));
-    p->views = level;
-    p->view = view->name;
-    ALM_TRY(alm_bind_query(p, NULL, sel, out));
-    p->views = outer;
-    p->view = outer_view;
-    p->foreign = foreign;
+        planner->foreign = planner->overrides;
+    ALM_TRY(alm_sql_parse_view(planner->cx, alm_str_of(view->view->sql), planner->overrides,
+                               planner->foreign, refused, &sel));
+    planner->views = level;
+    planner->view = view->name;
+    ALM_TRY(alm_bind_query(planner, NULL, sel, out));
+    planner->views = outer;
+    planner->view = outer_view;
+    planner->foreign = foreign;
     return ALM_OK;
 }
 
 /* Puts the leaf in the place of what the barrier stands around. */
-static alm_status seal(alm_planner *p, alm_plan *barrier)
+static alm_status seal(alm_planner *planner, alm_plan *barrier)
 {
     const alm_plan *was = barrier->child[0];
     alm_plan *leaf = NULL;
     ALM_ASSERT(barrier->op == ALM_P_BARRIER);
-    ALM_TRY(alm_plan_new(p, ALM_P_VALUES, barrier->pos, NULL, &leaf));
+    ALM_TRY(alm_plan_new(planner, ALM_P_VALUES, barrier->pos, NULL, &leaf));
     leaf->cols = was->cols;
     leaf->n_cols = was->n_cols;
     leaf->ts_col = was->ts_col;
@@ -107,40 +108,43 @@ static alm_status seal(alm_planner *p, alm_plan *barrier)
     barrier->child[0] = leaf;
     barrier->depth = leaf->depth + 1;
     barrier->barrier.sealed = true;
-    *p->env->sealed = true;
+    *planner->env->sealed = true;
     return ALM_OK;
 }
 
-alm_status alm_bind_view(alm_planner *p, const alm_table *view, int32_t pos, alm_plan **out)
+alm_status alm_bind_view(alm_planner *planner, const alm_table *view, int32_t pos, alm_plan **out)
 {
-    const alm_view_level level = {
-        .name = view->name, .outer = p->views, .depth = p->views == NULL ? 1 : p->views->depth + 1};
-    for (const alm_view_level *l = p->views; l != NULL; l = l->outer)
-        if (alm_str_ieq(alm_str_of(l->name), alm_str_of(view->name)))
-            return alm_fail(p->cx, ALM_E_ARG, pos,
+    const alm_view_level level = {.name = view->name,
+                                  .outer = planner->views,
+                                  .depth = planner->views == NULL ? 1 : planner->views->depth + 1};
+    for (const alm_view_level *view_level = planner->views; view_level != NULL;
+         view_level = view_level->outer)
+        if (alm_str_ieq(alm_str_of(view_level->name), alm_str_of(view->name)))
+            return alm_fail(planner->cx, ALM_E_ARG, pos,
                             "circular dependency detected: '%s' cannot depend on '%s' because "
                             "'%s' already depends on '%s'",
-                            view->name, p->views->name, p->views->name, view->name);
-    if (++p->n_views > VIEWS_MAX) /* views of twice the view below double with each level */
-        return alm_fail(p->cx, ALM_E_LIMIT, pos,
+                            view->name, planner->views->name, planner->views->name, view->name);
+    if (++planner->n_views > VIEWS_MAX) /* views of twice the view below double with each level */
+        return alm_fail(planner->cx, ALM_E_LIMIT, pos,
                         "the statement stands for too many views (limit %d)", VIEWS_MAX);
     if (level.depth > NESTING_MAX)
-        return alm_fail(p->cx, ALM_E_LIMIT, pos, "views are nested too deeply (limit %d)",
+        return alm_fail(planner->cx, ALM_E_LIMIT, pos, "views are nested too deeply (limit %d)",
                         NESTING_MAX);
     bool refused = false;
-    const bool hides = alm_access_hides(p->cx, view->name, p->view);
+    const bool hides = alm_access_hides(planner->cx, view->name, planner->view);
     /* from the user, through whichever view of his it is read */
-    const bool unseen = p->env->sealed != NULL && alm_access_hides(p->cx, view->name, NULL);
-    const alm_status st = bind_text(p, view, &level, hides, &refused, out);
-    if (st != ALM_OK) {
+    const bool unseen =
+        planner->env->sealed != NULL && alm_access_hides(planner->cx, view->name, NULL);
+    const alm_status status = bind_text(planner, view, &level, hides, &refused, out);
+    if (status != ALM_OK) {
         if (!refused || level.depth > 1)
-            p->cx->err.sql_pos = pos;
-        return st;
+            planner->cx->err.sql_pos = pos;
+        return status;
     }
     if (hides || unseen)
-        ALM_TRY(alm_plan_new(p, ALM_P_BARRIER, pos, *out, out));
+        ALM_TRY(alm_plan_new(planner, ALM_P_BARRIER, pos, *out, out));
     if (unseen)
-        ALM_TRY(seal(p, *out));
+        ALM_TRY(seal(planner, *out));
     (*out)->view = view;
     return place_plan(*out, pos);
 }
@@ -149,12 +153,12 @@ alm_status alm_plan_view(alm_ctx *cx, const alm_plan_env *env, const char *sql, 
 {
     alm_select *sel = NULL;
     bool refused = false;
-    alm_status st = alm_sql_parse_view(cx, alm_str_of(sql), NULL, NULL, &refused, &sel);
-    if (st == ALM_OK)
-        st = alm_plan_select(cx, env, sel, out);
-    if (st != ALM_OK)
+    alm_status status = alm_sql_parse_view(cx, alm_str_of(sql), NULL, NULL, &refused, &sel);
+    if (status == ALM_OK)
+        status = alm_plan_select(cx, env, sel, out);
+    if (status != ALM_OK)
         cx->err.sql_pos = -1; /* of the view's text */
-    return st;
+    return status;
 }
 
 /* ------------------------------------------------------------------------- shape */
@@ -165,13 +169,13 @@ typedef struct base_count {
     bool kept; /* something that may keep rows, or find them again and again */
 } base_count;
 
-static void count_base(const alm_plan *plan, base_count *c)
+static void count_base(const alm_plan *plan, base_count *count)
 {
-    if (plan->op == ALM_P_SCAN && plan->scan.table->id == c->base_id)
-        c->n++;
-    c->kept |= !alm_node_is(plan, ALM_NODE_REFRESHABLE);
+    if (plan->op == ALM_P_SCAN && plan->scan.table->id == count->base_id)
+        count->n++;
+    count->kept |= !alm_node_is(plan, ALM_NODE_REFRESHABLE);
     for (uint32_t i = 0; i < plan->n_children; i++)
-        count_base(plan->child[i], c);
+        count_base(plan->child[i], count);
 }
 
 /* Column `col` of a node below the SAMPLE: is it the designated timestamp of the base, and does each
@@ -209,10 +213,10 @@ static const alm_plan *find_sample(const alm_plan *plan, int32_t col, bool *plai
         if (plan->op == ALM_P_SAMPLE)
             return col == 0 ? plan : NULL;
         if (plan->op == ALM_P_PROJECT) {
-            const alm_expr *e = plan->project.expr[col];
-            if (e->kind != ALM_X_COL)
+            const alm_expr *expr = plan->project.expr[col];
+            if (expr->kind != ALM_X_COL)
                 return NULL;
-            col = (int32_t)e->col;
+            col = (int32_t)expr->col;
         } else if (plan->op == ALM_P_SHARED) {
             *plain = false;
             col = (int32_t)plan->shared.cols[col];
@@ -259,16 +263,16 @@ static alm_status no_double_alias(alm_ctx *cx, const alm_select *sel)
     return ALM_OK;
 }
 
-static alm_status view_columns(alm_planner *p, const alm_stmt *stmt, const alm_plan *plan,
-                               bool stored, alm_create *c)
+static alm_status view_columns(alm_planner *planner, const alm_stmt *stmt, const alm_plan *plan,
+                               bool stored, alm_create *create)
 {
-    ALM_TRY(no_double_alias(p->cx, stmt->select));
-    ALM_TRY(alm_create_add_all(p, stmt, plan, stored, c));
-    c->ts_col = plan->ts_col;
+    ALM_TRY(no_double_alias(planner->cx, stmt->select));
+    ALM_TRY(alm_create_add_all(planner, stmt, plan, stored, create));
+    create->ts_col = plan->ts_col;
     return ALM_OK;
 }
 
-static alm_status taken(alm_ctx *cx, const alm_stmt *stmt, const char *what)
+static alm_status bind_view_taken(alm_ctx *cx, const alm_stmt *stmt, const char *what)
 {
     return alm_fail(cx, ALM_E_EXISTS, stmt->table_pos, "%s already exists [table=%.*s]", what,
                     (int)stmt->table.len, stmt->table.ptr);
@@ -276,7 +280,7 @@ static alm_status taken(alm_ctx *cx, const alm_stmt *stmt, const char *what)
 
 /* Is the name free, or the view there that the statement may leave or replace? */
 static alm_status check_old(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
-                            alm_view_plan *v)
+                            alm_view_plan *plan)
 {
     const alm_table *old = alm_snapshot_find(env->snapshot, stmt->table);
     const bool alter = stmt->kind == ALM_STMT_ALTER_VIEW;
@@ -287,17 +291,18 @@ static alm_status check_old(alm_ctx *cx, const alm_plan_env *env, const alm_stmt
         return alm_create_check_name(cx, env, stmt);
     if (alter && old->kind != ALM_TABLE_VIEW)
         return alm_fail(cx, ALM_E_ARG, stmt->table_pos, "view name expected");
-    if (old->kind != v->kind)
-        return taken(cx, stmt,
-                     v->kind == ALM_TABLE_VIEW
-                         ? "table or materialized view with the requested name"
-                         : "table or view with the requested name");
+    if (old->kind != plan->kind)
+        return bind_view_taken(cx, stmt,
+                               plan->kind == ALM_TABLE_VIEW
+                                   ? "table or materialized view with the requested name"
+                                   : "table or view with the requested name");
     if (alter || stmt->or_replace)
-        v->replace = true;
+        plan->replace = true;
     else if (stmt->if_not_exists)
-        v->create.exists = true;
+        plan->create.exists = true;
     else
-        return taken(cx, stmt, v->kind == ALM_TABLE_VIEW ? "view" : "materialized view");
+        return bind_view_taken(cx, stmt,
+                               plan->kind == ALM_TABLE_VIEW ? "view" : "materialized view");
     return ALM_OK;
 }
 
@@ -318,18 +323,18 @@ static alm_status only_base(alm_ctx *cx, const alm_plan *plan, const alm_table *
     return ALM_OK;
 }
 
-static bool reads(const alm_plan *plan, const alm_table *table)
+static bool bind_view_reads(const alm_plan *plan, const alm_table *table)
 {
     bool found = plan->op == ALM_P_SCAN && plan->scan.table->id == table->id;
     if (plan->op == ALM_P_SHARED)
-        found = reads(plan->shared.of, table);
+        found = bind_view_reads(plan->shared.of, table);
     for (uint32_t i = 0; i < plan->n_children && !found; i++)
-        found = reads(plan->child[i], table);
+        found = bind_view_reads(plan->child[i], table);
     return found;
 }
 
-static alm_status find_base(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
-                            const alm_plan *plan, const alm_table **out)
+static alm_status bind_view_find_base(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                                      const alm_plan *plan, const alm_table **out)
 {
     const alm_create_view *ext = stmt->ext;
     *out = NULL;
@@ -344,7 +349,7 @@ static alm_status find_base(alm_ctx *cx, const alm_plan_env *env, const alm_stmt
     *out = alm_snapshot_find(env->snapshot, ext->base);
     if (*out == NULL)
         return alm_no_table(cx, env->snapshot, ext->base, ext->base_pos);
-    if (!reads(plan, *out))
+    if (!bind_view_reads(plan, *out))
         return alm_fail(cx, ALM_E_ARG, ext->base_pos,
                         "base table is not referenced in materialized view query: %s",
                         (*out)->name);
@@ -361,16 +366,18 @@ static alm_status not_for_matview(alm_ctx *cx, int32_t pos, const char *what, co
 static alm_status check_sample(alm_ctx *cx, const alm_stmt *stmt, const alm_sample_spec *sample,
                                const alm_table *base)
 {
-    const alm_sample_by *sb = stmt->select->sample;
-    const int32_t pos = sb == NULL ? stmt->select->pos : sb->pos;
+    const alm_sample_by *sample_by = stmt->select->sample;
+    const int32_t pos = sample_by == NULL ? stmt->select->pos : sample_by->pos;
     if (sample->first_observation)
         return not_for_matview(cx, pos, "ALIGN TO FIRST OBSERVATION", base);
     if (sample->fill != NULL)
-        return not_for_matview(cx, sb != NULL && sb->n_fill > 0 ? sb->fill[0].pos : pos, "FILL",
-                               base);
+        return not_for_matview(
+            cx, sample_by != NULL && sample_by->n_fill > 0 ? sample_by->fill[0].pos : pos, "FILL",
+            base);
     if (sample->has_from || sample->has_to)
-        return not_for_matview(cx, sb != NULL && sb->from != NULL ? sb->from->pos : pos, "FROM-TO",
-                               base);
+        return not_for_matview(
+            cx, sample_by != NULL && sample_by->from != NULL ? sample_by->from->pos : pos,
+            "FROM-TO", base);
     return ALM_OK;
 }
 
@@ -409,9 +416,9 @@ alm_every alm_view_bucket(const alm_sample_spec *sample)
     return (alm_every){.count = (uint32_t)ALM_MIN(count, (int64_t)INT32_MAX), .unit = unit};
 }
 
-static alm_every every_of(alm_length l)
+static alm_every every_of(alm_length length)
 {
-    return (alm_every){.count = (uint32_t)l.count, .unit = l.unit};
+    return (alm_every){.count = (uint32_t)length.count, .unit = length.unit};
 }
 
 alm_status alm_view_refresh_options(alm_ctx *cx, const alm_refresh_clause *clause, alm_every sample,
@@ -439,60 +446,61 @@ alm_status alm_view_refresh_options(alm_ctx *cx, const alm_refresh_clause *claus
     return ALM_OK;
 }
 
-static alm_status matview_options(alm_planner *p, const alm_stmt *stmt, const alm_plan *plan,
-                                  alm_view_plan *v)
+static alm_status matview_options(alm_planner *planner, const alm_stmt *stmt, const alm_plan *plan,
+                                  alm_view_plan *view_plan)
 {
-    alm_ctx *cx = p->cx;
+    alm_ctx *cx = planner->cx;
     const alm_create_view *ext = stmt->ext;
     const alm_table *base = NULL;
     bool incremental = false;
-    ALM_TRY(find_base(cx, p->env, stmt, plan, &base));
+    ALM_TRY(bind_view_find_base(cx, planner->env, stmt, plan, &base));
     const alm_sample_spec *sample = alm_view_shape(plan, base->id, &incremental);
     if (sample == NULL && stmt->timestamp.len == 0)
         return alm_fail(cx, ALM_E_ARG, stmt->select->pos,
                         "TIMESTAMP column is not present in select list");
     if (sample != NULL)
         ALM_TRY(check_sample(cx, stmt, sample, base));
-    v->create.partition = default_partition(sample);
-    v->create.wal = true;
-    ALM_TRY(alm_create_clauses(p, stmt, &v->create));
-    if (v->create.partition == ALM_PART_NONE || v->create.dedup)
+    view_plan->create.partition = default_partition(sample);
+    view_plan->create.wal = true;
+    ALM_TRY(alm_create_clauses(planner, stmt, &view_plan->create));
+    if (view_plan->create.partition == ALM_PART_NONE || view_plan->create.dedup)
         return alm_fail(cx, ALM_E_ARG, stmt->table_pos,
                         "a materialized view is partitioned and has no DEDUP keys");
     alm_every period = {0};
     if (sample != NULL && strchr("mhdwMy", sample->unit) != NULL && sample->count <= 1000000)
         period = (alm_every){.count = (uint32_t)sample->count, .unit = sample->unit};
-    ALM_TRY(alm_view_refresh_options(cx, &ext->refresh, period, &v->view));
-    v->view.bucket = incremental ? alm_view_bucket(sample) : (alm_every){0};
-    v->view.base = base->name;
-    v->view.base_id = base->id;
-    v->view.started_us = v->view.finished_us = ALM_TS_NULL;
+    ALM_TRY(alm_view_refresh_options(cx, &ext->refresh, period, &view_plan->view));
+    view_plan->view.bucket = incremental ? alm_view_bucket(sample) : (alm_every){0};
+    view_plan->view.base = base->name;
+    view_plan->view.base_id = base->id;
+    view_plan->view.started_us = view_plan->view.finished_us = ALM_TS_NULL;
     return ALM_OK;
 }
 
 /* Who replaces a view, or changes it, needs the right to that. */
-static const char *permission_of(const alm_view_plan *v)
+static const char *bind_view_permission_of(const alm_view_plan *plan)
 {
-    return v->kind == ALM_TABLE_VIEW ? "CREATE VIEW" : "CREATE MATERIALIZED VIEW";
+    return plan->kind == ALM_TABLE_VIEW ? "CREATE VIEW" : "CREATE MATERIALIZED VIEW";
 }
 
 static alm_status may_create(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
-                             const alm_view_plan *v)
+                             const alm_view_plan *plan)
 {
     const alm_table *old = alm_snapshot_find(env->snapshot, stmt->table);
     if (old != NULL)
         return alm_access_may(cx, "ALTER VIEW", old->name, stmt->table_pos);
-    return alm_access_may(cx, permission_of(v), NULL, stmt->table_pos);
+    return alm_access_may(cx, bind_view_permission_of(plan), NULL, stmt->table_pos);
 }
 
 /* Who may create one learns that a name is taken; others do not. */
-static alm_status view_gate(alm_ctx *cx, const alm_stmt *stmt, const alm_view_plan *v)
+static alm_status view_gate(alm_ctx *cx, const alm_stmt *stmt, const alm_view_plan *plan)
 {
     bool listed = true;
     if (stmt->kind == ALM_STMT_ALTER_VIEW)
         return alm_access_name(cx, "ALTER VIEW", stmt->table, stmt->table_pos);
     ALM_TRY(alm_access_lists(cx, stmt->table, &listed));
-    return listed ? ALM_OK : alm_access_may(cx, permission_of(v), NULL, stmt->table_pos);
+    return listed ? ALM_OK
+                  : alm_access_may(cx, bind_view_permission_of(plan), NULL, stmt->table_pos);
 }
 
 alm_status alm_plan_create_view(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
@@ -501,32 +509,33 @@ alm_status alm_plan_create_view(alm_ctx *cx, const alm_plan_env *env, const alm_
     const alm_create_view *ext = stmt->kind == ALM_STMT_ALTER_VIEW ? NULL : stmt->ext;
     const alm_str sql = ext != NULL ? ext->sql : ((const alm_alter *)stmt->ext)->value;
     alm_plan_env own = *env;
-    alm_planner p = {.cx = cx, .env = &own};
-    alm_view_plan *v = NULL;
+    alm_planner planner = {.cx = cx, .env = &own};
+    alm_view_plan *view_plan = NULL;
     alm_plan *plan = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &v));
-    v->kind = ext != NULL && ext->materialized ? ALM_TABLE_MATVIEW : ALM_TABLE_VIEW;
-    v->create.ts_col = -1;
-    *out = v;
-    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->table, &v->create.name));
-    ALM_TRY(view_gate(cx, stmt, v));
-    ALM_TRY(check_old(cx, env, stmt, v));
-    if (v->create.exists)
+    ALM_TRY(ALM_NEW(cx, cx->arena, &view_plan));
+    view_plan->kind = ext != NULL && ext->materialized ? ALM_TABLE_MATVIEW : ALM_TABLE_VIEW;
+    view_plan->create.ts_col = -1;
+    *out = view_plan;
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->table, &view_plan->create.name));
+    ALM_TRY(view_gate(cx, stmt, view_plan));
+    ALM_TRY(check_old(cx, env, stmt, view_plan));
+    if (view_plan->create.exists)
         return ALM_OK;
-    ALM_TRY(may_create(cx, env, stmt, v));
-    const alm_view_level self = {.name = v->create.name, .depth = 0}; /* would be a cycle */
+    ALM_TRY(may_create(cx, env, stmt, view_plan));
+    const alm_view_level self = {.name = view_plan->create.name, .depth = 0}; /* would be a cycle */
     own.of_view = true;
-    own.fixed = v->kind == ALM_TABLE_MATVIEW;
-    p.views = v->replace ? &self : NULL;
-    ALM_TRY(alm_bind_query(&p, NULL, stmt->select, &plan));
-    ALM_TRY(view_columns(&p, stmt, plan, v->kind == ALM_TABLE_MATVIEW, &v->create));
-    v->view.reason = v->view.base = v->view.zone = "";
-    v->view.start_us = ALM_TS_NULL;
-    v->view.period_hi = INT64_MAX;
-    v->view.status_us = cx->now_ns / 1000;
-    ALM_TRY(alm_arena_zstr(cx, cx->arena, sql, &v->view.sql));
-    if (v->kind == ALM_TABLE_VIEW)
-        return alm_check_reads(&p);
-    ALM_TRY(alm_optimise(&p, &plan)); /* which tables it reads, and how, is seen then */
-    return matview_options(&p, stmt, plan, v);
+    own.fixed = view_plan->kind == ALM_TABLE_MATVIEW;
+    planner.views = view_plan->replace ? &self : NULL;
+    ALM_TRY(alm_bind_query(&planner, NULL, stmt->select, &plan));
+    ALM_TRY(view_columns(&planner, stmt, plan, view_plan->kind == ALM_TABLE_MATVIEW,
+                         &view_plan->create));
+    view_plan->view.reason = view_plan->view.base = view_plan->view.zone = "";
+    view_plan->view.start_us = ALM_TS_NULL;
+    view_plan->view.period_hi = INT64_MAX;
+    view_plan->view.status_us = cx->now_ns / 1000;
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, sql, &view_plan->view.sql));
+    if (view_plan->kind == ALM_TABLE_VIEW)
+        return alm_check_reads(&planner);
+    ALM_TRY(alm_optimise(&planner, &plan)); /* which tables it reads, and how, is seen then */
+    return matview_options(&planner, stmt, plan, view_plan);
 }

@@ -8,16 +8,16 @@
 #include "sql/bind/bind.h"
 #include "time/timestamp.h"
 
-static const alm_window_def *find_window(const alm_scope *sc, alm_str name)
+static const alm_window_def *find_window(const alm_scope *scope, alm_str name)
 {
-    for (uint32_t i = 0; i < sc->sel->n_windows; i++)
-        if (alm_str_ieq(sc->sel->windows[i].name, name))
-            return sc->sel->windows[i].def;
+    for (uint32_t i = 0; i < scope->sel->n_windows; i++)
+        if (alm_str_ieq(scope->sel->windows[i].name, name))
+            return scope->sel->windows[i].def;
     return NULL;
 }
 
 /* A window that refers to a named one takes over what it does not say itself. */
-static alm_status resolve_def(alm_scope *sc, const alm_ast *ast, alm_window_def *out)
+static alm_status resolve_def(alm_scope *scope, const alm_ast *ast, alm_window_def *out)
 {
     static const alm_window_def whole = {0};
     const alm_window_def *def = ast->over;
@@ -30,10 +30,10 @@ static alm_status resolve_def(alm_scope *sc, const alm_ast *ast, alm_window_def 
         out->pos = ast->pos;
     }
     for (int depth = 0; base.len > 0; depth++) {
-        ALM_TRY(alm_steps_add(sc->p->cx, sc->sel->n_windows));
-        const alm_window_def *named = find_window(sc, base);
+        ALM_TRY(alm_steps_add(scope->p->cx, scope->sel->n_windows));
+        const alm_window_def *named = find_window(scope, base);
         if (named == NULL || depth > 100)
-            return alm_fail(sc->p->cx, ALM_E_NAME, out->pos, "window '%.*s' is not defined",
+            return alm_fail(scope->p->cx, ALM_E_NAME, out->pos, "window '%.*s' is not defined",
                             (int)base.len, base.ptr);
         if (out->n_partition == 0) {
             out->partition = named->partition;
@@ -86,81 +86,82 @@ static int64_t unit_ticks(char unit, alm_type type)
     }
 }
 
-alm_status alm_frame_offset(alm_scope *sc, const alm_ast *ast, char unit, alm_type order,
+alm_status alm_frame_offset(alm_scope *scope, const alm_ast *ast, char unit, alm_type order,
                             int64_t *out)
 {
-    alm_planner *p = sc->p;
-    alm_expr *e = NULL;
-    ALM_TRY(alm_bind_const(p, sc->names, ast, "frame offset", &e));
+    alm_planner *planner = scope->p;
+    alm_expr *expr = NULL;
+    ALM_TRY(alm_bind_const(planner, scope->names, ast, "frame offset", &expr));
     bool is_text = false;
     alm_str text = {0};
-    ALM_TRY(alm_expr_string(p->cx, e, &is_text, &text));
+    ALM_TRY(alm_expr_string(planner->cx, expr, &is_text, &text));
     if (is_text) { /* '1' SECOND */
         alm_expr *number = NULL;
-        ALM_TRY(alm_expr_try_cast(p, e, ALM_TY(LONG), ALM_CAST_EXPLICIT, &number));
+        ALM_TRY(alm_expr_try_cast(planner, expr, ALM_TY(LONG), ALM_CAST_EXPLICIT, &number));
         if (number != NULL)
-            e = number;
+            expr = number;
     }
-    int64_t v = 0;
-    if (e->kind == ALM_X_PARAM) {
+    int64_t value = 0;
+    if (expr->kind == ALM_X_PARAM) {
         *out = 0;
-        return alm_param_infer(p, &e, ALM_TY(LONG));
+        return alm_param_infer(planner, &expr, ALM_TY(LONG));
     }
-    if (!alm_expr_int(e, &v) || v < 0 ||
-        __builtin_mul_overflow(v, unit != 0 ? unit_ticks(unit, order) : 1, out))
-        return alm_fail(p->cx, ALM_E_ARG, ast->pos, "non-negative integer expression expected");
+    if (!alm_expr_int(expr, &value) || value < 0 ||
+        __builtin_mul_overflow(value, unit != 0 ? unit_ticks(unit, order) : 1, out))
+        return alm_fail(planner->cx, ALM_E_ARG, ast->pos,
+                        "non-negative integer expression expected");
     return ALM_OK;
 }
 
 /* RANGE over a floating column: a distance of its values. */
-static alm_status real_offset(alm_scope *sc, const alm_ast *ast, double *out)
+static alm_status real_offset(alm_scope *scope, const alm_ast *ast, double *out)
 {
-    alm_planner *p = sc->p;
-    alm_expr *e = NULL, *number = NULL;
-    ALM_TRY(alm_bind_const(p, sc->names, ast, "frame offset", &e));
-    if (e->kind == ALM_X_PARAM) {
+    alm_planner *planner = scope->p;
+    alm_expr *expr = NULL, *number = NULL;
+    ALM_TRY(alm_bind_const(planner, scope->names, ast, "frame offset", &expr));
+    if (expr->kind == ALM_X_PARAM) {
         *out = 0;
-        return alm_param_infer(p, &e, ALM_TY(DOUBLE));
+        return alm_param_infer(planner, &expr, ALM_TY(DOUBLE));
     }
-    ALM_TRY(alm_expr_try_cast(p, e, ALM_TY(DOUBLE), ALM_CAST_EXPLICIT, &number));
+    ALM_TRY(alm_expr_try_cast(planner, expr, ALM_TY(DOUBLE), ALM_CAST_EXPLICIT, &number));
     if (number != NULL && number->kind == ALM_X_CONST)
         memcpy(out, number->value.data, sizeof *out);
     if (number == NULL || number->kind != ALM_X_CONST || !(*out >= 0 && *out - *out == 0))
-        return alm_fail(p->cx, ALM_E_ARG, ast->pos, "non-negative number expected");
+        return alm_fail(planner->cx, ALM_E_ARG, ast->pos, "non-negative number expected");
     return ALM_OK;
 }
 
-static bool is_floating(alm_type t)
+static bool bind_window_is_floating(alm_type type)
 {
-    return t.id == ALM_T_DOUBLE || t.id == ALM_T_FLOAT;
+    return type.id == ALM_T_DOUBLE || type.id == ALM_T_FLOAT;
 }
 
-static alm_status bind_offsets(alm_scope *sc, const alm_window_def *def, alm_type order,
+static alm_status bind_offsets(alm_scope *scope, const alm_window_def *def, alm_type order,
                                alm_window_call *call)
 {
     const bool lo = call->lo_kind == ALM_BOUND_PRECEDING || call->lo_kind == ALM_BOUND_FOLLOWING;
     const bool hi = call->hi_kind == ALM_BOUND_PRECEDING || call->hi_kind == ALM_BOUND_FOLLOWING;
-    const bool real = call->frame == ALM_FRAME_RANGE && is_floating(order);
+    const bool real = call->frame == ALM_FRAME_RANGE && bind_window_is_floating(order);
     if (lo && real)
-        ALM_TRY(real_offset(sc, def->lo, &call->lo_real));
+        ALM_TRY(real_offset(scope, def->lo, &call->lo_real));
     else if (lo)
-        ALM_TRY(alm_frame_offset(sc, def->lo, def->lo_unit, order, &call->lo));
+        ALM_TRY(alm_frame_offset(scope, def->lo, def->lo_unit, order, &call->lo));
     if (hi && real)
-        ALM_TRY(real_offset(sc, def->hi, &call->hi_real));
+        ALM_TRY(real_offset(scope, def->hi, &call->hi_real));
     else if (hi)
-        ALM_TRY(alm_frame_offset(sc, def->hi, def->hi_unit, order, &call->hi));
+        ALM_TRY(alm_frame_offset(scope, def->hi, def->hi_unit, order, &call->hi));
     const bool more = real ? call->lo_real > call->hi_real : call->lo > call->hi;
     const bool less = real ? call->lo_real < call->hi_real : call->lo < call->hi;
     if ((call->lo_kind == ALM_BOUND_PRECEDING && call->hi_kind == ALM_BOUND_PRECEDING && less) ||
         (call->lo_kind == ALM_BOUND_FOLLOWING && call->hi_kind == ALM_BOUND_FOLLOWING && more))
-        return alm_fail(sc->p->cx, ALM_E_ARG, def->lo->pos,
+        return alm_fail(scope->p->cx, ALM_E_ARG, def->lo->pos,
                         "start of window must be lower than end");
     return ALM_OK;
 }
 
-static alm_status bind_frame(alm_scope *sc, const alm_window_def *def, alm_window_call *call)
+static alm_status bind_frame(alm_scope *scope, const alm_window_def *def, alm_window_call *call)
 {
-    alm_planner *p = sc->p;
+    alm_planner *planner = scope->p;
     if (def->frame == ALM_FRAME_NONE) {
         call->frame = call->n_order > 0 ? ALM_FRAME_RANGE : ALM_FRAME_ROWS;
         call->lo_kind = ALM_BOUND_UNBOUNDED_PRECEDING;
@@ -174,36 +175,38 @@ static alm_status bind_frame(alm_scope *sc, const alm_window_def *def, alm_windo
     call->exclude = def->exclude;
     const int32_t lo_pos = def->lo != NULL ? def->lo->pos : def->pos;
     if (call->lo_kind == ALM_BOUND_CURRENT && call->hi_kind == ALM_BOUND_PRECEDING)
-        return alm_fail(p->cx, ALM_E_ARG, def->hi != NULL ? def->hi->pos : def->pos,
+        return alm_fail(planner->cx, ALM_E_ARG, def->hi != NULL ? def->hi->pos : def->pos,
                         "start row is CURRENT, end row must not be PRECEDING");
     if (call->lo_kind == ALM_BOUND_FOLLOWING &&
         (call->hi_kind == ALM_BOUND_PRECEDING || call->hi_kind == ALM_BOUND_CURRENT))
-        return alm_fail(p->cx, ALM_E_ARG, lo_pos, "start row is FOLLOWING, end row must follow");
+        return alm_fail(planner->cx, ALM_E_ARG, lo_pos,
+                        "start row is FOLLOWING, end row must follow");
     if (call->lo_kind == ALM_BOUND_UNBOUNDED_FOLLOWING ||
         call->hi_kind == ALM_BOUND_UNBOUNDED_PRECEDING)
-        return alm_fail(p->cx, ALM_E_ARG, def->pos, "'preceding' expected");
+        return alm_fail(planner->cx, ALM_E_ARG, def->pos, "'preceding' expected");
     const bool offsets =
         call->lo_kind == ALM_BOUND_PRECEDING || call->lo_kind == ALM_BOUND_FOLLOWING ||
         call->hi_kind == ALM_BOUND_PRECEDING || call->hi_kind == ALM_BOUND_FOLLOWING;
     const alm_type order = call->n_order > 0 ? call->order[0].expr->type : ALM_TY(NONE);
     if (call->frame == ALM_FRAME_RANGE && offsets) {
         if (call->n_order != 1)
-            return alm_fail(p->cx, ALM_E_ARG, lo_pos,
+            return alm_fail(planner->cx, ALM_E_ARG, lo_pos,
                             "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY "
                             "column");
         const bool units = def->lo_unit != 0 || def->hi_unit != 0;
-        const bool number = alm_type_info_of(order)->cls == ALM_TC_INTEGER || is_floating(order);
+        const bool number =
+            alm_type_info_of(order)->cls == ALM_TC_INTEGER || bind_window_is_floating(order);
         if (!alm_type_is_timestamp(order) && (units || !number))
-            return alm_fail(p->cx, ALM_E_ARG, call->order[0].expr->pos,
+            return alm_fail(planner->cx, ALM_E_ARG, call->order[0].expr->pos,
                             units ? "RANGE is supported only for queries ordered by designated "
                                     "timestamp"
                                   : "RANGE with an offset needs ORDER BY a number or a timestamp");
     }
-    return bind_offsets(sc, def, order, call);
+    return bind_offsets(scope, def, order, call);
 }
 
 /* Aggregates as windows sum into DOUBLE and keep extremes of integers as LONG, of FLOAT as DOUBLE. */
-static alm_status widen(alm_planner *p, alm_str name, alm_expr **args, uint32_t n)
+static alm_status bind_window_widen(alm_planner *planner, alm_str name, alm_expr **args, uint32_t n)
 {
     const bool real = n > 0 && args[0]->type.id == ALM_T_FLOAT;
     if (n == 0 || (!real && alm_type_info_of(args[0]->type)->cls != ALM_TC_INTEGER))
@@ -212,93 +215,93 @@ static alm_status widen(alm_planner *p, alm_str name, alm_expr **args, uint32_t 
     const bool keeps = alm_str_ieq(name, ALM_STR("min")) || alm_str_ieq(name, ALM_STR("max"));
     if (!sums && !keeps)
         return ALM_OK;
-    return alm_expr_cast(p, args[0], sums || real ? ALM_TY(DOUBLE) : ALM_TY(LONG),
+    return alm_expr_cast(planner, args[0], sums || real ? ALM_TY(DOUBLE) : ALM_TY(LONG),
                          ALM_CAST_EXPLICIT, &args[0]);
 }
 
 /* Errors about -1 point at its sign. */
-static alm_status place_constant(alm_planner *p, const alm_ast *ast, alm_expr **e)
+static alm_status place_constant(alm_planner *planner, const alm_ast *ast, alm_expr **expr)
 {
-    if (ast->kind != ALM_AST_UNARY || (*e)->kind != ALM_X_CONST)
+    if (ast->kind != ALM_AST_UNARY || (*expr)->kind != ALM_X_CONST)
         return ALM_OK;
     alm_expr *copy = NULL;
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &copy));
-    *copy = **e;
+    ALM_TRY(ALM_NEW(planner->cx, planner->cx->arena, &copy));
+    *copy = **expr;
     copy->pos = ast->pos;
-    *e = copy;
+    *expr = copy;
     return ALM_OK;
 }
 
 /* What a call reads: of written groups their names, else columns, which become keys. */
-static alm_status bind_part(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+static alm_status bind_part(alm_scope *scope, const alm_ast *ast, alm_expr **out)
 {
-    if (sc->sel->has_group && !sc->sel->group_all)
-        return alm_bind_by_keys(sc, ast, out);
-    const bool before = sc->by_keys;
-    sc->by_keys = false;
-    ALM_TRY(alm_bind_expr(sc, ast, out));
-    sc->by_keys = before;
+    if (scope->sel->has_group && !scope->sel->group_all)
+        return alm_bind_by_keys(scope, ast, out);
+    const bool before = scope->by_keys;
+    scope->by_keys = false;
+    ALM_TRY(alm_bind_expr(scope, ast, out));
+    scope->by_keys = before;
     return ALM_OK;
 }
 
 /* An average that may weigh by time is given the time that orders the rows. */
-static alm_status add_time(alm_scope *sc, const alm_ast *ast, const alm_window_def *def,
+static alm_status add_time(alm_scope *scope, const alm_ast *ast, const alm_window_def *def,
                            alm_window_call *call)
 {
     alm_expr *time = NULL;
     if (call->n_args < 3 || def->n_order == 0 || !alm_str_ieq(ast->text, ALM_STR("avg")))
         return ALM_OK;
-    ALM_TRY(bind_part(sc, def->order[0].expr, &time));
+    ALM_TRY(bind_part(scope, def->order[0].expr, &time));
     if (alm_type_is_timestamp(time->type))
         call->args[call->n_args++] = time;
     return ALM_OK;
 }
 
-static alm_status bind_function(alm_scope *sc, const alm_ast *ast, const alm_window_def *def,
-                                alm_window_call *call)
+static alm_status window_bind_function(alm_scope *scope, const alm_ast *ast,
+                                       const alm_window_def *def, alm_window_call *call)
 {
-    alm_planner *p = sc->p;
-    const alm_registry *reg = p->env->registry;
+    alm_planner *planner = scope->p;
+    const alm_registry *reg = planner->env->registry;
     const bool window = alm_registry_has(reg, ast->text, ALM_FN_WINDOW);
     if (!window && !alm_registry_has(reg, ast->text, ALM_FN_AGGREGATE)) {
         alm_nearest near = alm_nearest_of(ast->text);
         if (alm_registry_has(reg, ast->text, ALM_FN_SCALAR))
-            return alm_fail(p->cx, ALM_E_FUNCTION, ast->pos,
+            return alm_fail(planner->cx, ALM_E_FUNCTION, ast->pos,
                             "non-window function called in window context");
         alm_registry_offer(reg, &near);
-        return alm_fail_near(p->cx, ALM_E_FUNCTION, ast->pos, &near, "unknown function name: %.*s",
-                             (int)ast->text.len, ast->text.ptr);
+        return alm_fail_near(planner->cx, ALM_E_FUNCTION, ast->pos, &near,
+                             "unknown function name: %.*s", (int)ast->text.len, ast->text.ptr);
     }
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, ast->n_args + 2, &call->args));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, ast->n_args + 2, &call->args));
     for (uint32_t i = 0; i < ast->n_args; i++) {
-        ALM_TRY(bind_part(sc, ast->arg[i], &call->args[i]));
-        ALM_TRY(place_constant(p, ast->arg[i], &call->args[i]));
+        ALM_TRY(bind_part(scope, ast->arg[i], &call->args[i]));
+        ALM_TRY(place_constant(planner, ast->arg[i], &call->args[i]));
     }
     call->n_args = ast->n_args;
-    ALM_TRY(add_time(sc, ast, def, call));
+    ALM_TRY(add_time(scope, ast, def, call));
     if (ast->n_order > 0)
-        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
+        return alm_fail(planner->cx, ALM_E_UNSUPPORTED, ast->pos,
                         "ORDER BY inside a window function: it stands in OVER (...)");
     if (ast->distinct && window)
-        return alm_fail(p->cx, ALM_E_ARG, ast->pos, "DISTINCT: '%.*s' is no aggregate",
+        return alm_fail(planner->cx, ALM_E_ARG, ast->pos, "DISTINCT: '%.*s' is no aggregate",
                         (int)ast->text.len, ast->text.ptr);
     alm_str name = ast->text;
     if (!window)
-        ALM_TRY(widen(p, name, call->args, call->n_args));
-    alm_resolved r;
-    ALM_TRY(alm_args_resolve(p, name, window ? ALM_FN_WINDOW : ALM_FN_AGGREGATE, ast->pos,
-                             call->args, call->n_args, &r));
-    call->fn = r.fn;
-    call->data = r.data;
-    call->type = r.result;
+        ALM_TRY(bind_window_widen(planner, name, call->args, call->n_args));
+    alm_resolved resolved;
+    ALM_TRY(alm_args_resolve(planner, name, window ? ALM_FN_WINDOW : ALM_FN_AGGREGATE, ast->pos,
+                             call->args, call->n_args, &resolved));
+    call->fn = resolved.fn;
+    call->data = resolved.data;
+    call->type = resolved.result;
     call->ignore_nulls = ast->ignore_nulls;
     if (ast->filter != NULL && window && (call->n_args == 0 || alm_str_ieq(name, ALM_STR("ntile"))))
-        return alm_fail(p->cx, ALM_E_ARG, ast->pos, "FILTER: '%.*s' counts all rows",
+        return alm_fail(planner->cx, ALM_E_ARG, ast->pos, "FILTER: '%.*s' counts all rows",
                         (int)ast->text.len, ast->text.ptr);
     if (ast->filter == NULL)
         return ALM_OK;
-    ALM_TRY(bind_part(sc, ast->filter, &call->filter));
-    return alm_bind_condition(p, &call->filter, ast->filter->pos);
+    ALM_TRY(bind_part(scope, ast->filter, &call->filter));
+    return alm_bind_condition(planner, &call->filter, ast->filter->pos);
 }
 
 /* Each value once; of extremes that makes no difference. */
@@ -309,36 +312,37 @@ static bool is_distinct(const alm_ast *ast, const alm_window_call *call)
     return ast->distinct && !extreme && call->n_args > 0;
 }
 
-alm_status alm_bind_window(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+alm_status alm_bind_window(alm_scope *scope, const alm_ast *ast, alm_expr **out)
 {
-    alm_planner *p = sc->p;
-    if (!sc->windows_allowed)
-        return alm_fail(p->cx, ALM_E_FUNCTION, ast->pos, "window functions are not allowed here");
+    alm_planner *planner = scope->p;
+    if (!scope->windows_allowed)
+        return alm_fail(planner->cx, ALM_E_FUNCTION, ast->pos,
+                        "window functions are not allowed here");
     alm_window_def def;
     alm_window_call call = {.pos = ast->pos};
-    ALM_TRY(resolve_def(sc, ast, &def));
-    sc->windows_allowed = false;
-    ALM_TRY(bind_function(sc, ast, &def, &call));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, def.n_partition + 1, &call.partition));
+    ALM_TRY(resolve_def(scope, ast, &def));
+    scope->windows_allowed = false;
+    ALM_TRY(window_bind_function(scope, ast, &def, &call));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, def.n_partition + 1, &call.partition));
     call.n_partition = def.n_partition;
     for (uint32_t i = 0; i < def.n_partition; i++)
-        ALM_TRY(bind_part(sc, def.partition[i], &call.partition[i]));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, def.n_order + 1, &call.order));
+        ALM_TRY(bind_part(scope, def.partition[i], &call.partition[i]));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, def.n_order + 1, &call.order));
     call.n_order = def.n_order;
     for (uint32_t i = 0; i < def.n_order; i++) {
         alm_expr *key = NULL;
-        ALM_TRY(alm_order_refuse_text(p, def.order[i].expr));
-        ALM_TRY(bind_part(sc, def.order[i].expr, &key));
-        ALM_TRY(alm_sort_key_make(p, key, &def.order[i], &call.order[i]));
+        ALM_TRY(alm_order_refuse_text(planner, def.order[i].expr));
+        ALM_TRY(bind_part(scope, def.order[i].expr, &key));
+        ALM_TRY(alm_sort_key_make(planner, key, &def.order[i], &call.order[i]));
     }
     if ((call.fn->flags & ALM_FN_RUNNING) != 0) {
         call.frame = ALM_FRAME_ROWS;
         call.lo_kind = ALM_BOUND_UNBOUNDED_PRECEDING;
         call.hi_kind = ALM_BOUND_CURRENT;
     } else {
-        ALM_TRY(bind_frame(sc, &def, &call));
+        ALM_TRY(bind_frame(scope, &def, &call));
     }
     call.distinct = is_distinct(ast, &call);
-    sc->windows_allowed = true;
-    return alm_late_add(sc, &(alm_late){.call = call}, out);
+    scope->windows_allowed = true;
+    return alm_late_add(scope, &(alm_late){.call = call}, out);
 }

@@ -12,11 +12,11 @@ static uint32_t mapped_prev(const uint32_t *map, uint32_t first, uint32_t prev)
 }
 
 /* Aggregates that are read, and those whose value FILL(PREV) takes for them. */
-static alm_status wanted_aggs(alm_planner *p, const alm_plan *plan, const bool *need,
+static alm_status wanted_aggs(alm_planner *planner, const alm_plan *plan, const bool *need,
                               const alm_agg_list *list, bool **out)
 {
     const uint32_t n = *list->n_aggs;
-    ALM_TRY(alm_prune_flags(p, plan->n_cols, out));
+    ALM_TRY(alm_prune_flags(planner, plan->n_cols, out));
     memcpy(*out, need, plan->n_cols * sizeof **out);
     for (uint32_t a = 0; list->fill != NULL && a < n; a++)
         if (need[list->first + a] && list->fill[a].prev > 0)
@@ -24,15 +24,15 @@ static alm_status wanted_aggs(alm_planner *p, const alm_plan *plan, const bool *
     return ALM_OK;
 }
 
-alm_status alm_prune_aggs(alm_planner *p, alm_plan *plan, const bool *need,
+alm_status alm_prune_aggs(alm_planner *planner, alm_plan *plan, const bool *need,
                           const alm_agg_list *list, uint32_t **map)
 {
     const uint32_t first = list->first, n = *list->n_aggs;
     bool *wanted = NULL;
     alm_plan_col *cols = NULL;
-    ALM_TRY(wanted_aggs(p, plan, need, list, &wanted));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, map));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &cols));
+    ALM_TRY(wanted_aggs(planner, plan, need, list, &wanted));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, plan->n_cols + 1, map));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, plan->n_cols + 1, &cols));
     for (uint32_t i = 0; i < first; i++) {
         (*map)[i] = i;
         cols[i] = plan->cols[i];
@@ -57,14 +57,15 @@ alm_status alm_prune_aggs(alm_planner *p, alm_plan *plan, const bool *need,
     return ALM_OK;
 }
 
-alm_status alm_prune_under_aggs(alm_planner *p, alm_plan *plan, uint32_t time, uint32_t **below)
+alm_status alm_prune_under_aggs(alm_planner *planner, alm_plan *plan, uint32_t time,
+                                uint32_t **below)
 {
     bool *wanted = NULL;
-    ALM_TRY(alm_prune_flags(p, plan->child[0]->n_cols, &wanted));
+    ALM_TRY(alm_prune_flags(planner, plan->child[0]->n_cols, &wanted));
     ALM_TRY(alm_plan_exprs(plan, alm_prune_mark, wanted));
     if (time != ALM_PRUNE_NONE)
         wanted[time] = true;
-    ALM_TRY(alm_prune(p, &plan->child[0], wanted, below));
-    alm_prune_map map = {p->cx, *below};
+    ALM_TRY(alm_prune(planner, &plan->child[0], wanted, below));
+    alm_prune_map map = {planner->cx, *below};
     return alm_plan_exprs(plan, alm_prune_renumber, &map);
 }

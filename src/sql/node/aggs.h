@@ -14,10 +14,10 @@ typedef struct alm_agg_list {
 } alm_agg_list;
 
 /* Aggregates that nobody reads go, and with them their columns. */
-ALM_NODISCARD alm_status alm_prune_aggs(alm_planner *p, alm_plan *plan, const bool *need,
+ALM_NODISCARD alm_status alm_prune_aggs(alm_planner *planner, alm_plan *plan, const bool *need,
                                         const alm_agg_list *list, uint32_t **map);
 /* Then the child gives what the node still reads, and column `time` of it (ALM_PRUNE_NONE: none). */
-ALM_NODISCARD alm_status alm_prune_under_aggs(alm_planner *p, alm_plan *plan, uint32_t time,
+ALM_NODISCARD alm_status alm_prune_under_aggs(alm_planner *planner, alm_plan *plan, uint32_t time,
                                               uint32_t **below);
 
 #endif

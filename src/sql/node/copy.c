@@ -4,12 +4,12 @@
  */
 #include "sql/node/copy.h"
 
-alm_status alm_copy_bytes(alm_planner *p, const void *from, size_t bytes, void **out)
+alm_status alm_copy_bytes(alm_planner *planner, const void *from, size_t bytes, void **out)
 {
     *out = NULL;
     if (from == NULL || bytes == 0)
         return ALM_OK;
-    ALM_TRY(alm_arena_bytes(p->cx, p->cx->arena, bytes, out));
+    ALM_TRY(alm_arena_bytes(planner->cx, planner->cx->arena, bytes, out));
     memcpy(*out, from, bytes);
     return ALM_OK;
 }
@@ -23,20 +23,20 @@ alm_status alm_copy_aggs(alm_planner *p, alm_agg_call **aggs, uint32_t n)
 }
 
 /* The step of a copied recursion reads the rows of the copy. Rows that are kept stay with the first. */
-static alm_status lead_back(alm_planner *p, alm_plan *plan, const alm_plan *from,
+static alm_status lead_back(alm_planner *planner, alm_plan *plan, const alm_plan *from,
                             const alm_plan *to, bool kept)
 {
     if (plan->op == ALM_P_WORKING && plan->working.of == from) {
         if (kept)
-            return alm_fail(p->cx, ALM_E_UNSUPPORTED, plan->pos,
+            return alm_fail(planner->cx, ALM_E_UNSUPPORTED, plan->pos,
                             "WITH over the rows of a WITH RECURSIVE inside a subquery that is "
                             "copied is not supported");
         plan->working.of = to;
     }
     if (plan->op == ALM_P_SHARED)
-        ALM_TRY(lead_back(p, plan->shared.of, from, to, true));
+        ALM_TRY(lead_back(planner, plan->shared.of, from, to, true));
     for (uint32_t i = 0; i < plan->n_children; i++)
-        ALM_TRY(lead_back(p, plan->child[i], from, to, kept));
+        ALM_TRY(lead_back(planner, plan->child[i], from, to, kept));
     return ALM_OK;
 }
 

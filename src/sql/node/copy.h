@@ -9,7 +9,8 @@
 ALM_NODISCARD alm_status alm_plan_copy(alm_planner *p, const alm_plan *plan, alm_plan **out);
 
 /* A copy of `bytes` in the planner's arena; NULL for none. */
-ALM_NODISCARD alm_status alm_copy_bytes(alm_planner *p, const void *from, size_t bytes, void **out);
+ALM_NODISCARD alm_status alm_copy_bytes(alm_planner *planner, const void *from, size_t bytes,
+                                        void **out);
 ALM_NODISCARD alm_status alm_copy_aggs(alm_planner *p, alm_agg_call **aggs, uint32_t n);
 
 /* Replaces a list of a node that was copied by a list of its own. In functions that return a status and have the planner p. */

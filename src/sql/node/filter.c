@@ -8,9 +8,9 @@
 #include "sql/node/prune.h"
 #include "sql/node/walk.h"
 
-static alm_status filter_exprs(alm_plan *plan, alm_expr_visit f, void *arg)
+static alm_status filter_exprs(alm_plan *plan, alm_expr_visit visit, void *arg)
 {
-    return alm_list_exprs(plan->filter.conjunct, plan->filter.n, f, arg);
+    return alm_list_exprs(plan->filter.conjunct, plan->filter.n, visit, arg);
 }
 
 static alm_status filter_copy(alm_planner *p, alm_plan *plan)
@@ -19,10 +19,10 @@ static alm_status filter_copy(alm_planner *p, alm_plan *plan)
     return ALM_OK;
 }
 
-static alm_status filter_explain(alm_printer *pr, const alm_plan *plan)
+static alm_status filter_explain(alm_printer *printer, const alm_plan *plan)
 {
     const alm_plan *child = plan->child[0];
-    return alm_print_conjuncts(pr, " ", plan->filter.conjunct, plan->filter.n, child, NULL);
+    return alm_print_conjuncts(printer, " ", plan->filter.conjunct, plan->filter.n, child, NULL);
 }
 
 static bool filter_reverse(alm_plan *plan, bool turn)
@@ -30,45 +30,46 @@ static bool filter_reverse(alm_plan *plan, bool turn)
     return alm_plan_reverse(plan->child[0], turn);
 }
 
-static alm_status filter_decorrelate(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
+static alm_status filter_decorrelate(const alm_dep_ctx *dep, alm_plan **plan, alm_exprs *carried)
 {
-    alm_planner *p = d->p;
+    alm_planner *planner = dep->p;
     alm_plan *filter = *plan, *child = filter->child[0];
-    const uint32_t n0 = child->n_cols;
-    alm_dep_parts s = {0};
+    const uint32_t n_before = child->n_cols;
+    alm_dep_parts parts = {0};
     alm_exprs want = {0};
-    alm_dep_list l;
-    ALM_TRY(alm_dep_push(d, &child, carried));
-    ALM_TRY(alm_dep_split(p, filter, &s));
-    ALM_TRY(alm_dep_list_new(p, child->n_cols + s.outer.n, &l));
-    ALM_TRY(alm_dep_list_cols(p, &l, child, 0, child->n_cols));
+    alm_dep_list deps;
+    ALM_TRY(alm_dep_push(dep, &child, carried));
+    ALM_TRY(alm_dep_split(planner, filter, &parts));
+    ALM_TRY(alm_dep_list_new(planner, child->n_cols + parts.outer.n, &deps));
+    ALM_TRY(alm_dep_list_cols(planner, &deps, child, 0, child->n_cols));
     alm_exprs again = {0}; /* an outer value that is there already: an ordinary condition */
-    for (uint32_t i = 0; i < s.outer.n; i++) {
-        const int32_t at = alm_dep_find_outer(carried, s.outer.at[i]);
-        if (at >= 0) {
-            alm_expr *args[2] = {l.exprs[n0 + (uint32_t)at], s.inner.at[i]}, *same = NULL;
-            ALM_TRY(alm_expr_call(p, "=", filter->pos, args, 2, &same));
-            ALM_TRY(alm_exprs_add(p->cx, &again, same));
+    for (uint32_t i = 0; i < parts.outer.n; i++) {
+        const int32_t place = alm_dep_find_outer(carried, parts.outer.at[i]);
+        if (place >= 0) {
+            alm_expr *args[2] = {deps.exprs[n_before + (uint32_t)place], parts.inner.at[i]},
+                     *same = NULL;
+            ALM_TRY(alm_expr_call(planner, "=", filter->pos, args, 2, &same));
+            ALM_TRY(alm_exprs_add(planner->cx, &again, same));
             continue;
         }
-        alm_dep_list_add(&l, s.inner.at[i]);
-        ALM_TRY(alm_exprs_add(p->cx, carried, s.outer.at[i]));
+        alm_dep_list_add(&deps, parts.inner.at[i]);
+        ALM_TRY(alm_exprs_add(planner->cx, carried, parts.outer.at[i]));
     }
-    ALM_TRY(alm_plan_filter(p, &child, &s.plain));
-    if (l.n > child->n_cols) {
+    ALM_TRY(alm_plan_filter(planner, &child, &parts.plain));
+    if (deps.n > child->n_cols) {
         /* what was carried before may have been used by `again`: same numbers, same columns */
         for (uint32_t i = 0; i < again.n; i++)
-            ALM_TRY(alm_exprs_add(p->cx, &s.mixed, again.at[i]));
-        ALM_TRY(alm_plan_project(p, child, l.exprs, l.names, l.n, &child));
+            ALM_TRY(alm_exprs_add(planner->cx, &parts.mixed, again.at[i]));
+        ALM_TRY(alm_plan_project(planner, child, deps.exprs, deps.names, deps.n, &child));
     } else {
-        ALM_TRY(alm_plan_filter(p, &child, &again));
+        ALM_TRY(alm_plan_filter(planner, &child, &again));
     }
-    for (uint32_t i = 0; i < s.mixed.n; i++)
-        ALM_TRY(alm_dep_gather(p->cx, s.mixed.at[i], &want));
-    ALM_TRY(alm_dep_ensure(d, &child, carried, &want));
-    for (uint32_t i = 0; i < s.mixed.n; i++)
-        ALM_TRY(alm_dep_land(p, child, carried, n0, &s.mixed.at[i]));
-    ALM_TRY(alm_plan_filter(p, &child, &s.mixed));
+    for (uint32_t i = 0; i < parts.mixed.n; i++)
+        ALM_TRY(alm_dep_gather(planner->cx, parts.mixed.at[i], &want));
+    ALM_TRY(alm_dep_ensure(dep, &child, carried, &want));
+    for (uint32_t i = 0; i < parts.mixed.n; i++)
+        ALM_TRY(alm_dep_land(planner, child, carried, n_before, &parts.mixed.at[i]));
+    ALM_TRY(alm_plan_filter(planner, &child, &parts.mixed));
     *plan = child;
     return ALM_OK;
 }

@@ -16,14 +16,14 @@ static uint32_t horizon_width(const alm_plan *plan)
     return plan->child[0]->n_cols + 2;
 }
 
-static alm_status horizon_check(alm_checking *c)
+static alm_status horizon_check(alm_checking *checking)
 {
-    return alm_check_time(c, c->node->horizon.ts_col);
+    return alm_check_time(checking, checking->node->horizon.ts_col);
 }
 
-static alm_status horizon_explain(alm_printer *pr, const alm_plan *plan)
+static alm_status horizon_explain(alm_printer *printer, const alm_plan *plan)
 {
-    return alm_buf_printf(pr->cx, &pr->buf, " offsets: %u, %" PRId64 " to %" PRId64,
+    return alm_buf_printf(printer->cx, &printer->buf, " offsets: %u, %" PRId64 " to %" PRId64,
                           plan->horizon.n_offsets, plan->horizon.offset[0],
                           plan->horizon.offset[plan->horizon.n_offsets - 1]);
 }
@@ -40,25 +40,26 @@ static double horizon_most_rows(const alm_plan *plan, const double rows[2],
 }
 
 /* Offset and time stay, whoever reads them. */
-static alm_status horizon_prune(alm_planner *p, alm_plan **slot, const bool *need, uint32_t **map)
+static alm_status horizon_prune(alm_planner *planner, alm_plan **slot, const bool *need,
+                                uint32_t **map)
 {
     alm_plan *plan = *slot;
-    const uint32_t n = plan->child[0]->n_cols;
+    const uint32_t n_cols = plan->child[0]->n_cols;
     bool *wanted = NULL;
     uint32_t *below = NULL;
     alm_plan_col *cols = NULL;
-    ALM_TRY(alm_prune_flags(p, n, &wanted));
-    memcpy(wanted, need, n * sizeof *wanted);
+    ALM_TRY(alm_prune_flags(planner, n_cols, &wanted));
+    memcpy(wanted, need, n_cols * sizeof *wanted);
     wanted[plan->horizon.ts_col] = true;
-    ALM_TRY(alm_prune(p, &plan->child[0], wanted, &below));
+    ALM_TRY(alm_prune(planner, &plan->child[0], wanted, &below));
     const alm_plan *child = plan->child[0];
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 3, map));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, child->n_cols + 2, &cols));
-    memcpy(*map, below, n * sizeof **map);
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, n_cols + 3, map));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, child->n_cols + 2, &cols));
+    memcpy(*map, below, n_cols * sizeof **map);
     memcpy(cols, child->cols, child->n_cols * sizeof *cols);
     for (uint32_t i = 0; i < 2; i++) {
-        (*map)[n + i] = child->n_cols + i;
-        cols[child->n_cols + i] = plan->cols[n + i];
+        (*map)[n_cols + i] = child->n_cols + i;
+        cols[child->n_cols + i] = plan->cols[n_cols + i];
     }
     plan->horizon.ts_col = below[plan->horizon.ts_col];
     plan->cols = cols;
@@ -67,17 +68,18 @@ static alm_status horizon_prune(alm_planner *p, alm_plan **slot, const bool *nee
     return ALM_OK;
 }
 
-static alm_status horizon_push(alm_planner *p, alm_plan *plan, const alm_exprs *in, alm_exprs *stay)
+static alm_status horizon_push(alm_planner *planner, alm_plan *plan, const alm_exprs *in,
+                               alm_exprs *stay)
 {
     alm_exprs down = {0};
-    ALM_TRY(alm_push_split_left(p, plan, in, &down, stay));
-    return alm_push_child(p, plan, 0, &down);
+    ALM_TRY(alm_push_split_left(planner, plan, in, &down, stay));
+    return alm_push_child(planner, plan, 0, &down);
 }
 
-static alm_status horizon_decorrelate(const alm_dep_ctx *d, alm_plan **plan,
+static alm_status horizon_decorrelate(const alm_dep_ctx *dep, alm_plan **plan,
                                       ALM_UNUSED alm_exprs *carried)
 {
-    return alm_dep_too_hard(d, *plan, "a HORIZON join");
+    return alm_dep_too_hard(dep, *plan, "a HORIZON join");
 }
 
 const alm_node_ops alm_node_horizon = {

@@ -20,14 +20,14 @@ static bool one_sided(const alm_plan *plan)
     return plan->join.kind == ALM_JOIN_SEMI || plan->join.kind == ALM_JOIN_ANTI;
 }
 
-static alm_status join_pairs(alm_plan *plan, alm_expr_visit f, void *arg)
+static alm_status join_pairs(alm_plan *plan, alm_expr_visit visit, void *arg)
 {
     for (uint32_t i = 0; i < plan->join.n_keys; i++) {
-        ALM_TRY(f(arg, &plan->join.left_keys[i]));
-        ALM_TRY(f(arg, &plan->join.right_keys[i]));
+        ALM_TRY(visit(arg, &plan->join.left_keys[i]));
+        ALM_TRY(visit(arg, &plan->join.right_keys[i]));
     }
     for (uint32_t i = 0; i < plan->join.n_residual; i++)
-        ALM_TRY(f(arg, &plan->join.residual[i]));
+        ALM_TRY(visit(arg, &plan->join.residual[i]));
     return ALM_OK;
 }
 
@@ -44,45 +44,49 @@ static uint32_t join_width(const alm_plan *plan)
     return plan->child[0]->n_cols + (one_sided(plan) ? 0 : plan->child[1]->n_cols);
 }
 
-static alm_status join_check(alm_checking *c)
+static alm_status join_check(alm_checking *checking)
 {
-    const alm_plan *plan = c->node, *left = plan->child[0], *right = plan->child[1];
+    const alm_plan *plan = checking->node, *left = plan->child[0], *right = plan->child[1];
     const uint8_t kind = plan->join.kind;
-    ALM_TRY(alm_check_pairs(c, plan->join.left_keys, plan->join.right_keys, plan->join.n_keys));
-    ALM_TRY(alm_check_each(c, plan->join.residual, plan->join.n_residual));
+    ALM_TRY(
+        alm_check_pairs(checking, plan->join.left_keys, plan->join.right_keys, plan->join.n_keys));
+    ALM_TRY(alm_check_each(checking, plan->join.residual, plan->join.n_residual));
     if (kind != ALM_JOIN_ASOF && kind != ALM_JOIN_LT && kind != ALM_JOIN_SPLICE)
         return ALM_OK;
     if (!alm_check_is_time(left, plan->join.left_ts) ||
         !alm_check_is_time(right, plan->join.right_ts) ||
         (plan->join.has_lane && !alm_check_is_column(left, plan->join.lane_col)))
-        return alm_check_wrong(c, "times of a join");
+        return alm_check_wrong(checking, "times of a join");
     return ALM_OK;
 }
 
-static alm_status join_explain(alm_printer *pr, const alm_plan *plan)
+static alm_status join_explain(alm_printer *printer, const alm_plan *plan)
 {
     static const char *const names[] = {
         [ALM_JOIN_CROSS] = "cross", [ALM_JOIN_INNER] = "inner",  [ALM_JOIN_LEFT] = "left",
         [ALM_JOIN_RIGHT] = "right", [ALM_JOIN_FULL] = "full",    [ALM_JOIN_ASOF] = "asof",
         [ALM_JOIN_LT] = "lt",       [ALM_JOIN_SPLICE] = "splice"};
     const uint8_t kind = plan->join.kind;
-    const alm_plan *l = plan->child[0], *r = plan->child[1];
-    ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " %s",
+    const alm_plan *left = plan->child[0], *right = plan->child[1];
+    ALM_TRY(alm_buf_printf(printer->cx, &printer->buf, " %s",
                            kind == ALM_JOIN_SEMI   ? "semi"
                            : kind == ALM_JOIN_ANTI ? "anti"
                                                    : names[kind]));
     for (uint32_t i = 0; i < plan->join.n_keys; i++) {
-        ALM_TRY(alm_print(pr, i == 0 ? " keys: " : ", "));
-        ALM_TRY(alm_print_expr(pr, plan->join.left_keys[i], l, NULL));
-        ALM_TRY(alm_print(pr, " = "));
-        ALM_TRY(alm_print_expr(pr, plan->join.right_keys[i], r, NULL));
+        ALM_TRY(alm_print(printer, i == 0 ? " keys: " : ", "));
+        ALM_TRY(alm_print_expr(printer, plan->join.left_keys[i], left, NULL));
+        ALM_TRY(alm_print(printer, " = "));
+        ALM_TRY(alm_print_expr(printer, plan->join.right_keys[i], right, NULL));
     }
     if (plan->join.direction != ALM_ASOF_BACKWARD)
-        ALM_TRY(alm_print(pr, plan->join.direction == ALM_ASOF_FORWARD ? " direction: forward"
-                                                                       : " direction: nearest"));
+        ALM_TRY(alm_print(printer, plan->join.direction == ALM_ASOF_FORWARD
+                                       ? " direction: forward"
+                                       : " direction: nearest"));
     if (plan->join.tolerance >= 0)
-        ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " tolerance: %" PRId64, plan->join.tolerance));
-    return alm_print_conjuncts(pr, " filter: ", plan->join.residual, plan->join.n_residual, l, r);
+        ALM_TRY(alm_buf_printf(printer->cx, &printer->buf, " tolerance: %" PRId64,
+                               plan->join.tolerance));
+    return alm_print_conjuncts(printer, " filter: ", plan->join.residual, plan->join.n_residual,
+                               left, right);
 }
 
 static const char *join_pg_name(const alm_plan *plan)
@@ -120,9 +124,9 @@ static const char *join_type(uint8_t kind)
     }
 }
 
-static alm_status join_json(alm_explain_json *w, const alm_plan *plan)
+static alm_status join_json(alm_explain_json *json, const alm_plan *plan)
 {
-    return alm_explain_json_text(w, "Join Type", join_type(plan->join.kind));
+    return alm_explain_json_text(json, "Join Type", join_type(plan->join.kind));
 }
 
 static void join_estimate(alm_plan *plan, double left, double right)
@@ -145,84 +149,86 @@ static double join_most_rows(const alm_plan *plan, const double rows[2], double 
     return one_sided(plan) ? rows[0] : ALM_MAX(product, sum);
 }
 
-static bool is_asof(uint8_t kind)
+static bool join_is_asof(uint8_t kind)
 {
     return kind == ALM_JOIN_ASOF || kind == ALM_JOIN_LT || kind == ALM_JOIN_SPLICE;
 }
 
 static void join_order(alm_plan *plan, bool needed, bool below[2])
 {
-    const bool asof = is_asof(plan->join.kind);
+    const bool asof = join_is_asof(plan->join.kind);
     plan->join.unordered = !needed;
     below[0] = asof || needed;
     below[1] = asof || (needed && !one_sided(plan));
 }
 
-static alm_status join_cols(alm_planner *p, alm_plan *plan)
+static alm_status join_cols(alm_planner *planner, alm_plan *plan)
 {
-    const alm_plan *l = plan->child[0], *r = plan->child[1];
+    const alm_plan *left = plan->child[0], *right = plan->child[1];
     const bool left_only = plan->join.kind == ALM_JOIN_SEMI || plan->join.kind == ALM_JOIN_ANTI;
-    const uint32_t nr = left_only ? 0 : r->n_cols;
-    plan->n_cols = l->n_cols + nr;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &plan->cols));
-    if (l->n_cols > 0)
-        memcpy(plan->cols, l->cols, l->n_cols * sizeof *plan->cols);
-    if (nr > 0)
-        memcpy(plan->cols + l->n_cols, r->cols, nr * sizeof *plan->cols);
+    const uint32_t n_right = left_only ? 0 : right->n_cols;
+    plan->n_cols = left->n_cols + n_right;
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, plan->n_cols + 1, &plan->cols));
+    if (left->n_cols > 0)
+        memcpy(plan->cols, left->cols, left->n_cols * sizeof *plan->cols);
+    if (n_right > 0)
+        memcpy(plan->cols + left->n_cols, right->cols, n_right * sizeof *plan->cols);
     return ALM_OK;
 }
 
 /* Columns that are there for the keys alone. */
-static alm_status mark_unread(alm_planner *p, alm_plan *plan, const bool *need, const uint32_t *map,
-                              uint32_t n)
+static alm_status mark_unread(alm_planner *planner, alm_plan *plan, const bool *need,
+                              const uint32_t *map, uint32_t n_needs)
 {
     bool *unread = NULL;
-    ALM_TRY(alm_prune_flags(p, plan->n_cols, &unread));
+    ALM_TRY(alm_prune_flags(planner, plan->n_cols, &unread));
     memset(unread, 1, plan->n_cols * sizeof *unread);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n_needs; i++)
         if (need[i] && map[i] != ALM_PRUNE_NONE)
             unread[map[i]] = false;
     plan->join.unread = unread;
     return ALM_OK;
 }
 
-static alm_status join_prune(alm_planner *p, alm_plan **slot, const bool *need, uint32_t **map)
+static alm_status join_prune(alm_planner *planner, alm_plan **slot, const bool *need,
+                             uint32_t **map)
 {
     alm_plan *plan = *slot;
-    const uint32_t nl = plan->child[0]->n_cols, nr = plan->child[1]->n_cols;
+    const uint32_t n_left = plan->child[0]->n_cols, n_right = plan->child[1]->n_cols;
     const bool left_only = plan->join.kind == ALM_JOIN_SEMI || plan->join.kind == ALM_JOIN_ANTI;
     bool *wanted = NULL;
     uint32_t *left = NULL, *right = NULL;
-    ALM_TRY(alm_prune_flags(p, nl + nr, &wanted));
-    memcpy(wanted, need, (left_only ? nl : nl + nr) * sizeof *wanted);
+    ALM_TRY(alm_prune_flags(planner, n_left + n_right, &wanted));
+    memcpy(wanted, need, (left_only ? n_left : n_left + n_right) * sizeof *wanted);
     for (uint32_t i = 0; i < plan->join.n_residual; i++)
         ALM_TRY(alm_prune_mark(wanted, &plan->join.residual[i]));
     for (uint32_t i = 0; i < plan->join.n_keys; i++) {
         ALM_TRY(alm_prune_mark(wanted, &plan->join.left_keys[i]));
-        ALM_TRY(alm_prune_mark(wanted + nl, &plan->join.right_keys[i]));
+        ALM_TRY(alm_prune_mark(wanted + n_left, &plan->join.right_keys[i]));
     }
-    if (is_asof(plan->join.kind)) {
+    if (join_is_asof(plan->join.kind)) {
         wanted[plan->join.left_ts] = true;
-        wanted[nl + plan->join.right_ts] = true;
+        wanted[n_left + plan->join.right_ts] = true;
         if (plan->join.has_lane)
             wanted[plan->join.lane_col] = true;
     }
-    ALM_TRY(alm_prune(p, &plan->child[0], wanted, &left));
-    ALM_TRY(alm_prune(p, &plan->child[1], wanted + nl, &right));
+    ALM_TRY(alm_prune(planner, &plan->child[0], wanted, &left));
+    ALM_TRY(alm_prune(planner, &plan->child[1], wanted + n_left, &right));
     uint32_t *all = NULL;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, nl + nr + 1, &all));
-    memcpy(all, left, nl * sizeof *all);
-    for (uint32_t i = 0; i < nr; i++)
-        all[nl + i] =
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, n_left + n_right + 1, &all));
+    memcpy(all, left, n_left * sizeof *all);
+    for (uint32_t i = 0; i < n_right; i++)
+        all[n_left + i] =
             right[i] == ALM_PRUNE_NONE ? ALM_PRUNE_NONE : right[i] + plan->child[0]->n_cols;
-    alm_prune_map r = {p->cx, all}, rl = {p->cx, left}, rr = {p->cx, right};
+    alm_prune_map prune_map = {planner->cx, all}, rl = {planner->cx, left},
+                  rr = {planner->cx, right};
     for (uint32_t i = 0; i < plan->join.n_residual; i++)
-        ALM_TRY(alm_prune_renumber(&r, &plan->join.residual[i]));
+        ALM_TRY(alm_prune_renumber(&prune_map, &plan->join.residual[i]));
     for (uint32_t i = 0; i < plan->join.n_keys; i++) {
         ALM_TRY(alm_prune_renumber(&rl, &plan->join.left_keys[i]));
         ALM_TRY(alm_prune_renumber(&rr, &plan->join.right_keys[i]));
     }
-    if (is_asof(plan->join.kind)) {
+    if (join_is_asof(plan->join.kind)) {
         plan->join.left_ts = left[plan->join.left_ts];
         plan->join.right_ts = right[plan->join.right_ts];
         if (plan->join.has_lane)
@@ -230,15 +236,15 @@ static alm_status join_prune(alm_planner *p, alm_plan **slot, const bool *need, 
     }
     plan->ts_col = alm_prune_mapped(all, plan->ts_col);
     *map = all;
-    ALM_TRY(join_cols(p, plan));
-    return mark_unread(p, plan, need, all, left_only ? nl : nl + nr);
+    ALM_TRY(join_cols(planner, plan));
+    return mark_unread(planner, plan, need, all, left_only ? n_left : n_left + n_right);
 }
 
 typedef struct join_lists {
     alm_exprs left, right, left_keys, right_keys, residual;
 } join_lists;
 
-static bool keeps_left(uint8_t kind)
+static bool join_keeps_left(uint8_t kind)
 {
     return kind == ALM_JOIN_CROSS || kind == ALM_JOIN_INNER || kind == ALM_JOIN_LEFT ||
            kind == ALM_JOIN_ASOF || kind == ALM_JOIN_LT || kind == ALM_JOIN_SEMI ||
@@ -250,15 +256,15 @@ static bool keeps_right(uint8_t kind)
     return kind == ALM_JOIN_CROSS || kind == ALM_JOIN_INNER || kind == ALM_JOIN_RIGHT;
 }
 
-static bool is_inner(uint8_t kind)
+static bool join_is_inner(uint8_t kind)
 {
     return kind == ALM_JOIN_CROSS || kind == ALM_JOIN_INNER;
 }
 
-static alm_status add_shifted(alm_planner *p, alm_exprs *list, alm_expr *e, uint32_t by)
+static alm_status add_shifted(alm_planner *planner, alm_exprs *list, alm_expr *expr, uint32_t by)
 {
-    ALM_TRY(alm_expr_shift(p->cx, e, -(int64_t)by, &e));
-    return alm_exprs_add(p->cx, list, e);
+    ALM_TRY(alm_expr_shift(planner->cx, expr, -(int64_t)by, &expr));
+    return alm_exprs_add(planner->cx, list, expr);
 }
 
 /* Keys are compared as they are: DECIMALs of different scales are not. */
@@ -269,69 +275,75 @@ static bool may_be_keys(const alm_expr *a, const alm_expr *b)
 }
 
 /* left = right becomes a key pair; anything else a residual condition. */
-static alm_status join_condition(alm_planner *p, const alm_plan *plan, alm_expr *e, join_lists *to)
+static alm_status join_condition(alm_planner *planner, const alm_plan *plan, alm_expr *expr,
+                                 join_lists *to)
 {
-    const uint32_t nl = plan->child[0]->n_cols, all = nl + plan->child[1]->n_cols;
-    if (alm_expr_is_call(e, "=") && may_be_keys(e->args[0], e->args[1])) {
-        alm_expr *a = e->args[0], *b = e->args[1];
-        if (alm_expr_within(b, 0, nl) && alm_expr_within(a, nl, all)) {
+    const uint32_t n_left = plan->child[0]->n_cols, all = n_left + plan->child[1]->n_cols;
+    if (alm_expr_is_call(expr, "=") && may_be_keys(expr->args[0], expr->args[1])) {
+        alm_expr *a = expr->args[0], *b = expr->args[1];
+        if (alm_expr_within(b, 0, n_left) && alm_expr_within(a, n_left, all)) {
             alm_expr *swap = a;
             a = b;
             b = swap;
         }
-        if (alm_expr_within(a, 0, nl) && alm_expr_within(b, nl, all) && alm_expr_has_col(a) &&
-            alm_expr_has_col(b)) {
+        if (alm_expr_within(a, 0, n_left) && alm_expr_within(b, n_left, all) &&
+            alm_expr_has_col(a) && alm_expr_has_col(b)) {
             bool ok = false; /* times of two units are compared as they are, and not joined so */
             if (!alm_type_eq(a->type, b->type))
-                ALM_TRY(alm_join_key_types(p, &a, &b, &ok));
-            ALM_TRY(alm_exprs_add(p->cx, &to->left_keys, a));
-            return add_shifted(p, &to->right_keys, b, nl);
+                ALM_TRY(alm_join_key_types(planner, &a, &b, &ok));
+            ALM_TRY(alm_exprs_add(planner->cx, &to->left_keys, a));
+            return add_shifted(planner, &to->right_keys, b, n_left);
         }
     }
-    return alm_exprs_add(p->cx, &to->residual, e);
+    return alm_exprs_add(planner->cx, &to->residual, expr);
 }
 
-static alm_status place_where(alm_planner *p, const alm_plan *plan, alm_expr *e, join_lists *to,
-                              alm_exprs *stay)
+static alm_status place_where(alm_planner *planner, const alm_plan *plan, alm_expr *expr,
+                              join_lists *to, alm_exprs *stay)
 {
-    const uint32_t nl = plan->child[0]->n_cols, all = nl + plan->child[1]->n_cols;
+    const uint32_t n_left = plan->child[0]->n_cols, all = n_left + plan->child[1]->n_cols;
     const uint8_t kind = plan->join.kind;
-    if (alm_expr_volatile(e) || !alm_expr_has_col(e))
-        return alm_exprs_add(p->cx, stay, e);
-    if (alm_expr_within(e, 0, nl))
-        return alm_exprs_add(p->cx, keeps_left(kind) ? &to->left : stay, e);
-    if (alm_expr_within(e, nl, all)) {
+    if (alm_expr_volatile(expr) || !alm_expr_has_col(expr))
+        return alm_exprs_add(planner->cx, stay, expr);
+    if (alm_expr_within(expr, 0, n_left))
+        return alm_exprs_add(planner->cx, join_keeps_left(kind) ? &to->left : stay, expr);
+    if (alm_expr_within(expr, n_left, all)) {
         if (keeps_right(kind))
-            return add_shifted(p, &to->right, e, nl);
-        return alm_exprs_add(p->cx, stay, e);
+            return add_shifted(planner, &to->right, expr, n_left);
+        return alm_exprs_add(planner->cx, stay, expr);
     }
-    return is_inner(kind) ? join_condition(p, plan, e, to) : alm_exprs_add(p->cx, stay, e);
+    return join_is_inner(kind) ? join_condition(planner, plan, expr, to)
+                               : alm_exprs_add(planner->cx, stay, expr);
 }
 
 /* A condition of ON that speaks of one side may run before the join on the side that is not kept. */
-static alm_status place_on(alm_planner *p, const alm_plan *plan, alm_expr *e, join_lists *to)
+static alm_status place_on(alm_planner *planner, const alm_plan *plan, alm_expr *expr,
+                           join_lists *to)
 {
-    const uint32_t nl = plan->child[0]->n_cols, all = nl + plan->child[1]->n_cols;
+    const uint32_t n_left = plan->child[0]->n_cols, all = n_left + plan->child[1]->n_cols;
     const uint8_t kind = plan->join.kind;
-    const bool fixed = alm_expr_volatile(e) || !alm_expr_has_col(e);
-    if (!fixed && alm_expr_within(e, nl, all) && (is_inner(kind) || kind == ALM_JOIN_LEFT))
-        return add_shifted(p, &to->right, e, nl);
-    if (!fixed && alm_expr_within(e, 0, nl) && (is_inner(kind) || kind == ALM_JOIN_RIGHT))
-        return alm_exprs_add(p->cx, &to->left, e);
-    return alm_exprs_add(p->cx, &to->residual, e);
+    const bool fixed = alm_expr_volatile(expr) || !alm_expr_has_col(expr);
+    if (!fixed && alm_expr_within(expr, n_left, all) &&
+        (join_is_inner(kind) || kind == ALM_JOIN_LEFT))
+        return add_shifted(planner, &to->right, expr, n_left);
+    if (!fixed && alm_expr_within(expr, 0, n_left) &&
+        (join_is_inner(kind) || kind == ALM_JOIN_RIGHT))
+        return alm_exprs_add(planner->cx, &to->left, expr);
+    return alm_exprs_add(planner->cx, &to->residual, expr);
 }
 
-static alm_status join_push(alm_planner *p, alm_plan *plan, const alm_exprs *in, alm_exprs *stay)
+static alm_status join_push(alm_planner *planner, alm_plan *plan, const alm_exprs *in,
+                            alm_exprs *stay)
 {
     join_lists to = {0};
     for (uint32_t i = 0; i < plan->join.n_keys; i++) {
-        ALM_TRY(alm_exprs_add(p->cx, &to.left_keys, plan->join.left_keys[i]));
-        ALM_TRY(alm_exprs_add(p->cx, &to.right_keys, plan->join.right_keys[i]));
+        ALM_TRY(alm_exprs_add(planner->cx, &to.left_keys, plan->join.left_keys[i]));
+        ALM_TRY(alm_exprs_add(planner->cx, &to.right_keys, plan->join.right_keys[i]));
     }
     for (uint32_t i = 0; i < plan->join.n_residual; i++)
-        ALM_TRY(place_on(p, plan, plan->join.residual[i], &to));
+        ALM_TRY(place_on(planner, plan, plan->join.residual[i], &to));
     for (uint32_t i = 0; i < in->n; i++)
-        ALM_TRY(place_where(p, plan, in->at[i], &to, stay));
+        ALM_TRY(place_where(planner, plan, in->at[i], &to, stay));
     plan->join.left_keys = to.left_keys.at;
     plan->join.right_keys = to.right_keys.at;
     plan->join.n_keys = to.left_keys.n;
@@ -339,161 +351,161 @@ static alm_status join_push(alm_planner *p, alm_plan *plan, const alm_exprs *in,
     plan->join.n_residual = to.residual.n;
     if (plan->join.kind == ALM_JOIN_CROSS && (to.left_keys.n > 0 || to.residual.n > 0))
         plan->join.kind = ALM_JOIN_INNER;
-    ALM_TRY(alm_push_child(p, plan, 0, &to.left));
-    return alm_push_child(p, plan, 1, &to.right);
+    ALM_TRY(alm_push_child(planner, plan, 0, &to.left));
+    return alm_push_child(planner, plan, 1, &to.right);
 }
 
-static alm_status land_join(const alm_dep_ctx *d, alm_plan *join, alm_plan *left,
-                            const alm_exprs *carried, uint32_t nl)
+static alm_status land_join(const alm_dep_ctx *dep, alm_plan *join, alm_plan *left,
+                            const alm_exprs *carried, uint32_t n_left)
 {
-    alm_planner *p = d->p;
+    alm_planner *planner = dep->p;
     for (uint32_t i = 0; i < join->join.n_residual; i++) {
-        alm_expr **e = &join->join.residual[i];
+        alm_expr **expr = &join->join.residual[i];
         /* right columns move behind what the left side carries, then outer ones come down */
         uint32_t *map = NULL;
-        const uint32_t all = nl + join->child[1]->n_cols;
-        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, all + 1, &map));
-        for (uint32_t c = 0; c < all; c++)
-            map[c] = c < nl ? c : c + left->n_cols - nl;
-        alm_dep_landing l = {p, left, carried, nl};
+        const uint32_t all = n_left + join->child[1]->n_cols;
+        ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, all + 1, &map));
+        for (uint32_t col = 0; col < all; col++)
+            map[col] = col < n_left ? col : col + left->n_cols - n_left;
+        alm_dep_landing landing = {planner, left, carried, n_left};
         alm_expr *shifted = NULL;
-        ALM_TRY(alm_expr_renumber(p->cx, *e, map, &shifted));
-        ALM_TRY(alm_expr_map(p->cx, shifted, alm_dep_land_col, &l, e));
+        ALM_TRY(alm_expr_renumber(planner->cx, *expr, map, &shifted));
+        ALM_TRY(alm_expr_map(planner->cx, shifted, alm_dep_land_col, &landing, expr));
     }
     return ALM_OK;
 }
 
 /* Outer columns in the keys of a side: the side carries them, and the keys read them there. */
-static alm_status land_keys(const alm_dep_ctx *d, alm_plan **side, uint32_t n0, alm_exprs *carried,
-                            alm_expr **keys, uint32_t n)
+static alm_status land_keys(const alm_dep_ctx *dep, alm_plan **side, uint32_t n_before,
+                            alm_exprs *carried, alm_expr **keys, uint32_t n_keys)
 {
     alm_exprs want = {0};
-    for (uint32_t i = 0; i < n; i++)
-        ALM_TRY(alm_dep_gather(d->p->cx, keys[i], &want));
-    ALM_TRY(alm_dep_ensure(d, side, carried, &want));
-    alm_dep_landing l = {d->p, *side, carried, n0};
-    for (uint32_t i = 0; i < n; i++)
-        ALM_TRY(alm_dep_land_one(&l, &keys[i]));
+    for (uint32_t i = 0; i < n_keys; i++)
+        ALM_TRY(alm_dep_gather(dep->p->cx, keys[i], &want));
+    ALM_TRY(alm_dep_ensure(dep, side, carried, &want));
+    alm_dep_landing landing = {dep->p, *side, carried, n_before};
+    for (uint32_t i = 0; i < n_keys; i++)
+        ALM_TRY(alm_dep_land_one(&landing, &keys[i]));
     return ALM_OK;
 }
 
 /* Both sides of a join made independent, with their keys. */
-static alm_status push_sides(const alm_dep_ctx *d, const alm_plan *join, alm_plan **left,
+static alm_status push_sides(const alm_dep_ctx *dep, const alm_plan *join, alm_plan **left,
                              alm_plan **right, alm_exprs *carried, alm_exprs *right_carried)
 {
-    const uint32_t nl = (*left)->n_cols, nr = (*right)->n_cols, n = join->join.n_keys;
-    ALM_TRY(alm_dep_push(d, left, carried));
-    ALM_TRY(alm_dep_push(d, right, right_carried));
-    ALM_TRY(land_keys(d, left, nl, carried, join->join.left_keys, n));
-    return land_keys(d, right, nr, right_carried, join->join.right_keys, n);
+    const uint32_t n_left = (*left)->n_cols, n_right = (*right)->n_cols, n_keys = join->join.n_keys;
+    ALM_TRY(alm_dep_push(dep, left, carried));
+    ALM_TRY(alm_dep_push(dep, right, right_carried));
+    ALM_TRY(land_keys(dep, left, n_left, carried, join->join.left_keys, n_keys));
+    return land_keys(dep, right, n_right, right_carried, join->join.right_keys, n_keys);
 }
 
 /* RIGHT, FULL, SPLICE: rows of the right side stay too, so both sides carry the same. */
-static alm_status push_both(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
+static alm_status push_both(const alm_dep_ctx *dep, alm_plan **plan, alm_exprs *carried)
 {
-    alm_planner *p = d->p;
+    alm_planner *planner = dep->p;
     alm_plan *old = *plan, *left = old->child[0], *right = old->child[1], *join = NULL;
-    const uint32_t nl = left->n_cols, nr = right->n_cols;
-    alm_exprs rc = {0}, want = {0}, lk = {0}, rk = {0};
-    alm_dep_list l;
-    ALM_TRY(push_sides(d, old, &left, &right, carried, &rc));
-    for (uint32_t i = 0; i < carried->n + rc.n; i++)
-        ALM_TRY(
-            alm_exprs_add(p->cx, &want, i < carried->n ? carried->at[i] : rc.at[i - carried->n]));
+    const uint32_t n_left = left->n_cols, n_right = right->n_cols;
+    alm_exprs exprs = {0}, want = {0}, lk = {0}, rk = {0};
+    alm_dep_list deps;
+    ALM_TRY(push_sides(dep, old, &left, &right, carried, &exprs));
+    for (uint32_t i = 0; i < carried->n + exprs.n; i++)
+        ALM_TRY(alm_exprs_add(planner->cx, &want,
+                              i < carried->n ? carried->at[i] : exprs.at[i - carried->n]));
     for (uint32_t i = 0; i < old->join.n_residual; i++)
-        ALM_TRY(alm_dep_gather(p->cx, old->join.residual[i], &want));
-    ALM_TRY(alm_dep_ensure(d, &left, carried, &want));
-    ALM_TRY(alm_dep_ensure(d, &right, &rc, &want));
-    ALM_TRY(alm_plan_join(p, old->join.kind, old->pos, left, right, &join));
+        ALM_TRY(alm_dep_gather(planner->cx, old->join.residual[i], &want));
+    ALM_TRY(alm_dep_ensure(dep, &left, carried, &want));
+    ALM_TRY(alm_dep_ensure(dep, &right, &exprs, &want));
+    ALM_TRY(alm_plan_join(planner, old->join.kind, old->pos, left, right, &join));
     join->join = old->join;
-    ALM_TRY(land_join(d, join, left, carried, nl));
+    ALM_TRY(land_join(dep, join, left, carried, n_left));
     for (uint32_t i = 0; i < old->join.n_keys; i++) {
-        ALM_TRY(alm_exprs_add(p->cx, &lk, old->join.left_keys[i]));
-        ALM_TRY(alm_exprs_add(p->cx, &rk, old->join.right_keys[i]));
+        ALM_TRY(alm_exprs_add(planner->cx, &lk, old->join.left_keys[i]));
+        ALM_TRY(alm_exprs_add(planner->cx, &rk, old->join.right_keys[i]));
     }
-    ALM_TRY(alm_dep_list_new(p, join->n_cols, &l));
-    ALM_TRY(alm_dep_list_cols(p, &l, join, 0, nl));
-    ALM_TRY(alm_dep_list_cols(p, &l, join, left->n_cols, left->n_cols + nr));
+    ALM_TRY(alm_dep_list_new(planner, join->n_cols, &deps));
+    ALM_TRY(alm_dep_list_cols(planner, &deps, join, 0, n_left));
+    ALM_TRY(alm_dep_list_cols(planner, &deps, join, left->n_cols, left->n_cols + n_right));
     for (uint32_t i = 0; i < carried->n; i++) {
         alm_expr *a = NULL, *b = NULL;
-        const uint32_t at = nr + (uint32_t)alm_dep_find_outer(&rc, carried->at[i]);
-        ALM_TRY(alm_dep_key_pair(p, left, nl + i, right, at, &lk, &rk));
-        ALM_TRY(alm_dep_col_of(p, join, nl + i, &a));
-        ALM_TRY(alm_dep_col_of(p, join, left->n_cols + at, &b));
+        const uint32_t place = n_right + (uint32_t)alm_dep_find_outer(&exprs, carried->at[i]);
+        ALM_TRY(alm_dep_key_pair(planner, left, n_left + i, right, place, &lk, &rk));
+        ALM_TRY(alm_dep_col_of(planner, join, n_left + i, &a));
+        ALM_TRY(alm_dep_col_of(planner, join, left->n_cols + place, &b));
         if (old->join.kind != ALM_JOIN_RIGHT)
-            ALM_TRY(alm_dep_unless_null(p, a, b, a, &b));
-        alm_dep_list_add(&l, b);
+            ALM_TRY(alm_dep_unless_null(planner, a, b, a, &b));
+        alm_dep_list_add(&deps, b);
     }
     join->join.left_keys = lk.at;
     join->join.right_keys = rk.at;
     join->join.n_keys = lk.n;
-    return alm_plan_project(p, join, l.exprs, l.names, l.n, plan);
+    return alm_plan_project(planner, join, deps.exprs, deps.names, deps.n, plan);
 }
 
-static alm_status join_decorrelate(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
+static alm_status join_decorrelate(const alm_dep_ctx *dep, alm_plan **plan, alm_exprs *carried)
 {
-    alm_planner *p = d->p;
+    alm_planner *planner = dep->p;
     alm_plan *old = *plan, *left = old->child[0], *right = old->child[1], *join = NULL;
     const uint8_t kind = old->join.kind;
     const bool one_side = kind == ALM_JOIN_SEMI || kind == ALM_JOIN_ANTI;
-    const uint32_t nl = left->n_cols, nr = right->n_cols;
-    alm_exprs rc = {0}, want = {0};
+    const uint32_t n_left = left->n_cols, n_right = right->n_cols;
+    alm_exprs exprs = {0}, want = {0};
     if (kind == ALM_JOIN_RIGHT || kind == ALM_JOIN_FULL || kind == ALM_JOIN_SPLICE)
-        return push_both(d, plan, carried);
-    ALM_TRY(push_sides(d, old, &left, &right, carried, &rc));
+        return push_both(dep, plan, carried);
+    ALM_TRY(push_sides(dep, old, &left, &right, carried, &exprs));
     for (uint32_t i = 0; i < old->join.n_residual; i++)
-        ALM_TRY(alm_dep_gather(p->cx, old->join.residual[i], &want));
-    for (uint32_t i = 0; i < rc.n; i++)
+        ALM_TRY(alm_dep_gather(planner->cx, old->join.residual[i], &want));
+    for (uint32_t i = 0; i < exprs.n; i++)
         if (kind != ALM_JOIN_INNER && kind != ALM_JOIN_CROSS)
-            ALM_TRY(alm_exprs_add(p->cx, &want, rc.at[i]));
-    ALM_TRY(alm_dep_ensure(d, &left, carried, &want));
-    ALM_TRY(alm_plan_join(p, kind, old->pos, left, right, &join));
+            ALM_TRY(alm_exprs_add(planner->cx, &want, exprs.at[i]));
+    ALM_TRY(alm_dep_ensure(dep, &left, carried, &want));
+    ALM_TRY(alm_plan_join(planner, kind, old->pos, left, right, &join));
     const uint8_t joined = join->join.kind;
     join->join = old->join;
     join->join.kind = joined;
-    ALM_TRY(land_join(d, join, left, carried, nl));
+    ALM_TRY(land_join(dep, join, left, carried, n_left));
 
     alm_exprs lk = {0}, rk = {0};
     for (uint32_t i = 0; i < old->join.n_keys; i++) {
-        ALM_TRY(alm_exprs_add(p->cx, &lk, old->join.left_keys[i]));
-        ALM_TRY(alm_exprs_add(p->cx, &rk, old->join.right_keys[i]));
+        ALM_TRY(alm_exprs_add(planner->cx, &lk, old->join.left_keys[i]));
+        ALM_TRY(alm_exprs_add(planner->cx, &rk, old->join.right_keys[i]));
     }
-    alm_dep_list l;
-    ALM_TRY(alm_dep_list_new(p, join->n_cols, &l));
-    ALM_TRY(alm_dep_list_cols(p, &l, join, 0, nl));
+    alm_dep_list deps;
+    ALM_TRY(alm_dep_list_new(planner, join->n_cols, &deps));
+    ALM_TRY(alm_dep_list_cols(planner, &deps, join, 0, n_left));
     if (!one_side)
-        ALM_TRY(alm_dep_list_cols(p, &l, join, left->n_cols, left->n_cols + nr));
-    ALM_TRY(alm_dep_list_cols(p, &l, join, nl, left->n_cols));
-    for (uint32_t i = 0; i < rc.n; i++) {
-        const int32_t at = alm_dep_find_outer(carried, rc.at[i]);
-        if (at < 0) {
-            ALM_TRY(
-                alm_dep_list_cols(p, &l, join, left->n_cols + nr + i, left->n_cols + nr + i + 1));
-            ALM_TRY(alm_exprs_add(p->cx, carried, rc.at[i]));
+        ALM_TRY(alm_dep_list_cols(planner, &deps, join, left->n_cols, left->n_cols + n_right));
+    ALM_TRY(alm_dep_list_cols(planner, &deps, join, n_left, left->n_cols));
+    for (uint32_t i = 0; i < exprs.n; i++) {
+        const int32_t place = alm_dep_find_outer(carried, exprs.at[i]);
+        if (place < 0) {
+            ALM_TRY(alm_dep_list_cols(planner, &deps, join, left->n_cols + n_right + i,
+                                      left->n_cols + n_right + i + 1));
+            ALM_TRY(alm_exprs_add(planner->cx, carried, exprs.at[i]));
             continue;
         }
         alm_expr *a = NULL, *b = NULL;
         bool ok = false;
-        ALM_TRY(alm_dep_col_of(p, left, nl + (uint32_t)at, &a));
-        ALM_TRY(alm_dep_col_of(p, right, nr + i, &b));
-        ALM_TRY(alm_join_key_types(p, &a, &b, &ok));
+        ALM_TRY(alm_dep_col_of(planner, left, n_left + (uint32_t)place, &a));
+        ALM_TRY(alm_dep_col_of(planner, right, n_right + i, &b));
+        ALM_TRY(alm_join_key_types(planner, &a, &b, &ok));
         ALM_ASSERT(ok);
-        ALM_TRY(alm_exprs_add(p->cx, &lk, a));
-        ALM_TRY(alm_exprs_add(p->cx, &rk, b));
+        ALM_TRY(alm_exprs_add(planner->cx, &lk, a));
+        ALM_TRY(alm_exprs_add(planner->cx, &rk, b));
     }
     join->join.left_keys = lk.at;
     join->join.right_keys = rk.at;
     join->join.n_keys = lk.n;
     if (kind == ALM_JOIN_CROSS && lk.n > 0)
         join->join.kind = ALM_JOIN_INNER;
-    return alm_plan_project(p, join, l.exprs, l.names, l.n, plan);
+    return alm_plan_project(planner, join, deps.exprs, deps.names, deps.n, plan);
 }
 
-static alm_status join_range(alm_planner *p, alm_plan *plan, const bool *used)
+static alm_status join_range(alm_planner *planner, alm_plan *plan, const bool *used)
 {
     if (!one_sided(plan))
-        ALM_TRY(alm_range_below(p, plan->child[1], used + plan->child[0]->n_cols));
-    return alm_range_below(p, plan->child[0], used);
+        ALM_TRY(alm_range_below(planner, plan->child[1], used + plan->child[0]->n_cols));
+    return alm_range_below(planner, plan->child[0], used);
 }
 
 const alm_node_ops alm_node_join = {

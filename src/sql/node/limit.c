@@ -8,12 +8,12 @@
 #include "sql/node/ops.h"
 #include "sql/node/prune.h"
 
-static alm_status limit_explain(alm_printer *pr, const alm_plan *plan)
+static alm_status limit_explain(alm_printer *printer, const alm_plan *plan)
 {
-    ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " lo: %" PRId64 " hi: ", plan->limit.lo));
+    ALM_TRY(alm_buf_printf(printer->cx, &printer->buf, " lo: %" PRId64 " hi: ", plan->limit.lo));
     return plan->limit.hi == INT64_MAX
-               ? alm_print(pr, "end")
-               : alm_buf_printf(pr->cx, &pr->buf, "%" PRId64, plan->limit.hi);
+               ? alm_print(printer, "end")
+               : alm_buf_printf(printer->cx, &printer->buf, "%" PRId64, plan->limit.hi);
 }
 
 /* Does a LIMIT above stop the node after as many rows? */
@@ -49,18 +49,19 @@ static double limit_most_rows(const alm_plan *plan, const double rows[2], ALM_UN
     return bounded ? ALM_MIN(rows[0], (double)plan->limit.hi) : rows[0];
 }
 
-static alm_status limit_decorrelate(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
+static alm_status limit_decorrelate(const alm_dep_ctx *dep, alm_plan **plan, alm_exprs *carried)
 {
     alm_plan *limit = *plan, *child = limit->child[0];
-    const uint32_t n0 = child->n_cols;
-    ALM_TRY(alm_dep_push(d, &child, carried));
+    const uint32_t n_before = child->n_cols;
+    ALM_TRY(alm_dep_push(dep, &child, carried));
     *plan = child;
     if (!limit->limit.single)
-        return alm_plan_limit_per(d->p, plan, n0, carried->n, limit->limit.lo, limit->limit.hi);
+        return alm_plan_limit_per(dep->p, plan, n_before, carried->n, limit->limit.lo,
+                                  limit->limit.hi);
     const uint32_t number = child->n_cols;
-    ALM_TRY(alm_dep_number_rows(d->p, plan, n0, carried->n));
-    ALM_TRY(alm_dep_refuse_second(d->p, plan, number, limit->pos));
-    return alm_plan_cut(d->p, plan, number);
+    ALM_TRY(alm_dep_number_rows(dep->p, plan, n_before, carried->n));
+    ALM_TRY(alm_dep_refuse_second(dep->p, plan, number, limit->pos));
+    return alm_plan_cut(dep->p, plan, number);
 }
 
 const alm_node_ops alm_node_limit = {

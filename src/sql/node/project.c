@@ -11,9 +11,9 @@
 #include "sql/node/range.h"
 #include "sql/node/walk.h"
 
-static alm_status project_exprs(alm_plan *plan, alm_expr_visit f, void *arg)
+static alm_status project_exprs(alm_plan *plan, alm_expr_visit visit, void *arg)
 {
-    return alm_list_exprs(plan->project.expr, plan->n_cols, f, arg);
+    return alm_list_exprs(plan->project.expr, plan->n_cols, visit, arg);
 }
 
 static alm_status project_copy(alm_planner *p, alm_plan *plan)
@@ -22,20 +22,20 @@ static alm_status project_copy(alm_planner *p, alm_plan *plan)
     return ALM_OK;
 }
 
-static alm_status project_check(alm_checking *c)
+static alm_status project_check(alm_checking *checking)
 {
-    const alm_plan *plan = c->node;
+    const alm_plan *plan = checking->node;
     for (uint32_t i = 0; i < plan->n_cols; i++)
         if (!alm_check_same_type(plan->cols[i].type, plan->project.expr[i]->type))
-            return alm_check_wrong(c, "type of a result");
-    return alm_check_exprs(c);
+            return alm_check_wrong(checking, "type of a result");
+    return alm_check_exprs(checking);
 }
 
-static alm_status project_explain(alm_printer *pr, const alm_plan *plan)
+static alm_status project_explain(alm_printer *printer, const alm_plan *plan)
 {
     const alm_plan *child = plan->child[0];
-    ALM_TRY(alm_print(pr, " "));
-    return alm_print_list(pr, plan->project.expr, plan->n_cols, child, NULL);
+    ALM_TRY(alm_print(printer, " "));
+    return alm_print_list(printer, plan->project.expr, plan->n_cols, child, NULL);
 }
 
 static bool project_reverse(alm_plan *plan, bool turn)
@@ -46,20 +46,21 @@ static bool project_reverse(alm_plan *plan, bool turn)
     return alm_plan_reverse(plan->child[0], turn);
 }
 
-static alm_status project_prune(alm_planner *p, alm_plan **slot, const bool *need, uint32_t **map)
+static alm_status project_prune(alm_planner *planner, alm_plan **slot, const bool *need,
+                                uint32_t **map)
 {
     alm_plan *plan = *slot;
     bool *wanted = NULL;
     uint32_t *below = NULL;
     alm_plan_col *cols = NULL;
     alm_expr **exprs = NULL;
-    const uint32_t n = plan->n_cols;
-    ALM_TRY(alm_prune_flags(p, plan->child[0]->n_cols, &wanted));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, map));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &cols));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &exprs));
+    const uint32_t n_cols = plan->n_cols;
+    ALM_TRY(alm_prune_flags(planner, plan->child[0]->n_cols, &wanted));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, n_cols + 1, map));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, n_cols + 1, &cols));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, n_cols + 1, &exprs));
     uint32_t k = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_cols; i++) {
         (*map)[i] = ALM_PRUNE_NONE;
         if (!need[i])
             continue;
@@ -68,13 +69,13 @@ static alm_status project_prune(alm_planner *p, alm_plan **slot, const bool *nee
         exprs[k] = plan->project.expr[i];
         (*map)[i] = k++;
     }
-    ALM_TRY(alm_prune(p, &plan->child[0], wanted, &below));
+    ALM_TRY(alm_prune(planner, &plan->child[0], wanted, &below));
     if (k == 0) { /* only the number of rows counts */
         *slot = plan->child[0];
         return ALM_OK;
     }
     for (uint32_t i = 0; i < k; i++)
-        ALM_TRY(alm_expr_renumber(p->cx, exprs[i], below, &exprs[i]));
+        ALM_TRY(alm_expr_renumber(planner->cx, exprs[i], below, &exprs[i]));
     plan->ts_col = alm_prune_mapped(*map, plan->ts_col);
     plan->project.expr = exprs;
     plan->cols = cols;
@@ -88,55 +89,57 @@ static bool uses_volatile(void *arg, const alm_expr *col)
     return !alm_expr_volatile(exprs[col->col]);
 }
 
-static alm_status project_push(alm_planner *p, alm_plan *plan, const alm_exprs *in, alm_exprs *stay)
+static alm_status project_push(alm_planner *planner, alm_plan *plan, const alm_exprs *in,
+                               alm_exprs *stay)
 {
     enum { SIZE_MAX_DOWN = 10000 }; /* computing what is so large once is worth more */
     alm_exprs down = {0};
     for (uint32_t i = 0; i < in->n; i++) {
-        alm_expr *e = in->at[i];
-        ALM_TRY(alm_steps_add(p->cx, 1 + (int64_t)e->size));
-        if (alm_expr_volatile(e) || !alm_expr_each_col(e, uses_volatile, plan->project.expr) ||
-            alm_expr_substituted_size(e, plan->project.expr) > SIZE_MAX_DOWN) {
-            ALM_TRY(alm_exprs_add(p->cx, stay, e));
+        alm_expr *expr = in->at[i];
+        ALM_TRY(alm_steps_add(planner->cx, 1 + (int64_t)expr->size));
+        if (alm_expr_volatile(expr) ||
+            !alm_expr_each_col(expr, uses_volatile, plan->project.expr) ||
+            alm_expr_substituted_size(expr, plan->project.expr) > SIZE_MAX_DOWN) {
+            ALM_TRY(alm_exprs_add(planner->cx, stay, expr));
             continue;
         }
-        ALM_TRY(alm_expr_substitute(p->cx, e, plan->project.expr, &e));
-        ALM_TRY(alm_exprs_split(p->cx, &down, e));
+        ALM_TRY(alm_expr_substitute(planner->cx, expr, plan->project.expr, &expr));
+        ALM_TRY(alm_exprs_split(planner->cx, &down, expr));
     }
-    return alm_push_child(p, plan, 0, &down);
+    return alm_push_child(planner, plan, 0, &down);
 }
 
-static alm_status project_decorrelate(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
+static alm_status project_decorrelate(const alm_dep_ctx *dep, alm_plan **plan, alm_exprs *carried)
 {
-    alm_planner *p = d->p;
+    alm_planner *planner = dep->p;
     alm_plan *old = *plan;
-    uint32_t n0 = 0;
-    alm_dep_list l;
-    ALM_TRY(alm_dep_push_child(d, old, carried, &n0));
-    ALM_TRY(alm_dep_list_new(p, old->n_cols + carried->n, &l));
-    for (uint32_t c = 0; c < old->n_cols; c++) {
-        l.exprs[l.n] = old->project.expr[c];
-        l.names[l.n++] = old->cols[c].name;
+    uint32_t n_before = 0;
+    alm_dep_list deps;
+    ALM_TRY(alm_dep_push_child(dep, old, carried, &n_before));
+    ALM_TRY(alm_dep_list_new(planner, old->n_cols + carried->n, &deps));
+    for (uint32_t col = 0; col < old->n_cols; col++) {
+        deps.exprs[deps.n] = old->project.expr[col];
+        deps.names[deps.n++] = old->cols[col].name;
     }
-    ALM_TRY(alm_dep_list_cols(p, &l, old->child[0], n0, n0 + carried->n));
-    return alm_plan_project(p, old->child[0], l.exprs, l.names, l.n, plan);
+    ALM_TRY(alm_dep_list_cols(planner, &deps, old->child[0], n_before, n_before + carried->n));
+    return alm_plan_project(planner, old->child[0], deps.exprs, deps.names, deps.n, plan);
 }
 
-static alm_status project_range(alm_planner *p, alm_plan *plan, const bool *used)
+static alm_status project_range(alm_planner *planner, alm_plan *plan, const bool *used)
 {
     bool *below = NULL;
     alm_expr **exprs = NULL;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->child[0]->n_cols + 1, &below));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &exprs));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, plan->child[0]->n_cols + 1, &below));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, plan->n_cols + 1, &exprs));
     for (uint32_t i = 0; i < plan->n_cols; i++) {
         exprs[i] = plan->project.expr[i];
         if (!used[i])
             continue;
-        ALM_TRY(alm_expr_check_range(p, NULL, &exprs[i]));
+        ALM_TRY(alm_expr_check_range(planner, NULL, &exprs[i]));
         (void)alm_expr_each_col(exprs[i], alm_range_note, below);
     }
     plan->project.expr = exprs;
-    return alm_range_below(p, plan->child[0], below);
+    return alm_range_below(planner, plan->child[0], below);
 }
 
 const alm_node_ops alm_node_project = {

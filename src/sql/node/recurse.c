@@ -17,18 +17,18 @@
 #include "sql/node/range.h"
 #include "sql/node/walk.h"
 
-static alm_status recurse_explain(alm_printer *pr, const alm_plan *plan)
+static alm_status recurse_explain(alm_printer *printer, const alm_plan *plan)
 {
-    return alm_buf_printf(pr->cx, &pr->buf, " %s%s", plan->recurse.name,
+    return alm_buf_printf(printer->cx, &printer->buf, " %s%s", plan->recurse.name,
                           plan->recurse.distinct ? " new rows only" : "");
 }
 
-static alm_status recurse_check(alm_checking *c)
+static alm_status recurse_check(alm_checking *checking)
 {
-    const alm_plan *plan = c->node, *step = plan->child[1];
+    const alm_plan *plan = checking->node, *step = plan->child[1];
     for (uint32_t i = 0; i < plan->n_cols; i++)
         if (!alm_check_fits(plan->cols[i].type, step->cols[i].type, false))
-            return alm_check_wrong(c, "type of a column that is passed on");
+            return alm_check_wrong(checking, "type of a column that is passed on");
     return ALM_OK;
 }
 
@@ -41,26 +41,26 @@ static void recurse_estimate(alm_plan *plan, double left, double right)
 }
 
 /* Start and step give the same columns: all of them. */
-static alm_status recurse_prune(alm_planner *p, alm_plan **slot, ALM_UNUSED const bool *need,
+static alm_status recurse_prune(alm_planner *planner, alm_plan **slot, ALM_UNUSED const bool *need,
                                 uint32_t **map)
 {
     alm_plan *plan = *slot;
     bool *wanted = NULL;
     uint32_t *below = NULL;
-    ALM_TRY(alm_prune_flags(p, plan->n_cols, &wanted));
+    ALM_TRY(alm_prune_flags(planner, plan->n_cols, &wanted));
     memset(wanted, 1, plan->n_cols * sizeof *wanted);
     for (uint32_t side = 0; side < 2; side++) {
-        ALM_TRY(alm_prune(p, &plan->child[side], wanted, &below));
-        ALM_TRY(alm_prune_exact(p, &plan->child[side], wanted, plan->n_cols, below));
+        ALM_TRY(alm_prune(planner, &plan->child[side], wanted, &below));
+        ALM_TRY(alm_prune_exact(planner, &plan->child[side], wanted, plan->n_cols, below));
     }
-    return alm_prune_identity(p, plan->n_cols, map);
+    return alm_prune_identity(planner, plan->n_cols, map);
 }
 
-static alm_status recurse_range(alm_planner *p, alm_plan *plan, const bool *used)
+static alm_status recurse_range(alm_planner *planner, alm_plan *plan, const bool *used)
 {
     /* the step reads itself by a WORKING, which is a leaf */
-    ALM_TRY(alm_range_below(p, plan->child[1], used));
-    return alm_range_below(p, plan->child[0], used);
+    ALM_TRY(alm_range_below(planner, plan->child[1], used));
+    return alm_range_below(planner, plan->child[0], used);
 }
 
 /* ---------------------------------------------------------------------------- the step */
@@ -68,7 +68,7 @@ static alm_status recurse_range(alm_planner *p, alm_plan *plan, const bool *used
 static bool joins_follow(const alm_plan *plan, const alm_plan *recursion);
 
 /* Is there no row without one of those found last? */
-static bool follows(const alm_plan *plan, const alm_plan *recursion)
+static bool recurse_follows(const alm_plan *plan, const alm_plan *recursion)
 {
     for (;; plan = plan->child[0]) {
         switch ((int)plan->op) {
@@ -78,7 +78,7 @@ static bool follows(const alm_plan *plan, const alm_plan *recursion)
         case ALM_P_SETOP:
             return joins_follow(plan, recursion);
         case ALM_P_SHARED:
-            return follows(plan->shared.of, recursion);
+            return recurse_follows(plan->shared.of, recursion);
         case ALM_P_GROUP:
             if (plan->group.n_keys == 0)
                 return false;
@@ -93,20 +93,20 @@ static bool follows(const alm_plan *plan, const alm_plan *recursion)
 
 static bool joins_follow(const alm_plan *plan, const alm_plan *recursion)
 {
-    const bool left = follows(plan->child[0], recursion);
+    const bool left = recurse_follows(plan->child[0], recursion);
     if (plan->op == ALM_P_SETOP) {
         const bool both = plan->setop.kind == ALM_SETOP_UNION_ALL;
-        return left && (!both || follows(plan->child[1], recursion));
+        return left && (!both || recurse_follows(plan->child[1], recursion));
     }
     switch (plan->join.kind) {
     case ALM_JOIN_INNER:
     case ALM_JOIN_CROSS:
-        return left || follows(plan->child[1], recursion);
+        return left || recurse_follows(plan->child[1], recursion);
     case ALM_JOIN_RIGHT:
-        return follows(plan->child[1], recursion);
+        return recurse_follows(plan->child[1], recursion);
     case ALM_JOIN_FULL:
     case ALM_JOIN_SPLICE:
-        return left && follows(plan->child[1], recursion);
+        return left && recurse_follows(plan->child[1], recursion);
     default: /* rows of the left side alone */
         return left;
     }
@@ -118,94 +118,94 @@ typedef struct reading { /* the rows found last, wherever the step reads them */
     const alm_exprs *carried;
 } reading;
 
-static alm_status mark_readers(const reading *r, alm_plan *plan, bool kept)
+static alm_status mark_readers(const reading *self, alm_plan *plan, bool kept)
 {
-    if (plan->op == ALM_P_WORKING && plan->working.of == r->of) {
+    if (plan->op == ALM_P_WORKING && plan->working.of == self->of) {
         if (kept)
-            return alm_dep_too_hard(r->d, plan, "a WITH over its own rows in a WITH RECURSIVE");
-        plan->working.carried = r->carried;
+            return alm_dep_too_hard(self->d, plan, "a WITH over its own rows in a WITH RECURSIVE");
+        plan->working.carried = self->carried;
     }
     if (plan->op == ALM_P_SHARED)
-        ALM_TRY(mark_readers(r, plan->shared.of, true));
+        ALM_TRY(mark_readers(self, plan->shared.of, true));
     for (uint32_t i = 0; i < plan->n_children; i++)
-        ALM_TRY(mark_readers(r, plan->child[i], kept));
+        ALM_TRY(mark_readers(self, plan->child[i], kept));
     return ALM_OK;
 }
 
 /* What recursions around this one bring into its step. */
-static alm_status gather_readers(const alm_dep_ctx *d, const alm_plan *plan, alm_exprs *want)
+static alm_status gather_readers(const alm_dep_ctx *dep, const alm_plan *plan, alm_exprs *want)
 {
     if (plan->op == ALM_P_WORKING && plan->working.carried != NULL)
         for (uint32_t i = 0; i < plan->working.carried->n; i++)
-            ALM_TRY(alm_exprs_add(d->p->cx, want, plan->working.carried->at[i]));
+            ALM_TRY(alm_exprs_add(dep->p->cx, want, plan->working.carried->at[i]));
     for (uint32_t i = 0; i < plan->n_children; i++)
-        ALM_TRY(gather_readers(d, plan->child[i], want));
+        ALM_TRY(gather_readers(dep, plan->child[i], want));
     return ALM_OK;
 }
 
 /* The start carries all that the step will use. */
-static alm_status push_start(const alm_dep_ctx *d, alm_plan *node, alm_exprs *carried)
+static alm_status push_start(const alm_dep_ctx *dep, alm_plan *node, alm_exprs *carried)
 {
     alm_exprs own = {0}, want = {0};
-    alm_dep_gathering g = {d->p->cx, &want, ALM_OK};
-    ALM_TRY(alm_dep_push(d, &node->child[0], &own));
-    ALM_TRY(alm_plan_each_expr(node->child[1], alm_dep_gather_one, &g));
-    ALM_TRY(gather_readers(d, node->child[1], &want));
+    alm_dep_gathering gathering = {dep->p->cx, &want, ALM_OK};
+    ALM_TRY(alm_dep_push(dep, &node->child[0], &own));
+    ALM_TRY(alm_plan_each_expr(node->child[1], alm_dep_gather_one, &gathering));
+    ALM_TRY(gather_readers(dep, node->child[1], &want));
     for (uint32_t i = 0; i < own.n + want.n; i++) {
-        alm_expr *e = i < own.n ? own.at[i] : want.at[i - own.n];
-        if (alm_dep_find_outer(carried, e) < 0)
-            ALM_TRY(alm_exprs_add(d->p->cx, carried, e));
+        alm_expr *expr = i < own.n ? own.at[i] : want.at[i - own.n];
+        if (alm_dep_find_outer(carried, expr) < 0)
+            ALM_TRY(alm_exprs_add(dep->p->cx, carried, expr));
     }
-    return alm_dep_align(d, &node->child[0], node->n_cols, &own, carried);
+    return alm_dep_align(dep, &node->child[0], node->n_cols, &own, carried);
 }
 
 /* Expressions over the outer plan read what a plan carries. */
-static alm_status land_outer(void *arg, alm_expr *e, alm_expr **out)
+static alm_status land_outer(void *arg, alm_expr *expr, alm_expr **out)
 {
-    const alm_dep_landing *l = arg;
-    if (e->kind != ALM_X_COL)
+    const alm_dep_landing *landing = arg;
+    if (expr->kind != ALM_X_COL)
         return ALM_OK;
-    const int32_t at = alm_dep_find_outer(l->carried, e);
-    ALM_ASSERT(at >= 0);
-    return alm_dep_col_of(l->p, l->child, l->first + (uint32_t)at, out);
+    const int32_t place = alm_dep_find_outer(landing->carried, expr);
+    ALM_ASSERT(place >= 0);
+    return alm_dep_col_of(landing->p, landing->child, landing->first + (uint32_t)place, out);
 }
 
 /* What the step carries beyond `carried` follows from it: a condition takes its place. */
-static alm_status hold_step(const alm_dep_ctx *d, alm_plan **step, uint32_t n, alm_exprs *own,
+static alm_status hold_step(const alm_dep_ctx *dep, alm_plan **step, uint32_t n, alm_exprs *own,
                             const alm_exprs *carried)
 {
-    alm_planner *p = d->p;
+    alm_planner *planner = dep->p;
     alm_exprs tests = {0};
-    ALM_TRY(alm_dep_ensure(d, step, own, carried));
+    ALM_TRY(alm_dep_ensure(dep, step, own, carried));
     for (uint32_t i = 0; i < own->n; i++) {
         alm_expr *args[2] = {NULL, NULL}, *same = NULL;
-        alm_dep_landing l = {p, *step, own, n};
+        alm_dep_landing landing = {planner, *step, own, n};
         if (alm_dep_find_outer(carried, own->at[i]) >= 0)
             continue;
-        ALM_TRY(alm_dep_col_of(p, *step, n + i, &args[0]));
-        ALM_TRY(alm_expr_map(p->cx, own->at[i], land_outer, &l, &args[1]));
-        ALM_TRY(alm_expr_call(p, "=", (*step)->pos, args, 2, &same));
-        ALM_TRY(alm_exprs_add(p->cx, &tests, same));
+        ALM_TRY(alm_dep_col_of(planner, *step, n + i, &args[0]));
+        ALM_TRY(alm_expr_map(planner->cx, own->at[i], land_outer, &landing, &args[1]));
+        ALM_TRY(alm_expr_call(planner, "=", (*step)->pos, args, 2, &same));
+        ALM_TRY(alm_exprs_add(planner->cx, &tests, same));
     }
-    return alm_plan_filter(p, step, &tests);
+    return alm_plan_filter(planner, step, &tests);
 }
 
 /* ----------------------------------------------------------------------- the recursion */
 
-static alm_status recurse_decorrelate(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
+static alm_status recurse_decorrelate(const alm_dep_ctx *dep, alm_plan **plan, alm_exprs *carried)
 {
     alm_plan *node = *plan;
-    const uint32_t n = node->n_cols;
+    const uint32_t n_cols = node->n_cols;
     alm_exprs own = {0};
-    if (!follows(node->child[1], node))
-        return alm_dep_too_hard(d, node, "a WITH RECURSIVE whose step has rows of its own");
-    ALM_TRY(push_start(d, node, carried));
-    ALM_TRY(alm_dep_insert_cols(d->p, node, n, node->child[0], n, carried->n));
-    const reading r = {d, node, carried};
-    ALM_TRY(mark_readers(&r, node->child[1], false));
-    ALM_TRY(alm_dep_push(d, &node->child[1], &own));
-    ALM_TRY(hold_step(d, &node->child[1], n, &own, carried));
-    return alm_dep_align(d, &node->child[1], n, &own, carried);
+    if (!recurse_follows(node->child[1], node))
+        return alm_dep_too_hard(dep, node, "a WITH RECURSIVE whose step has rows of its own");
+    ALM_TRY(push_start(dep, node, carried));
+    ALM_TRY(alm_dep_insert_cols(dep->p, node, n_cols, node->child[0], n_cols, carried->n));
+    const reading self = {dep, node, carried};
+    ALM_TRY(mark_readers(&self, node->child[1], false));
+    ALM_TRY(alm_dep_push(dep, &node->child[1], &own));
+    ALM_TRY(hold_step(dep, &node->child[1], n_cols, &own, carried));
+    return alm_dep_align(dep, &node->child[1], n_cols, &own, carried);
 }
 
 const alm_node_ops alm_node_recurse = {
@@ -222,16 +222,17 @@ const alm_node_ops alm_node_recurse = {
 
 /* ------------------------------------------------------------------------- WORKING */
 
-static alm_status working_explain(alm_printer *pr, const alm_plan *plan)
+static alm_status working_explain(alm_printer *printer, const alm_plan *plan)
 {
-    return alm_buf_printf(pr->cx, &pr->buf, " %s", plan->working.of->recurse.name);
+    return alm_buf_printf(printer->cx, &printer->buf, " %s", plan->working.of->recurse.name);
 }
 
-static alm_status working_check(alm_checking *c)
+static alm_status working_check(alm_checking *checking)
 {
-    const alm_plan *plan = c->node;
-    return plan->working.of->n_cols == plan->n_cols ? ALM_OK
-                                                    : alm_check_wrong(c, "number of columns");
+    const alm_plan *plan = checking->node;
+    return plan->working.of->n_cols == plan->n_cols
+               ? ALM_OK
+               : alm_check_wrong(checking, "number of columns");
 }
 
 static void working_estimate(alm_plan *plan, ALM_UNUSED double left, ALM_UNUSED double right)
@@ -239,16 +240,16 @@ static void working_estimate(alm_plan *plan, ALM_UNUSED double left, ALM_UNUSED 
     plan->est_rows = RECURSION_ROWS;
 }
 
-static alm_status working_decorrelate(const alm_dep_ctx *d, alm_plan **slot, alm_exprs *carried)
+static alm_status working_decorrelate(const alm_dep_ctx *dep, alm_plan **slot, alm_exprs *carried)
 {
     alm_plan *plan = *slot;
     const alm_exprs *gets = plan->working.carried;
-    const uint32_t n = plan->n_cols;
+    const uint32_t n_cols = plan->n_cols;
     ALM_ASSERT(gets != NULL);
-    ALM_ASSERT(plan->working.of->n_cols == n + gets->n);
-    ALM_TRY(alm_dep_insert_cols(d->p, plan, n, plan->working.of, n, gets->n));
+    ALM_ASSERT(plan->working.of->n_cols == n_cols + gets->n);
+    ALM_TRY(alm_dep_insert_cols(dep->p, plan, n_cols, plan->working.of, n_cols, gets->n));
     for (uint32_t i = 0; i < gets->n; i++)
-        ALM_TRY(alm_exprs_add(d->p->cx, carried, gets->at[i]));
+        ALM_TRY(alm_exprs_add(dep->p->cx, carried, gets->at[i]));
     plan->working.carried = NULL;
     return ALM_OK;
 }

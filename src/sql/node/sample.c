@@ -25,10 +25,10 @@ static bool sample_groups(alm_plan *plan, alm_node_groups *out)
     return true;
 }
 
-static alm_status sample_exprs(alm_plan *plan, alm_expr_visit f, void *arg)
+static alm_status sample_exprs(alm_plan *plan, alm_expr_visit visit, void *arg)
 {
-    ALM_TRY(alm_list_exprs(plan->sample.keys, plan->sample.n_keys, f, arg));
-    return alm_aggs_exprs(plan->sample.aggs, plan->sample.n_aggs, f, arg);
+    ALM_TRY(alm_list_exprs(plan->sample.keys, plan->sample.n_keys, visit, arg));
+    return alm_aggs_exprs(plan->sample.aggs, plan->sample.n_aggs, visit, arg);
 }
 
 static alm_status sample_copy(alm_planner *p, alm_plan *plan)
@@ -43,50 +43,54 @@ static uint32_t sample_width(const alm_plan *plan)
     return 1 + plan->sample.n_keys + plan->sample.n_aggs;
 }
 
-static alm_status sample_check(alm_checking *c)
+static alm_status sample_check(alm_checking *checking)
 {
-    return alm_check_time(c, c->node->sample.ts_col);
+    return alm_check_time(checking, checking->node->sample.ts_col);
 }
 
-static alm_status sample_explain(alm_printer *pr, const alm_plan *plan)
+static alm_status sample_explain(alm_printer *printer, const alm_plan *plan)
 {
-    const alm_sample_spec *s = &plan->sample;
-    const alm_type ts = plan->cols[0].type;
-    ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " %" PRId64 "%c", s->count, s->unit));
-    if (s->backward)
-        ALM_TRY(alm_print(pr, " newest first"));
-    if (s->first_observation)
-        ALM_TRY(alm_print(pr, " from first observation"));
-    if (s->zone != NULL)
-        ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " zone %s", s->zone));
-    if (s->offset != 0)
-        ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " offset %" PRId64, s->offset));
-    if (s->has_from) {
-        ALM_TRY(alm_print(pr, " from "));
-        ALM_TRY(alm_print_time(pr, s->from, ts));
+    const alm_sample_spec *sample_spec = &plan->sample;
+    const alm_type ts_type = plan->cols[0].type;
+    ALM_TRY(alm_buf_printf(printer->cx, &printer->buf, " %" PRId64 "%c", sample_spec->count,
+                           sample_spec->unit));
+    if (sample_spec->backward)
+        ALM_TRY(alm_print(printer, " newest first"));
+    if (sample_spec->first_observation)
+        ALM_TRY(alm_print(printer, " from first observation"));
+    if (sample_spec->zone != NULL)
+        ALM_TRY(alm_buf_printf(printer->cx, &printer->buf, " zone %s", sample_spec->zone));
+    if (sample_spec->offset != 0)
+        ALM_TRY(
+            alm_buf_printf(printer->cx, &printer->buf, " offset %" PRId64, sample_spec->offset));
+    if (sample_spec->has_from) {
+        ALM_TRY(alm_print(printer, " from "));
+        ALM_TRY(alm_print_time(printer, sample_spec->from, ts_type));
     }
-    if (s->has_to) {
-        ALM_TRY(alm_print(pr, " to "));
-        ALM_TRY(alm_print_time(pr, s->to, ts));
+    if (sample_spec->has_to) {
+        ALM_TRY(alm_print(printer, " to "));
+        ALM_TRY(alm_print_time(printer, sample_spec->to, ts_type));
     }
-    ALM_TRY(alm_print_keys(pr, " keys: ", s->keys, s->n_keys, plan->child[0]));
-    ALM_TRY(alm_print(pr, " values: "));
-    ALM_TRY(alm_print_aggs(pr, s->aggs, s->n_aggs, plan->child[0]));
-    if (s->fill == NULL)
+    ALM_TRY(
+        alm_print_keys(printer, " keys: ", sample_spec->keys, sample_spec->n_keys, plan->child[0]));
+    ALM_TRY(alm_print(printer, " values: "));
+    ALM_TRY(alm_print_aggs(printer, sample_spec->aggs, sample_spec->n_aggs, plan->child[0]));
+    if (sample_spec->fill == NULL)
         return ALM_OK;
-    ALM_TRY(alm_print(pr, " fill: "));
-    for (uint32_t i = 0; i < s->n_aggs; i++) {
+    ALM_TRY(alm_print(printer, " fill: "));
+    for (uint32_t i = 0; i < sample_spec->n_aggs; i++) {
         if (i > 0)
-            ALM_TRY(alm_print(pr, ", "));
-        const char kind = s->fill[i].kind;
+            ALM_TRY(alm_print(printer, ", "));
+        const char kind = sample_spec->fill[i].kind;
         if (kind == 'v')
-            ALM_TRY(alm_print_const(pr, s->fill[i].value));
+            ALM_TRY(alm_print_const(printer, sample_spec->fill[i].value));
         else
-            ALM_TRY(alm_print(pr, kind == 'N' ? "null"
-                                  : kind == 'p'
-                                      ? (s->fill[i].prev == 0 ? "prev" : "prev of another")
-                                  : kind == 'l' ? "linear"
-                                                : "none"));
+            ALM_TRY(alm_print(printer,
+                              kind == 'N' ? "null"
+                              : kind == 'p'
+                                  ? (sample_spec->fill[i].prev == 0 ? "prev" : "prev of another")
+                              : kind == 'l' ? "linear"
+                                            : "none"));
     }
     return ALM_OK;
 }
@@ -107,7 +111,8 @@ static bool sample_reverse(alm_plan *plan, bool turn)
     return can;
 }
 
-static alm_status sample_prune(alm_planner *p, alm_plan **slot, const bool *need, uint32_t **map)
+static alm_status sample_prune(alm_planner *planner, alm_plan **slot, const bool *need,
+                               uint32_t **map)
 {
     alm_plan *plan = *slot;
     alm_agg_list list = {.first = 1 + plan->sample.n_keys,
@@ -116,40 +121,42 @@ static alm_status sample_prune(alm_planner *p, alm_plan **slot, const bool *need
                          .fill = plan->sample.fill,
                          .keep_one = true};
     uint32_t *below = NULL;
-    ALM_TRY(alm_prune_aggs(p, plan, need, &list, map));
-    ALM_TRY(alm_prune_under_aggs(p, plan, plan->sample.ts_col, &below));
+    ALM_TRY(alm_prune_aggs(planner, plan, need, &list, map));
+    ALM_TRY(alm_prune_under_aggs(planner, plan, plan->sample.ts_col, &below));
     plan->sample.ts_col = below[plan->sample.ts_col];
     return ALM_OK;
 }
 
-static alm_status sample_push(alm_planner *p, alm_plan *plan, const alm_exprs *in, alm_exprs *stay)
+static alm_status sample_push(alm_planner *planner, alm_plan *plan, const alm_exprs *in,
+                              alm_exprs *stay)
 {
     /* the first row of all keys says where buckets begin, and how far to fill */
     const bool apart = plan->sample.fill == NULL && !plan->sample.first_observation;
-    return alm_push_keys(p, plan, in, 1, plan->sample.keys, apart ? plan->sample.n_keys : 0, stay);
+    return alm_push_keys(planner, plan, in, 1, plan->sample.keys, apart ? plan->sample.n_keys : 0,
+                         stay);
 }
 
-static alm_status sample_decorrelate(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
+static alm_status sample_decorrelate(const alm_dep_ctx *dep, alm_plan **plan, alm_exprs *carried)
 {
     alm_plan *sample = *plan;
-    uint32_t n0 = 0;
-    const uint32_t at = 1 + sample->sample.n_keys;
+    uint32_t n_before = 0;
+    const uint32_t place = 1 + sample->sample.n_keys;
     const bool whole = sample->sample.fill != NULL || sample->sample.first_observation;
     if (whole && alm_plan_is_dependent(sample->child[0])) /* the range is that of its own rows */
-        return alm_dep_too_hard(d, sample,
+        return alm_dep_too_hard(dep, sample,
                                 "SAMPLE BY with FILL or ALIGN TO FIRST OBSERVATION over rows "
                                 "that follow from them");
-    ALM_TRY(alm_dep_push_child(d, sample, carried, &n0));
-    ALM_TRY(alm_dep_with_keys(d->p, sample->child[0], n0, carried->n, &sample->sample.keys,
+    ALM_TRY(alm_dep_push_child(dep, sample, carried, &n_before));
+    ALM_TRY(alm_dep_with_keys(dep->p, sample->child[0], n_before, carried->n, &sample->sample.keys,
                               &sample->sample.n_keys));
-    ALM_TRY(alm_dep_insert_cols(d->p, sample, at, sample->child[0], n0, carried->n));
-    return alm_dep_move_to_end(d->p, plan, at, carried->n);
+    ALM_TRY(alm_dep_insert_cols(dep->p, sample, place, sample->child[0], n_before, carried->n));
+    return alm_dep_move_to_end(dep->p, plan, place, carried->n);
 }
 
-static alm_status sample_range(alm_planner *p, alm_plan *plan, const bool *used)
+static alm_status sample_range(alm_planner *planner, alm_plan *plan, const bool *used)
 {
     /* the keys are behind the time of the bucket */
-    return alm_range_keys(p, plan, plan->sample.keys, plan->sample.n_keys, used + 1);
+    return alm_range_keys(planner, plan, plan->sample.keys, plan->sample.n_keys, used + 1);
 }
 
 const alm_node_ops alm_node_sample = {

@@ -15,20 +15,20 @@ static bool gives_right(const alm_plan *plan)
            ALM_SETOP_UNION_ALL; /* of the others the right rows are only compared */
 }
 
-static alm_status setop_check(alm_checking *c)
+static alm_status setop_check(alm_checking *checking)
 {
-    const alm_plan *plan = c->node, *right = plan->child[1];
+    const alm_plan *plan = checking->node, *right = plan->child[1];
     for (uint32_t i = 0; i < plan->n_cols; i++)
         if (!alm_check_fits(plan->cols[i].type, right->cols[i].type, !gives_right(plan)))
-            return alm_check_wrong(c, "type of a column that is passed on");
+            return alm_check_wrong(checking, "type of a column that is passed on");
     return ALM_OK;
 }
 
-static alm_status setop_explain(alm_printer *pr, const alm_plan *plan)
+static alm_status setop_explain(alm_printer *printer, const alm_plan *plan)
 {
     static const char *const names[] = {"union all", "except", "except all", "intersect",
                                         "intersect all"};
-    return alm_buf_printf(pr->cx, &pr->buf, " %s", names[plan->setop.kind]);
+    return alm_buf_printf(printer->cx, &printer->buf, " %s", names[plan->setop.kind]);
 }
 
 static const char *setop_pg_name(const alm_plan *plan)
@@ -41,79 +41,82 @@ static void setop_estimate(alm_plan *plan, double left, double right)
     plan->est_rows = left + right;
 }
 
-static alm_status setop_prune(alm_planner *p, alm_plan **slot, const bool *need, uint32_t **map)
+static alm_status setop_prune(alm_planner *planner, alm_plan **slot, const bool *need,
+                              uint32_t **map)
 {
     alm_plan *plan = *slot;
-    const uint32_t n = plan->n_cols;
+    const uint32_t n_cols = plan->n_cols;
     bool *wanted = NULL;
     uint32_t *below = NULL;
-    ALM_TRY(alm_prune_flags(p, n, &wanted));
+    ALM_TRY(alm_prune_flags(planner, n_cols, &wanted));
     bool any = false;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_cols; i++) {
         wanted[i] = need[i] || plan->setop.kind != ALM_SETOP_UNION_ALL;
         any |= wanted[i];
     }
-    if (!any && n > 0)
+    if (!any && n_cols > 0)
         wanted[0] = true; /* rows of both sides must look alike */
     for (uint32_t side = 0; side < 2; side++) {
-        ALM_TRY(alm_prune(p, &plan->child[side], wanted, &below));
-        ALM_TRY(alm_prune_exact(p, &plan->child[side], wanted, n, below));
+        ALM_TRY(alm_prune(planner, &plan->child[side], wanted, &below));
+        ALM_TRY(alm_prune_exact(planner, &plan->child[side], wanted, n_cols, below));
     }
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, map));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, n_cols + 1, map));
     uint32_t k = 0;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n_cols; i++)
         (*map)[i] = wanted[i] ? k++ : ALM_PRUNE_NONE;
     plan->ts_col = alm_prune_mapped(*map, plan->ts_col);
     alm_prune_take_child(plan);
     return ALM_OK;
 }
 
-static alm_status setop_push(alm_planner *p, alm_plan *plan, const alm_exprs *in, alm_exprs *stay)
+static alm_status setop_push(alm_planner *planner, alm_plan *plan, const alm_exprs *in,
+                             alm_exprs *stay)
 {
     /* equal rows fall under the condition together: what is taken away on one side goes on both */
     const bool all = plan->setop.kind == ALM_SETOP_UNION_ALL;
     for (uint32_t side = 0; side < 2; side++) {
         alm_exprs down = {0};
         bool same_types = true;
-        for (uint32_t c = 0; c < plan->n_cols; c++)
-            same_types &= alm_type_eq(plan->child[side]->cols[c].type, plan->cols[c].type);
+        for (uint32_t col = 0; col < plan->n_cols; col++)
+            same_types &= alm_type_eq(plan->child[side]->cols[col].type, plan->cols[col].type);
         for (uint32_t i = 0; i < in->n; i++) {
-            if (alm_expr_volatile(in->at[i]) || !(all || alm_expr_by_equality(p, in->at[i]))) {
+            if (alm_expr_volatile(in->at[i]) ||
+                !(all || alm_expr_by_equality(planner, in->at[i]))) {
                 if (side == 0)
-                    ALM_TRY(alm_exprs_add(p->cx, stay, in->at[i]));
+                    ALM_TRY(alm_exprs_add(planner->cx, stay, in->at[i]));
             } else if (side == 0 || same_types || all) {
-                ALM_TRY(alm_exprs_add(p->cx, &down, in->at[i]));
+                ALM_TRY(alm_exprs_add(planner->cx, &down, in->at[i]));
             }
         }
-        ALM_TRY(alm_push_child(p, plan, side, &down));
+        ALM_TRY(alm_push_child(planner, plan, side, &down));
     }
     return ALM_OK;
 }
 
 /* Both sides carry the same in the same order. */
-static alm_status setop_decorrelate(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
+static alm_status setop_decorrelate(const alm_dep_ctx *dep, alm_plan **plan, alm_exprs *carried)
 {
     alm_plan *node = *plan;
-    const uint32_t n = node->n_cols;
+    const uint32_t n_cols = node->n_cols;
     alm_exprs own[2] = {{0}, {0}};
     for (int s = 0; s < 2; s++) {
-        ALM_TRY(alm_dep_push(d, &node->child[s], &own[s]));
+        ALM_TRY(alm_dep_push(dep, &node->child[s], &own[s]));
         for (uint32_t i = 0; i < own[s].n; i++)
             if (alm_dep_find_outer(carried, own[s].at[i]) < 0)
-                ALM_TRY(alm_exprs_add(d->p->cx, carried, own[s].at[i]));
+                ALM_TRY(alm_exprs_add(dep->p->cx, carried, own[s].at[i]));
     }
     for (int s = 0; s < 2; s++)
-        ALM_TRY(alm_dep_align(d, &node->child[s], n, &own[s], carried));
+        ALM_TRY(alm_dep_align(dep, &node->child[s], n_cols, &own[s], carried));
     node->cols = node->child[0]->cols;
     node->n_cols = node->child[0]->n_cols;
     return ALM_OK;
 }
 
-static alm_status setop_range(alm_planner *p, alm_plan *plan, const bool *used)
+static alm_status setop_range(alm_planner *planner, alm_plan *plan, const bool *used)
 {
     if (gives_right(plan))
-        ALM_TRY(alm_range_below(p, plan->child[1], used));
-    return alm_range_below(p, plan->child[0], used);
+        ALM_TRY(alm_range_below(planner, plan->child[1], used));
+    return alm_range_below(planner, plan->child[0], used);
 }
 
 const alm_node_ops alm_node_setop = {

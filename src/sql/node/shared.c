@@ -14,19 +14,19 @@ static alm_status shared_copy(alm_planner *p, alm_plan *plan)
     return ALM_OK;
 }
 
-static alm_status shared_check(alm_checking *c)
+static alm_status shared_check(alm_checking *checking)
 {
-    const alm_plan *plan = c->node, *of = plan->shared.of;
+    const alm_plan *plan = checking->node, *of = plan->shared.of;
     for (uint32_t i = 0; i < plan->n_cols; i++)
         if (!alm_check_is_column(of, plan->shared.cols[i]) ||
             !alm_check_same_type(plan->cols[i].type, of->cols[plan->shared.cols[i]].type))
-            return alm_check_wrong(c, "a column that the shared rows have not");
+            return alm_check_wrong(checking, "a column that the shared rows have not");
     return ALM_OK;
 }
 
-static alm_status shared_explain(alm_printer *pr, const alm_plan *plan)
+static alm_status shared_explain(alm_printer *printer, const alm_plan *plan)
 {
-    return alm_buf_printf(pr->cx, &pr->buf, " %s", plan->shared.of->materialise.name);
+    return alm_buf_printf(printer->cx, &printer->buf, " %s", plan->shared.of->materialise.name);
 }
 
 static void shared_estimate(alm_plan *plan, ALM_UNUSED double left, ALM_UNUSED double right)
@@ -35,18 +35,19 @@ static void shared_estimate(alm_plan *plan, ALM_UNUSED double left, ALM_UNUSED d
 }
 
 /* Remembers the node: what all of them read together is kept, and numbered anew afterwards. */
-static alm_status shared_prune(alm_planner *p, alm_plan **slot, const bool *need, uint32_t **map)
+static alm_status shared_prune(alm_planner *planner, alm_plan **slot, const bool *need,
+                               uint32_t **map)
 {
     alm_plan *plan = *slot;
-    const uint32_t n = plan->n_cols;
+    const uint32_t n_cols = plan->n_cols;
     uint32_t *cols = NULL;
     alm_plan_col *out = NULL;
     alm_shared_use *use = NULL;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, map));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &cols));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &out));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, n_cols + 1, map));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, n_cols + 1, &cols));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, n_cols + 1, &out));
     uint32_t k = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_cols; i++) {
         (*map)[i] = ALM_PRUNE_NONE;
         if (!need[i])
             continue;
@@ -58,27 +59,28 @@ static alm_status shared_prune(alm_planner *p, alm_plan **slot, const bool *need
     plan->shared.cols = cols;
     plan->cols = out;
     plan->n_cols = k;
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &use));
+    ALM_TRY(ALM_NEW(planner->cx, planner->cx->arena, &use));
     *use = (alm_shared_use){plan, plan->shared.of->materialise.uses};
     plan->shared.of->materialise.uses = use;
     return ALM_OK;
 }
 
 /* What those who share a query read of it: once for each column, however often it is shared. */
-static alm_status shared_range(alm_planner *p, alm_plan *plan, const bool *used)
+static alm_status shared_range(alm_planner *planner, alm_plan *plan, const bool *used)
 {
     alm_plan *of = plan->shared.of;
     bool *below = NULL, more = false;
     if (of->materialise.checked == NULL)
-        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, of->n_cols + 1, &of->materialise.checked));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, of->n_cols + 1, &below));
+        ALM_TRY(
+            ALM_NEWN(planner->cx, planner->cx->arena, of->n_cols + 1, &of->materialise.checked));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, of->n_cols + 1, &below));
     for (uint32_t i = 0; i < plan->n_cols; i++) {
         const uint32_t col = plan->shared.cols[i];
         below[col] = used[i] && !of->materialise.checked[col];
         more |= below[col];
         of->materialise.checked[col] |= used[i];
     }
-    return more ? alm_range_below(p, of->child[0], below) : ALM_OK;
+    return more ? alm_range_below(planner, of->child[0], below) : ALM_OK;
 }
 
 const alm_node_ops alm_node_shared = {
@@ -94,9 +96,9 @@ const alm_node_ops alm_node_shared = {
 
 /* --------------------------------------------------------------------- MATERIALISE */
 
-static alm_status materialise_explain(alm_printer *pr, const alm_plan *plan)
+static alm_status materialise_explain(alm_printer *printer, const alm_plan *plan)
 {
-    return alm_buf_printf(pr->cx, &pr->buf, " %s", plan->materialise.name);
+    return alm_buf_printf(printer->cx, &printer->buf, " %s", plan->materialise.name);
 }
 
 const alm_node_ops alm_node_materialise = {

@@ -11,9 +11,9 @@
 #include "sql/node/push.h"
 #include "sql/node/walk.h"
 
-static alm_status sort_exprs(alm_plan *plan, alm_expr_visit f, void *arg)
+static alm_status sort_exprs(alm_plan *plan, alm_expr_visit visit, void *arg)
 {
-    return alm_sort_keys_exprs(plan->sort.keys, plan->sort.n_keys, f, arg);
+    return alm_sort_keys_exprs(plan->sort.keys, plan->sort.n_keys, visit, arg);
 }
 
 static alm_status sort_copy(alm_planner *p, alm_plan *plan)
@@ -22,33 +22,35 @@ static alm_status sort_copy(alm_planner *p, alm_plan *plan)
     return ALM_OK;
 }
 
-static alm_status sort_explain(alm_printer *pr, const alm_plan *plan)
+static alm_status sort_explain(alm_printer *printer, const alm_plan *plan)
 {
     const alm_plan *child = plan->child[0];
-    ALM_TRY(alm_print(pr, " "));
-    ALM_TRY(alm_print_sort_keys(pr, plan->sort.keys, plan->sort.n_keys, child));
+    ALM_TRY(alm_print(printer, " "));
+    ALM_TRY(alm_print_sort_keys(printer, plan->sort.keys, plan->sort.n_keys, child));
     if (plan->sort.limit == -1)
         return ALM_OK;
     return plan->sort.limit < 0
-               ? alm_buf_printf(pr->cx, &pr->buf, " last: %" PRId64, -1 - plan->sort.limit)
-               : alm_buf_printf(pr->cx, &pr->buf, " first: %" PRId64, plan->sort.limit);
+               ? alm_buf_printf(printer->cx, &printer->buf, " last: %" PRId64,
+                                -1 - plan->sort.limit)
+               : alm_buf_printf(printer->cx, &printer->buf, " first: %" PRId64, plan->sort.limit);
 }
 
-static alm_status sort_push(alm_planner *p, alm_plan *plan, const alm_exprs *in, alm_exprs *stay)
+static alm_status sort_push(alm_planner *planner, alm_plan *plan, const alm_exprs *in,
+                            alm_exprs *stay)
 {
     alm_exprs down = *in;
     if (plan->sort.limit != -1)
-        return alm_push_nothing(p, plan, in, stay);
-    return alm_push_child(p, plan, 0, &down);
+        return alm_push_nothing(planner, plan, in, stay);
+    return alm_push_child(planner, plan, 0, &down);
 }
 
-static alm_status sort_decorrelate(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
+static alm_status sort_decorrelate(const alm_dep_ctx *dep, alm_plan **plan, alm_exprs *carried)
 {
     alm_plan *sort = *plan;
-    uint32_t n0 = 0;
-    ALM_TRY(alm_dep_push_child(d, sort, carried, &n0));
+    uint32_t n_before = 0;
+    ALM_TRY(alm_dep_push_child(dep, sort, carried, &n_before));
     *plan = sort->child[0];
-    return alm_plan_sort(d->p, plan, sort->sort.keys, sort->sort.n_keys);
+    return alm_plan_sort(dep->p, plan, sort->sort.keys, sort->sort.n_keys);
 }
 
 const alm_node_ops alm_node_sort = {

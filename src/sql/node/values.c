@@ -8,26 +8,26 @@
 
 static alm_status values_copy(alm_planner *p, alm_plan *plan)
 {
-    for (uint32_t r = 0; plan->values.rows != NULL && r < plan->values.n_rows; r++) {
-        if (r == 0)
+    for (uint32_t row = 0; plan->values.rows != NULL && row < plan->values.n_rows; row++) {
+        if (row == 0)
             ALM_COPY_LIST(plan->values.rows, plan->values.n_rows);
-        ALM_COPY_LIST(plan->values.rows[r], plan->n_cols);
+        ALM_COPY_LIST(plan->values.rows[row], plan->n_cols);
     }
     return ALM_OK;
 }
 
-static alm_status values_check(alm_checking *c)
+static alm_status values_check(alm_checking *checking)
 {
-    const alm_plan *plan = c->node;
-    alm_check_over(c, NULL, NULL);
-    for (uint32_t r = 0; plan->values.rows != NULL && r < plan->values.n_rows; r++)
-        ALM_TRY(alm_check_each(c, plan->values.rows[r], plan->n_cols));
+    const alm_plan *plan = checking->node;
+    alm_check_over(checking, NULL, NULL);
+    for (uint32_t row = 0; plan->values.rows != NULL && row < plan->values.n_rows; row++)
+        ALM_TRY(alm_check_each(checking, plan->values.rows[row], plan->n_cols));
     return ALM_OK;
 }
 
-static alm_status values_explain(alm_printer *pr, const alm_plan *plan)
+static alm_status values_explain(alm_printer *printer, const alm_plan *plan)
 {
-    return alm_buf_printf(pr->cx, &pr->buf, " rows: %u", plan->values.n_rows);
+    return alm_buf_printf(printer->cx, &printer->buf, " rows: %u", plan->values.n_rows);
 }
 
 static void values_estimate(alm_plan *plan, ALM_UNUSED double left, ALM_UNUSED double right)

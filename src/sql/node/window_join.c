@@ -20,13 +20,13 @@ static bool window_join_groups(alm_plan *plan, alm_node_groups *out)
     return true;
 }
 
-static alm_status window_join_pairs(alm_plan *plan, alm_expr_visit f, void *arg)
+static alm_status window_join_pairs(alm_plan *plan, alm_expr_visit visit, void *arg)
 {
     for (uint32_t i = 0; i < plan->winjoin.n_keys; i++) {
-        ALM_TRY(f(arg, &plan->winjoin.left_keys[i]));
-        ALM_TRY(f(arg, &plan->winjoin.right_keys[i]));
+        ALM_TRY(visit(arg, &plan->winjoin.left_keys[i]));
+        ALM_TRY(visit(arg, &plan->winjoin.right_keys[i]));
     }
-    return alm_aggs_exprs(plan->winjoin.aggs, plan->winjoin.n_aggs, f, arg);
+    return alm_aggs_exprs(plan->winjoin.aggs, plan->winjoin.n_aggs, visit, arg);
 }
 
 static alm_status window_join_copy(alm_planner *p, alm_plan *plan)
@@ -41,36 +41,36 @@ static uint32_t window_join_width(const alm_plan *plan)
     return plan->child[0]->n_cols + plan->winjoin.n_aggs;
 }
 
-static alm_status window_join_check(alm_checking *c)
+static alm_status window_join_check(alm_checking *checking)
 {
-    const alm_plan *plan = c->node, *left = plan->child[0];
-    ALM_TRY(alm_check_pairs(c, plan->winjoin.left_keys, plan->winjoin.right_keys,
+    const alm_plan *plan = checking->node, *left = plan->child[0];
+    ALM_TRY(alm_check_pairs(checking, plan->winjoin.left_keys, plan->winjoin.right_keys,
                             plan->winjoin.n_keys));
-    ALM_TRY(alm_aggs_exprs(plan->winjoin.aggs, plan->winjoin.n_aggs, alm_check_expr, c));
+    ALM_TRY(alm_aggs_exprs(plan->winjoin.aggs, plan->winjoin.n_aggs, alm_check_expr, checking));
     if (!alm_check_is_time(left, plan->winjoin.left_ts) ||
         !alm_check_is_time(plan->child[1], plan->winjoin.right_ts) ||
         (plan->winjoin.lo_col >= 0 && !alm_check_is_column(left, (uint32_t)plan->winjoin.lo_col)) ||
         (plan->winjoin.hi_col >= 0 && !alm_check_is_column(left, (uint32_t)plan->winjoin.hi_col)))
-        return alm_check_wrong(c, "times of a join");
+        return alm_check_wrong(checking, "times of a join");
     return ALM_OK;
 }
 
-static alm_status window_join_explain(alm_printer *pr, const alm_plan *plan)
+static alm_status window_join_explain(alm_printer *printer, const alm_plan *plan)
 {
     const alm_plan *child = plan->child[0];
-    ALM_TRY(alm_buf_printf(pr->cx, &pr->buf,
+    ALM_TRY(alm_buf_printf(printer->cx, &printer->buf,
                            "%s range: ", plan->winjoin.prevailing ? " include prevailing" : ""));
     if (plan->winjoin.lo_col >= 0)
-        ALM_TRY(alm_print(pr, "by row"));
+        ALM_TRY(alm_print(printer, "by row"));
     else if (plan->winjoin.lo == INT64_MIN)
-        ALM_TRY(alm_print(pr, "unbounded"));
+        ALM_TRY(alm_print(printer, "unbounded"));
     else
-        ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, "%" PRId64, plan->winjoin.lo));
+        ALM_TRY(alm_buf_printf(printer->cx, &printer->buf, "%" PRId64, plan->winjoin.lo));
     if (plan->winjoin.hi_col >= 0)
-        ALM_TRY(alm_print(pr, " to by row"));
+        ALM_TRY(alm_print(printer, " to by row"));
     else
-        ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " to %" PRId64, plan->winjoin.hi));
-    return alm_print_keys(pr, " keys: ", plan->winjoin.left_keys, plan->winjoin.n_keys, child);
+        ALM_TRY(alm_buf_printf(printer->cx, &printer->buf, " to %" PRId64, plan->winjoin.hi));
+    return alm_print_keys(printer, " keys: ", plan->winjoin.left_keys, plan->winjoin.n_keys, child);
 }
 
 static double window_join_most_rows(ALM_UNUSED const alm_plan *plan, const double rows[2],
@@ -85,35 +85,37 @@ static void window_join_order(ALM_UNUSED alm_plan *plan, ALM_UNUSED bool needed,
     below[0] = below[1] = true;
 }
 
-static alm_status window_join_prune(alm_planner *p, alm_plan **slot, const bool *need,
+static alm_status window_join_prune(alm_planner *planner, alm_plan **slot, const bool *need,
                                     uint32_t **map)
 {
     alm_plan *plan = *slot;
-    const uint32_t nl = plan->child[0]->n_cols, nr = plan->child[1]->n_cols;
+    const uint32_t n_left = plan->child[0]->n_cols, n_right = plan->child[1]->n_cols;
     bool *wanted = NULL;
     uint32_t *left = NULL, *right = NULL, *all = NULL;
-    ALM_TRY(alm_prune_flags(p, nl + nr, &wanted));
-    memcpy(wanted, need, nl * sizeof *wanted);
+    ALM_TRY(alm_prune_flags(planner, n_left + n_right, &wanted));
+    memcpy(wanted, need, n_left * sizeof *wanted);
     ALM_TRY(alm_aggs_exprs(plan->winjoin.aggs, plan->winjoin.n_aggs, alm_prune_mark, wanted));
     for (uint32_t i = 0; i < plan->winjoin.n_keys; i++) {
         ALM_TRY(alm_prune_mark(wanted, &plan->winjoin.left_keys[i]));
-        ALM_TRY(alm_prune_mark(wanted + nl, &plan->winjoin.right_keys[i]));
+        ALM_TRY(alm_prune_mark(wanted + n_left, &plan->winjoin.right_keys[i]));
     }
     wanted[plan->winjoin.left_ts] = true;
     if (plan->winjoin.lo_col >= 0)
         wanted[plan->winjoin.lo_col] = true;
     if (plan->winjoin.hi_col >= 0)
         wanted[plan->winjoin.hi_col] = true;
-    wanted[nl + plan->winjoin.right_ts] = true;
-    ALM_TRY(alm_prune(p, &plan->child[0], wanted, &left));
-    ALM_TRY(alm_prune(p, &plan->child[1], wanted + nl, &right));
+    wanted[n_left + plan->winjoin.right_ts] = true;
+    ALM_TRY(alm_prune(planner, &plan->child[0], wanted, &left));
+    ALM_TRY(alm_prune(planner, &plan->child[1], wanted + n_left, &right));
     const alm_plan *child = plan->child[0];
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, nl + nr + 1, &all));
-    memcpy(all, left, nl * sizeof *all);
-    for (uint32_t i = 0; i < nr; i++)
-        all[nl + i] = right[i] == ALM_PRUNE_NONE ? ALM_PRUNE_NONE : right[i] + child->n_cols;
-    alm_prune_map r = {p->cx, all}, rl = {p->cx, left}, rr = {p->cx, right};
-    ALM_TRY(alm_aggs_exprs(plan->winjoin.aggs, plan->winjoin.n_aggs, alm_prune_renumber, &r));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, n_left + n_right + 1, &all));
+    memcpy(all, left, n_left * sizeof *all);
+    for (uint32_t i = 0; i < n_right; i++)
+        all[n_left + i] = right[i] == ALM_PRUNE_NONE ? ALM_PRUNE_NONE : right[i] + child->n_cols;
+    alm_prune_map prune_map = {planner->cx, all}, rl = {planner->cx, left},
+                  rr = {planner->cx, right};
+    ALM_TRY(
+        alm_aggs_exprs(plan->winjoin.aggs, plan->winjoin.n_aggs, alm_prune_renumber, &prune_map));
     for (uint32_t i = 0; i < plan->winjoin.n_keys; i++) {
         ALM_TRY(alm_prune_renumber(&rl, &plan->winjoin.left_keys[i]));
         ALM_TRY(alm_prune_renumber(&rr, &plan->winjoin.right_keys[i]));
@@ -125,14 +127,14 @@ static alm_status window_join_prune(alm_planner *p, alm_plan **slot, const bool 
     /* result: what is left of the left side, then the aggregates */
     const uint32_t n_aggs = plan->winjoin.n_aggs;
     alm_plan_col *cols = NULL;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, child->n_cols + n_aggs + 1, &cols));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, child->n_cols + n_aggs + 1, &cols));
     if (child->n_cols > 0)
         memcpy(cols, child->cols, child->n_cols * sizeof *cols);
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, nl + n_aggs + 1, map));
-    memcpy(*map, left, nl * sizeof **map);
-    for (uint32_t a = 0; a < n_aggs; a++) {
-        cols[child->n_cols + a] = plan->cols[nl + a];
-        (*map)[nl + a] = child->n_cols + a;
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, n_left + n_aggs + 1, map));
+    memcpy(*map, left, n_left * sizeof **map);
+    for (uint32_t agg = 0; agg < n_aggs; agg++) {
+        cols[child->n_cols + agg] = plan->cols[n_left + agg];
+        (*map)[n_left + agg] = child->n_cols + agg;
     }
     plan->cols = cols;
     plan->n_cols = child->n_cols + n_aggs;
@@ -140,13 +142,13 @@ static alm_status window_join_prune(alm_planner *p, alm_plan **slot, const bool 
     return ALM_OK;
 }
 
-static alm_status window_join_push(alm_planner *p, alm_plan *plan, const alm_exprs *in,
+static alm_status window_join_push(alm_planner *planner, alm_plan *plan, const alm_exprs *in,
                                    alm_exprs *stay)
 {
     alm_exprs down = {0}, none = {0};
-    ALM_TRY(alm_push_split_left(p, plan, in, &down, stay));
-    ALM_TRY(alm_push_child(p, plan, 0, &down));
-    return alm_push_child(p, plan, 1, &none);
+    ALM_TRY(alm_push_split_left(planner, plan, in, &down, stay));
+    ALM_TRY(alm_push_child(planner, plan, 0, &down));
+    return alm_push_child(planner, plan, 1, &none);
 }
 
 typedef struct moving {
@@ -154,46 +156,49 @@ typedef struct moving {
     const uint32_t *map;
 } moving;
 
-static alm_status move_one(void *arg, alm_expr **e)
+static alm_status move_one(void *arg, alm_expr **expr)
 {
-    const moving *m = arg;
-    return alm_expr_renumber(m->cx, *e, m->map, e);
+    const moving *self = arg;
+    return alm_expr_renumber(self->cx, *expr, self->map, expr);
 }
 
-static alm_status window_join_decorrelate(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
+static alm_status window_join_decorrelate(const alm_dep_ctx *dep, alm_plan **plan,
+                                          alm_exprs *carried)
 {
-    alm_planner *p = d->p;
+    alm_planner *planner = dep->p;
     alm_plan *node = *plan;
-    const uint32_t nl = node->child[0]->n_cols, nr = node->child[1]->n_cols;
-    alm_exprs rc = {0}, want = {0}, lk = {0}, rk = {0};
-    alm_dep_gathering g = {p->cx, &want, ALM_OK};
+    const uint32_t n_left = node->child[0]->n_cols, n_right = node->child[1]->n_cols;
+    alm_exprs exprs = {0}, want = {0}, lk = {0}, rk = {0};
+    alm_dep_gathering gathering = {planner->cx, &want, ALM_OK};
     uint32_t *map = NULL;
-    ALM_TRY(alm_dep_push(d, &node->child[0], carried));
-    ALM_TRY(alm_dep_push(d, &node->child[1], &rc));
-    for (uint32_t i = 0; i < rc.n; i++)
-        ALM_TRY(alm_exprs_add(p->cx, &want, rc.at[i]));
-    ALM_TRY(alm_aggs_exprs(node->winjoin.aggs, node->winjoin.n_aggs, alm_dep_gather_one, &g));
-    ALM_TRY(alm_dep_ensure(d, &node->child[0], carried, &want));
+    ALM_TRY(alm_dep_push(dep, &node->child[0], carried));
+    ALM_TRY(alm_dep_push(dep, &node->child[1], &exprs));
+    for (uint32_t i = 0; i < exprs.n; i++)
+        ALM_TRY(alm_exprs_add(planner->cx, &want, exprs.at[i]));
+    ALM_TRY(
+        alm_aggs_exprs(node->winjoin.aggs, node->winjoin.n_aggs, alm_dep_gather_one, &gathering));
+    ALM_TRY(alm_dep_ensure(dep, &node->child[0], carried, &want));
     const alm_plan *left = node->child[0], *right = node->child[1];
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, nl + nr + 1, &map));
-    for (uint32_t c = 0; c < nl + nr; c++)
-        map[c] = c < nl ? c : c + left->n_cols - nl;
-    moving m = {p->cx, map};
-    alm_dep_landing l = {p, left, carried, nl};
-    ALM_TRY(alm_aggs_exprs(node->winjoin.aggs, node->winjoin.n_aggs, move_one, &m));
-    ALM_TRY(alm_aggs_exprs(node->winjoin.aggs, node->winjoin.n_aggs, alm_dep_land_one, &l));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, n_left + n_right + 1, &map));
+    for (uint32_t col = 0; col < n_left + n_right; col++)
+        map[col] = col < n_left ? col : col + left->n_cols - n_left;
+    moving self = {planner->cx, map};
+    alm_dep_landing landing = {planner, left, carried, n_left};
+    ALM_TRY(alm_aggs_exprs(node->winjoin.aggs, node->winjoin.n_aggs, move_one, &self));
+    ALM_TRY(alm_aggs_exprs(node->winjoin.aggs, node->winjoin.n_aggs, alm_dep_land_one, &landing));
     for (uint32_t i = 0; i < node->winjoin.n_keys; i++) {
-        ALM_TRY(alm_exprs_add(p->cx, &lk, node->winjoin.left_keys[i]));
-        ALM_TRY(alm_exprs_add(p->cx, &rk, node->winjoin.right_keys[i]));
+        ALM_TRY(alm_exprs_add(planner->cx, &lk, node->winjoin.left_keys[i]));
+        ALM_TRY(alm_exprs_add(planner->cx, &rk, node->winjoin.right_keys[i]));
     }
-    for (uint32_t i = 0; i < rc.n; i++)
-        ALM_TRY(alm_dep_key_pair(p, left, nl + (uint32_t)alm_dep_find_outer(carried, rc.at[i]),
-                                 right, nr + i, &lk, &rk));
+    for (uint32_t i = 0; i < exprs.n; i++)
+        ALM_TRY(alm_dep_key_pair(planner, left,
+                                 n_left + (uint32_t)alm_dep_find_outer(carried, exprs.at[i]), right,
+                                 n_right + i, &lk, &rk));
     node->winjoin.left_keys = lk.at;
     node->winjoin.right_keys = rk.at;
     node->winjoin.n_keys = lk.n;
-    ALM_TRY(alm_dep_insert_cols(p, node, nl, left, nl, carried->n));
-    return alm_dep_move_to_end(p, plan, nl, carried->n);
+    ALM_TRY(alm_dep_insert_cols(planner, node, n_left, left, n_left, carried->n));
+    return alm_dep_move_to_end(planner, plan, n_left, carried->n);
 }
 
 const alm_node_ops alm_node_window_join = {

@@ -13,7 +13,7 @@
  */
 #include "sql/opt/opt.h"
 
-static alm_status take_away(alm_planner *p, alm_plan **slot)
+static alm_status take_away(alm_planner *planner, alm_plan **slot)
 {
     alm_plan *barrier = *slot, *child = barrier->child[0];
     alm_expr **cols = NULL;
@@ -23,21 +23,21 @@ static alm_status take_away(alm_planner *p, alm_plan **slot)
         *slot = child;
         return ALM_OK;
     }
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, child->n_cols + 1, &cols));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, child->n_cols + 1, &names));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, child->n_cols + 1, &cols));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, child->n_cols + 1, &names));
     for (uint32_t i = 0; i < child->n_cols; i++) {
         names[i] = barrier->cols[i].name;
-        ALM_TRY(alm_expr_col(p->cx, i, child->cols[i].type, barrier->pos, &cols[i]));
+        ALM_TRY(alm_expr_col(planner->cx, i, child->cols[i].type, barrier->pos, &cols[i]));
     }
-    ALM_TRY(alm_plan_project(p, child, cols, names, child->n_cols, slot));
+    ALM_TRY(alm_plan_project(planner, child, cols, names, child->n_cols, slot));
     (*slot)->ts_col = barrier->ts_col; /* said by the query around: t timestamp(x) */
     (*slot)->order = barrier->order;
     return ALM_OK;
 }
 
-static alm_status is_leakproof(void *arg, alm_expr **e)
+static alm_status is_leakproof(void *arg, alm_expr **expr)
 {
-    *(bool *)arg &= alm_expr_leakproof(*e);
+    *(bool *)arg &= alm_expr_leakproof(*expr);
     return ALM_OK;
 }
 
@@ -50,32 +50,33 @@ static alm_status tells_nothing(alm_plan *plan, bool *out)
 
 /* safe: nothing between this node and the next barrier above, or the top, could leak. What could and stands above a barrier
  * that stays does not come below it. */
-static alm_status visit(alm_planner *p, alm_plan **slot, bool safe)
+static alm_status opt_barrier_visit(alm_planner *planner, alm_plan **slot, bool safe)
 {
     bool own = true;
-    ALM_TRY(alm_enter(p, (*slot)->pos));
+    ALM_TRY(alm_enter(planner, (*slot)->pos));
     while ((*slot)->op == ALM_P_BARRIER && safe && !alm_plan_is_sealed(*slot))
-        ALM_TRY(take_away(p, slot));
+        ALM_TRY(take_away(planner, slot));
     alm_plan *plan = *slot;
     ALM_TRY(tells_nothing(plan, &own));
     const bool below = plan->op == ALM_P_BARRIER || (safe && own);
     for (uint32_t i = 0; i < plan->n_children; i++)
-        ALM_TRY(visit(p, &plan->child[i], below));
-    p->depth--;
+        ALM_TRY(opt_barrier_visit(planner, &plan->child[i], below));
+    planner->depth--;
     return ALM_OK;
 }
 
-alm_status alm_rule_barrier(alm_planner *p, alm_plan **plan)
+alm_status alm_rule_barrier(alm_planner *planner, alm_plan **plan)
 {
-    return visit(p, plan, true);
+    return opt_barrier_visit(planner, plan, true);
 }
 
-static alm_status open_one(alm_planner *p, alm_plan **slot)
+static alm_status open_one(alm_planner *planner, alm_plan **slot)
 {
-    return (*slot)->op == ALM_P_BARRIER && !alm_plan_is_sealed(*slot) ? take_away(p, slot) : ALM_OK;
+    return (*slot)->op == ALM_P_BARRIER && !alm_plan_is_sealed(*slot) ? take_away(planner, slot)
+                                                                      : ALM_OK;
 }
 
-alm_status alm_rule_open(alm_planner *p, alm_plan **plan)
+alm_status alm_rule_open(alm_planner *planner, alm_plan **plan)
 {
-    return alm_plan_bottom_up(p, plan, open_one);
+    return alm_plan_bottom_up(planner, plan, open_one);
 }

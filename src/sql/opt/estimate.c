@@ -4,9 +4,9 @@
  */
 #include "sql/opt/opt.h"
 
-static alm_status visit(alm_planner *p, alm_plan **slot)
+static alm_status estimate_visit(alm_planner *planner, alm_plan **slot)
 {
-    (void)p;
+    (void)planner;
     alm_plan *plan = *slot;
     const alm_node_ops *ops = alm_node_ops_of(plan->op);
     const double left = plan->n_children > 0 ? plan->child[0]->est_rows : 0;
@@ -18,7 +18,7 @@ static alm_status visit(alm_planner *p, alm_plan **slot)
     return ALM_OK;
 }
 
-alm_status alm_rule_estimate(alm_planner *p, alm_plan **plan)
+alm_status alm_rule_estimate(alm_planner *planner, alm_plan **plan)
 {
-    return alm_plan_bottom_up(p, plan, visit);
+    return alm_plan_bottom_up(planner, plan, estimate_visit);
 }

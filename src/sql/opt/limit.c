@@ -29,7 +29,7 @@ static void below_project(alm_plan **slot)
 }
 
 /* Every row of the left input gives one row or more, in its order. */
-static bool keeps_left(const alm_plan *join)
+static bool opt_limit_keeps_left(const alm_plan *join)
 {
     const uint8_t k = join->join.kind;
     return k == ALM_JOIN_LEFT || k == ALM_JOIN_ASOF || k == ALM_JOIN_LT;
@@ -44,7 +44,7 @@ static void into_sort(const alm_plan *limit, alm_plan *sort)
         sort->sort.limit = -1 + lo;
 }
 
-static alm_status visit(alm_planner *p, alm_plan **slot)
+static alm_status opt_limit_visit(alm_planner *planner, alm_plan **slot)
 {
     while ((*slot)->op == ALM_P_LIMIT && !(*slot)->limit.single) {
         alm_plan *limit = *slot, *child = limit->child[0];
@@ -57,19 +57,19 @@ static alm_status visit(alm_planner *p, alm_plan **slot)
         }
         if (child->op == ALM_P_SORT)
             into_sort(limit, child);
-        if (child->op == ALM_P_JOIN && top && keeps_left(child))
-            ALM_TRY(alm_plan_limit(p, &child->child[0], 0, hi));
+        if (child->op == ALM_P_JOIN && top && opt_limit_keeps_left(child))
+            ALM_TRY(alm_plan_limit(planner, &child->child[0], 0, hi));
         if (child->op == ALM_P_SETOP && top && child->setop.kind == ALM_SETOP_UNION_ALL)
             for (uint32_t i = 0; i < 2; i++)
-                ALM_TRY(alm_plan_limit(p, &child->child[i], 0, hi));
+                ALM_TRY(alm_plan_limit(planner, &child->child[i], 0, hi));
         break;
     }
     for (uint32_t i = 0; i < (*slot)->n_children; i++)
-        ALM_TRY(visit(p, &(*slot)->child[i]));
+        ALM_TRY(opt_limit_visit(planner, &(*slot)->child[i]));
     return ALM_OK;
 }
 
-alm_status alm_rule_limit(alm_planner *p, alm_plan **plan)
+alm_status alm_rule_limit(alm_planner *planner, alm_plan **plan)
 {
-    return visit(p, plan);
+    return opt_limit_visit(planner, plan);
 }

@@ -35,71 +35,71 @@ static bool is_off(const char *list, const char *name)
     return false;
 }
 
-static void number(alm_plan *plan, uint32_t *next)
+static void opt_number(alm_plan *plan, uint32_t *next)
 {
     plan->id = (*next)++;
     if (plan->op == ALM_P_SHARED && plan->shared.of->id == 0)
-        number(plan->shared.of, next);
+        opt_number(plan->shared.of, next);
     for (uint32_t i = 0; i < plan->n_children; i++)
-        number(plan->child[i], next);
+        opt_number(plan->child[i], next);
 }
 
 /* These two look at the plan and at what it shares together; others take each on its own. */
-static bool is_whole(const rule *r)
+static bool opt_is_whole(const rule *applied)
 {
-    return r->run == alm_rule_share || r->run == alm_rule_prune;
+    return applied->run == alm_rule_share || applied->run == alm_rule_prune;
 }
 
-static alm_status run_rule(alm_planner *p, const rule *r, alm_plan **plan)
+static alm_status run_rule(alm_planner *planner, const rule *applied, alm_plan **plan)
 {
-    for (uint32_t k = 0; k < p->n_kept && !is_whole(r); k++)
-        if (p->kept[k]->materialise.refs > 0)
-            ALM_TRY(r->run(p, &p->kept[k]->child[0]));
-    return r->run(p, plan);
+    for (uint32_t kept = 0; kept < planner->n_kept && !opt_is_whole(applied); kept++)
+        if (planner->kept[kept]->materialise.refs > 0)
+            ALM_TRY(applied->run(planner, &planner->kept[kept]->child[0]));
+    return applied->run(planner, plan);
 }
 
-static alm_status check(alm_planner *p, alm_plan *plan, const char *when)
+static alm_status opt_check(alm_planner *planner, alm_plan *plan, const char *when)
 {
-    const alm_status st = alm_plan_check(p, plan, when, CHECK_EACH != 0);
+    const alm_status status = alm_plan_check(planner, plan, when, CHECK_EACH != 0);
 #ifdef ALM_DEBUG
-    if (st == ALM_E_INTERNAL)
-        alm_assert_failed(p->cx->err.msg, when, 0);
+    if (status == ALM_E_INTERNAL)
+        alm_assert_failed(planner->cx->err.msg, when, 0);
 #endif
-    return st;
+    return status;
 }
 
-alm_status alm_optimise(alm_planner *p, alm_plan **plan)
+alm_status alm_optimise(alm_planner *planner, alm_plan **plan)
 {
-    const uint32_t n = (*plan)->n_cols;
+    const uint32_t n_nameds = (*plan)->n_cols;
     const alm_plan_col *cols = (*plan)->cols;
-    ALM_TRY(alm_check_reads(p));
-    alm_plan_count_shared(p, *plan);
-    ALM_TRY(check(p, *plan, "binding"));
+    ALM_TRY(alm_check_reads(planner));
+    alm_plan_count_shared(planner, *plan);
+    ALM_TRY(opt_check(planner, *plan, "binding"));
     for (size_t i = 0; i < ALM_COUNT(RULES); i++) {
-        if (is_off(p->env->opt_off, RULES[i].name))
+        if (is_off(planner->env->opt_off, RULES[i].name))
             continue;
-        ALM_TRY(run_rule(p, &RULES[i], plan));
+        ALM_TRY(run_rule(planner, &RULES[i], plan));
         if (CHECK_EACH || i + 1 == ALM_COUNT(RULES))
-            ALM_TRY(check(p, *plan, RULES[i].name));
+            ALM_TRY(opt_check(planner, *plan, RULES[i].name));
     }
     /* names inside the plan mean nothing, those of the result are the statement's */
-    ALM_ASSERT((*plan)->n_cols == n);
+    ALM_ASSERT((*plan)->n_cols == n_nameds);
     alm_plan_col *named = NULL;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &named));
-    for (uint32_t i = 0; i < n; i++)
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, n_nameds + 1, &named));
+    for (uint32_t i = 0; i < n_nameds; i++)
         named[i] = (alm_plan_col){cols[i].name, (*plan)->cols[i].type};
     (*plan)->cols = named;
     uint32_t next = 0;
-    number(*plan, &next);
-    return alm_check_scans(p, *plan);
+    opt_number(*plan, &next);
+    return alm_check_scans(planner, *plan);
 }
 
-static alm_status trim(alm_planner *p, alm_plan **plan)
+static alm_status opt_trim(alm_planner *planner, alm_plan **plan)
 {
-    return (*plan)->op == ALM_P_SCAN ? alm_prune_filtered(p, *plan) : ALM_OK;
+    return (*plan)->op == ALM_P_SCAN ? alm_prune_filtered(planner, *plan) : ALM_OK;
 }
 
-alm_status alm_optimise_instance(alm_planner *p, alm_plan **plan)
+alm_status alm_optimise_instance(alm_planner *planner, alm_plan **plan)
 {
     static const rule late[] = {{"constants", alm_rule_constants},
                                 {"interval", alm_rule_interval},
@@ -108,9 +108,9 @@ alm_status alm_optimise_instance(alm_planner *p, alm_plan **plan)
                                 {"estimate", alm_rule_estimate}};
     uint32_t next = 0;
     for (size_t i = 0; i < ALM_COUNT(late); i++)
-        if (!is_off(p->env->opt_off, late[i].name))
-            ALM_TRY(late[i].run(p, plan));
-    ALM_TRY(alm_plan_bottom_up(p, plan, trim));
-    number(*plan, &next);
-    return CHECK_EACH ? check(p, *plan, "an instance") : ALM_OK;
+        if (!is_off(planner->env->opt_off, late[i].name))
+            ALM_TRY(late[i].run(planner, plan));
+    ALM_TRY(alm_plan_bottom_up(planner, plan, opt_trim));
+    opt_number(*plan, &next);
+    return CHECK_EACH ? opt_check(planner, *plan, "an instance") : ALM_OK;
 }

@@ -33,17 +33,17 @@ static void mark_windows(alm_plan *plan)
 }
 
 /* needed: somebody above sees the order of the rows of this node. */
-static void visit(alm_plan **slot, bool needed)
+static void opt_order_visit(alm_plan **slot, bool needed)
 {
     alm_plan *plan = *slot;
     bool below[2] = {needed, needed};
     if (plan->op == ALM_P_SORT) {
         if (!needed && plan->sort.limit == -1) {
             *slot = plan->child[0];
-            visit(slot, false);
+            opt_order_visit(slot, false);
             return;
         }
-        visit(&plan->child[0], true); /* ties keep their order */
+        opt_order_visit(&plan->child[0], true); /* ties keep their order */
         drop_sort(slot);
         return;
     }
@@ -52,14 +52,14 @@ static void visit(alm_plan **slot, bool needed)
     if (ops->order != NULL)
         ops->order(plan, needed, below);
     for (uint32_t i = 0; i < plan->n_children; i++)
-        visit(&plan->child[i], below[i]);
+        opt_order_visit(&plan->child[i], below[i]);
     if (plan->op == ALM_P_WINDOW)
         mark_windows(plan);
 }
 
-alm_status alm_rule_order(alm_planner *p, alm_plan **plan)
+alm_status alm_rule_order(alm_planner *planner, alm_plan **plan)
 {
-    (void)p;
-    visit(plan, true);
+    (void)planner;
+    opt_order_visit(plan, true);
     return ALM_OK;
 }

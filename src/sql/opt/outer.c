@@ -7,38 +7,38 @@
  */
 #include "sql/opt/opt.h"
 
-static bool has_null(alm_type t)
+static bool opt_outer_has_null(alm_type type)
 {
-    return t.id != ALM_T_BOOLEAN && t.id != ALM_T_BYTE && t.id != ALM_T_SHORT;
+    return type.id != ALM_T_BOOLEAN && type.id != ALM_T_BYTE && type.id != ALM_T_SHORT;
 }
 
-static bool is_right(const alm_expr *e, uint32_t n_left)
+static bool opt_outer_is_right(const alm_expr *expr, uint32_t n_left)
 {
-    return e->kind == ALM_X_COL && e->col >= n_left && has_null(e->type);
+    return expr->kind == ALM_X_COL && expr->col >= n_left && opt_outer_has_null(expr->type);
 }
 
 /* False wherever the right side is null? */
-static bool drops_nulls(const alm_expr *e, uint32_t n_left)
+static bool drops_nulls(const alm_expr *expr, uint32_t n_left)
 {
     static const char *const names[] = {"=", "<", "<=", ">", ">=", "like", "ilike"};
-    if (alm_expr_is_call(e, "and") && e->n_args == 2)
-        return drops_nulls(e->args[0], n_left) || drops_nulls(e->args[1], n_left);
-    if (alm_expr_is_call(e, "or") && e->n_args == 2)
-        return drops_nulls(e->args[0], n_left) && drops_nulls(e->args[1], n_left);
-    if (alm_expr_is_call(e, "is not null"))
-        return is_right(e->args[0], n_left);
+    if (alm_expr_is_call(expr, "and") && expr->n_args == 2)
+        return drops_nulls(expr->args[0], n_left) || drops_nulls(expr->args[1], n_left);
+    if (alm_expr_is_call(expr, "or") && expr->n_args == 2)
+        return drops_nulls(expr->args[0], n_left) && drops_nulls(expr->args[1], n_left);
+    if (alm_expr_is_call(expr, "is not null"))
+        return opt_outer_is_right(expr->args[0], n_left);
     for (size_t i = 0; i < ALM_COUNT(names); i++) {
-        if (!alm_expr_is_call(e, names[i]) || e->n_args != 2)
+        if (!alm_expr_is_call(expr, names[i]) || expr->n_args != 2)
             continue;
         for (uint32_t a = 0; a < 2; a++)
-            if (is_right(e->args[a], n_left) && e->args[1 - a]->kind == ALM_X_CONST &&
-                !alm_expr_is_null(e->args[1 - a]))
+            if (opt_outer_is_right(expr->args[a], n_left) &&
+                expr->args[1 - a]->kind == ALM_X_CONST && !alm_expr_is_null(expr->args[1 - a]))
                 return true;
     }
     return false;
 }
 
-static bool visit(alm_plan *plan)
+static bool opt_outer_visit(alm_plan *plan)
 {
     bool changed = false;
     alm_plan *join = plan->op == ALM_P_FILTER ? plan->child[0] : NULL;
@@ -48,11 +48,11 @@ static bool visit(alm_plan *plan)
     if (changed)
         join->join.kind = ALM_JOIN_INNER;
     for (uint32_t i = 0; i < plan->n_children; i++)
-        changed |= visit(plan->child[i]);
+        changed |= opt_outer_visit(plan->child[i]);
     return changed;
 }
 
-alm_status alm_rule_outer(alm_planner *p, alm_plan **plan)
+alm_status alm_rule_outer(alm_planner *planner, alm_plan **plan)
 {
-    return visit(*plan) ? alm_rule_pushdown(p, plan) : ALM_OK;
+    return opt_outer_visit(*plan) ? alm_rule_pushdown(planner, plan) : ALM_OK;
 }

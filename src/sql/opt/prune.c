@@ -2,7 +2,7 @@
 #include "sql/node/prune.h"
 #include "sql/opt/opt.h"
 
-alm_status alm_rule_prune(alm_planner *p, alm_plan **plan)
+alm_status alm_rule_prune(alm_planner *planner, alm_plan **plan)
 {
-    return alm_prune_plan(p, plan);
+    return alm_prune_plan(planner, plan);
 }

@@ -2,8 +2,8 @@
 #include "sql/node/push.h"
 #include "sql/opt/opt.h"
 
-alm_status alm_rule_pushdown(alm_planner *p, alm_plan **plan)
+alm_status alm_rule_pushdown(alm_planner *planner, alm_plan **plan)
 {
     alm_exprs none = {0};
-    return alm_push(p, plan, &none);
+    return alm_push(planner, plan, &none);
 }

@@ -11,21 +11,21 @@ static bool count_use(void *arg, const alm_expr *col)
     return true;
 }
 
-static alm_status merge_projects(alm_planner *p, alm_plan *plan)
+static alm_status merge_projects(alm_planner *planner, alm_plan *plan)
 {
     alm_plan *inner = plan->child[0];
     uint32_t *uses = NULL;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, inner->n_cols + 1, &uses));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, inner->n_cols + 1, &uses));
     for (uint32_t i = 0; i < plan->n_cols; i++)
         (void)alm_expr_each_col(plan->project.expr[i], count_use, uses);
     for (uint32_t i = 0; i < inner->n_cols; i++) {
-        const alm_expr *e = inner->project.expr[i];
-        const bool plain = e->kind == ALM_X_COL || e->kind == ALM_X_CONST;
-        if (!plain && (uses[i] > 1 || alm_expr_volatile(e)))
+        const alm_expr *expr = inner->project.expr[i];
+        const bool plain = expr->kind == ALM_X_COL || expr->kind == ALM_X_CONST;
+        if (!plain && (uses[i] > 1 || alm_expr_volatile(expr)))
             return ALM_OK;
     }
     for (uint32_t i = 0; i < plan->n_cols; i++)
-        ALM_TRY(alm_expr_substitute(p->cx, plan->project.expr[i], inner->project.expr,
+        ALM_TRY(alm_expr_substitute(planner->cx, plan->project.expr[i], inner->project.expr,
                                     &plan->project.expr[i]));
     plan->child[0] = inner->child[0];
     return ALM_OK;
@@ -44,7 +44,7 @@ static bool is_identity(const alm_plan *plan)
 }
 
 /* SELECT without FROM: the row holds the values themselves. */
-static alm_status project_row(alm_planner *p, alm_plan **slot)
+static alm_status project_row(alm_planner *planner, alm_plan **slot)
 {
     alm_plan *plan = *slot, *row = plan->child[0];
     if (row->op != ALM_P_VALUES || row->values.n_rows != 1 || row->values.rows == NULL)
@@ -56,11 +56,11 @@ static alm_status project_row(alm_planner *p, alm_plan **slot)
         size += alm_expr_substituted_size(plan->project.expr[i], row->values.rows[0]);
     if (size > SIZE_MAX_ROW + plan->n_cols)
         return ALM_OK;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &rows));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &rows[0]));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, 1, &rows));
+    ALM_TRY(ALM_NEWN(planner->cx, planner->cx->arena, plan->n_cols + 1, &rows[0]));
     for (uint32_t i = 0; i < plan->n_cols; i++)
-        ALM_TRY(
-            alm_expr_substitute(p->cx, plan->project.expr[i], row->values.rows[0], &rows[0][i]));
+        ALM_TRY(alm_expr_substitute(planner->cx, plan->project.expr[i], row->values.rows[0],
+                                    &rows[0][i]));
     row->values.rows = rows;
     row->cols = plan->cols;
     row->n_cols = plan->n_cols;
@@ -70,16 +70,16 @@ static alm_status project_row(alm_planner *p, alm_plan **slot)
     return ALM_OK;
 }
 
-static alm_status simplify_filter(alm_planner *p, alm_plan **slot)
+static alm_status simplify_filter(alm_planner *planner, alm_plan **slot)
 {
     alm_plan *plan = *slot;
     alm_exprs all = {0};
     if (plan->child[0]->op == ALM_P_FILTER) { /* the inner one runs first */
         const alm_plan *inner = plan->child[0];
         for (uint32_t i = 0; i < inner->filter.n; i++)
-            ALM_TRY(alm_exprs_add(p->cx, &all, inner->filter.conjunct[i]));
+            ALM_TRY(alm_exprs_add(planner->cx, &all, inner->filter.conjunct[i]));
         for (uint32_t i = 0; i < plan->filter.n; i++)
-            ALM_TRY(alm_exprs_add(p->cx, &all, plan->filter.conjunct[i]));
+            ALM_TRY(alm_exprs_add(planner->cx, &all, plan->filter.conjunct[i]));
         plan->filter.conjunct = all.at;
         plan->filter.n = all.n;
         plan->child[0] = inner->child[0];
@@ -88,23 +88,23 @@ static alm_status simplify_filter(alm_planner *p, alm_plan **slot)
         if (!alm_expr_is_false(plan->filter.conjunct[i]))
             continue;
         alm_plan *child = plan->child[0];
-        ALM_TRY(alm_plan_limit(p, &child, 0, 0));
+        ALM_TRY(alm_plan_limit(planner, &child, 0, 0));
         *slot = child;
         return ALM_OK;
     }
     return ALM_OK;
 }
 
-static alm_status simplify(alm_planner *p, alm_plan **slot)
+static alm_status simplify(alm_planner *planner, alm_plan **slot)
 {
     alm_plan *plan = *slot;
     if (plan->op == ALM_P_FILTER)
-        return simplify_filter(p, slot);
+        return simplify_filter(planner, slot);
     if (plan->op != ALM_P_PROJECT)
         return ALM_OK;
     while (plan->child[0]->op == ALM_P_PROJECT) {
         const alm_plan *before = plan->child[0];
-        ALM_TRY(merge_projects(p, plan));
+        ALM_TRY(merge_projects(planner, plan));
         if (plan->child[0] == before)
             break;
     }
@@ -113,15 +113,15 @@ static alm_status simplify(alm_planner *p, alm_plan **slot)
         *slot = plan->child[0];
         return ALM_OK;
     }
-    return project_row(p, slot);
+    return project_row(planner, slot);
 }
 
-alm_status alm_rule_simplify(alm_planner *p, alm_plan **plan)
+alm_status alm_rule_simplify(alm_planner *planner, alm_plan **plan)
 {
-    return alm_plan_bottom_up(p, plan, simplify);
+    return alm_plan_bottom_up(planner, plan, simplify);
 }
 
-alm_status alm_rule_tidy(alm_planner *p, alm_plan **plan)
+alm_status alm_rule_tidy(alm_planner *planner, alm_plan **plan)
 {
-    return alm_plan_bottom_up(p, plan, simplify);
+    return alm_plan_bottom_up(planner, plan, simplify);
 }

@@ -9,7 +9,7 @@
 
 enum { TOP_MAX = 1 << 16 };
 
-static bool same_keys(const alm_window_call *a, const alm_window_call *b)
+static bool topk_same_keys(const alm_window_call *a, const alm_window_call *b)
 {
     if (a->n_partition != b->n_partition || a->n_order != b->n_order)
         return false;
@@ -24,15 +24,15 @@ static bool same_keys(const alm_window_call *a, const alm_window_call *b)
     return true;
 }
 
-static bool is_rank(const alm_window_call *c, const char *name)
+static bool is_rank(const alm_window_call *call, const char *name)
 {
-    return c->fn->kind == ALM_FN_WINDOW && strcmp(c->fn->name, name) == 0;
+    return call->fn->kind == ALM_FN_WINDOW && strcmp(call->fn->name, name) == 0;
 }
 
-static bool looks_back(const alm_window_call *c)
+static bool looks_back(const alm_window_call *call)
 {
-    return is_rank(c, "row_number") || is_rank(c, "rank") || is_rank(c, "dense_rank") ||
-           is_rank(c, "lag");
+    return is_rank(call, "row_number") || is_rank(call, "rank") || is_rank(call, "dense_rank") ||
+           is_rank(call, "lag");
 }
 
 /* Rows that come in window order are computed as they come: nothing to be gained. */
@@ -41,16 +41,16 @@ static bool qualifies(const alm_plan *window)
     const alm_window_call *first = &window->window.calls[0];
     bool sorts = false;
     for (uint32_t i = 0; i < window->window.n_calls; i++) {
-        const alm_window_call *c = &window->window.calls[i];
-        if (!looks_back(c) || !same_keys(first, c))
+        const alm_window_call *call = &window->window.calls[i];
+        if (!looks_back(call) || !topk_same_keys(first, call))
             return false;
-        sorts |= c->n_order > 0 && !c->order_is_ts;
+        sorts |= call->n_order > 0 && !call->order_is_ts;
     }
     return sorts;
 }
 
 /* A condition "column <op> constant": the greatest value that passes, 0: not of this kind. */
-static int64_t upper_bound(const alm_expr *e, uint32_t *col)
+static int64_t upper_bound(const alm_expr *expr, uint32_t *col)
 {
     static const struct {
         const char *name;
@@ -59,12 +59,12 @@ static int64_t upper_bound(const alm_expr *e, uint32_t *col)
     } forms[] = {{"<=", true, 0},  {"<", true, 1},  {"=", true, 0},
                  {">=", false, 0}, {">", false, 1}, {"=", false, 0}};
     int64_t n = 0;
-    if (e->kind != ALM_X_CALL || e->n_args != 2)
+    if (expr->kind != ALM_X_CALL || expr->n_args != 2)
         return 0;
     for (size_t i = 0; i < ALM_COUNT(forms); i++) {
-        const alm_expr *c = e->args[forms[i].column_left ? 0 : 1];
-        const alm_expr *v = e->args[forms[i].column_left ? 1 : 0];
-        if (!alm_expr_is_call(e, forms[i].name) || c->kind != ALM_X_COL || !alm_expr_int(v, &n))
+        const alm_expr *c = expr->args[forms[i].column_left ? 0 : 1];
+        const alm_expr *v = expr->args[forms[i].column_left ? 1 : 0];
+        if (!alm_expr_is_call(expr, forms[i].name) || c->kind != ALM_X_COL || !alm_expr_int(v, &n))
             continue;
         *col = c->col;
         return n > INT64_MIN ? n - forms[i].less : 0;
@@ -72,10 +72,10 @@ static int64_t upper_bound(const alm_expr *e, uint32_t *col)
     return 0;
 }
 
-static alm_status bound_window(alm_planner *p, alm_plan **slot)
+static alm_status bound_window(alm_planner *planner, alm_plan **slot)
 {
     alm_plan *filter = *slot;
-    (void)p;
+    (void)planner;
     if (filter->op != ALM_P_FILTER || filter->child[0]->op != ALM_P_WINDOW)
         return ALM_OK;
     alm_plan *window = filter->child[0];
@@ -99,7 +99,7 @@ static alm_status bound_window(alm_planner *p, alm_plan **slot)
     return ALM_OK;
 }
 
-alm_status alm_rule_topk(alm_planner *p, alm_plan **plan)
+alm_status alm_rule_topk(alm_planner *planner, alm_plan **plan)
 {
-    return alm_plan_bottom_up(p, plan, bound_window);
+    return alm_plan_bottom_up(planner, plan, bound_window);
 }

@@ -18,256 +18,258 @@ typedef struct sink {
     size_t len, cap, max;
 } sink;
 
-static alm_status put_bytes(sink *s, const char *ptr, size_t n)
+static alm_status ast_name_put_bytes(sink *self, const char *ptr, size_t n)
 {
-    n = ALM_MIN(n, s->max - s->len);
-    if (s->len + n > s->cap) {
+    n = ALM_MIN(n, self->max - self->len);
+    if (self->len + n > self->cap) {
         char *grown = NULL;
-        const size_t cap = ALM_MAX(s->cap * 2, s->len + n);
-        ALM_TRY(alm_arena_bytes(s->cx, s->cx->arena, cap, &grown));
-        if (s->len > 0)
-            (void)memcpy(grown, s->ptr, s->len);
-        s->ptr = grown;
-        s->cap = cap;
+        const size_t cap = ALM_MAX(self->cap * 2, self->len + n);
+        ALM_TRY(alm_arena_bytes(self->cx, self->cx->arena, cap, &grown));
+        if (self->len > 0)
+            (void)memcpy(grown, self->ptr, self->len);
+        self->ptr = grown;
+        self->cap = cap;
     }
     if (n > 0)
-        (void)memcpy(s->ptr + s->len, ptr, n);
-    s->len += n;
+        (void)memcpy(self->ptr + self->len, ptr, n);
+    self->len += n;
     return ALM_OK;
 }
 
-static alm_status put_str(sink *s, alm_str text)
+static alm_status put_str(sink *self, alm_str text)
 {
-    return put_bytes(s, text.ptr, text.len);
+    return ast_name_put_bytes(self, text.ptr, text.len);
 }
-static alm_status put(sink *s, const char *text)
+static alm_status ast_name_put(sink *self, const char *text)
 {
-    return put_bytes(s, text, strlen(text));
+    return ast_name_put_bytes(self, text, strlen(text));
 }
-static alm_status put_node(sink *s, const alm_ast *e);
+static alm_status ast_name_put_node(sink *self, const alm_ast *node);
 
 /* ------------------------------------------------------------------ precedence */
 
 /* Of an operator node; 0 for what never needs brackets. */
-static uint32_t precedence(const alm_ast *e)
+static uint32_t precedence(const alm_ast *node)
 {
-    if (e->kind == ALM_AST_BINARY || e->kind == ALM_AST_QUANTIFIED)
-        return alm_str_eq(e->text, ALM_STR("||")) ? 0 : alm_op_precedence(e->text);
-    if (e->kind == ALM_AST_IS_NULL)
+    if (node->kind == ALM_AST_BINARY || node->kind == ALM_AST_QUANTIFIED)
+        return alm_str_eq(node->text, ALM_STR("||")) ? 0 : alm_op_precedence(node->text);
+    if (node->kind == ALM_AST_IS_NULL)
         return ALM_PREC_EQUAL;
-    if (e->kind == ALM_AST_UNARY)
-        return alm_str_eq(e->text, ALM_STR("not")) ? ALM_PREC_NOT : ALM_PREC_SIGN;
-    if ((e->kind == ALM_AST_IN || e->kind == ALM_AST_BETWEEN) && e->negated)
+    if (node->kind == ALM_AST_UNARY)
+        return alm_str_eq(node->text, ALM_STR("not")) ? ALM_PREC_NOT : ALM_PREC_SIGN;
+    if ((node->kind == ALM_AST_IN || node->kind == ALM_AST_BETWEEN) && node->negated)
         return ALM_PREC_SET;
     return 0;
 }
 
-static alm_status put_operand(sink *s, const alm_ast *e, bool brackets)
+static alm_status ast_name_put_operand(sink *self, const alm_ast *node, bool brackets)
 {
     if (brackets)
-        ALM_TRY(put(s, "("));
-    ALM_TRY(put_node(s, e));
-    return brackets ? put(s, ")") : ALM_OK;
+        ALM_TRY(ast_name_put(self, "("));
+    ALM_TRY(ast_name_put_node(self, node));
+    return brackets ? ast_name_put(self, ")") : ALM_OK;
 }
 
-static alm_status put_args(sink *s, alm_ast *const *arg, uint32_t n)
+static alm_status put_args(sink *self, alm_ast *const *arg, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (s->len >= s->max)
+        if (self->len >= self->max)
             break; /* nothing more can show */
         if (i > 0)
-            ALM_TRY(put(s, ", "));
-        ALM_TRY(put_node(s, arg[i]));
+            ALM_TRY(ast_name_put(self, ", "));
+        ALM_TRY(ast_name_put_node(self, arg[i]));
     }
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------ kinds */
 
-static bool is_concat(const alm_ast *e)
+static bool is_concat(const alm_ast *node)
 {
-    return (e->kind == ALM_AST_BINARY && alm_str_eq(e->text, ALM_STR("||"))) ||
-           (e->kind == ALM_AST_CALL && alm_str_ieq(e->text, ALM_STR("concat")) && e->n_args > 0);
+    return (node->kind == ALM_AST_BINARY && alm_str_eq(node->text, ALM_STR("||"))) ||
+           (node->kind == ALM_AST_CALL && alm_str_ieq(node->text, ALM_STR("concat")) &&
+            node->n_args > 0);
 }
 
 /* a || b || concat(c, d) is one concat of all. */
-static alm_status put_concat_args(sink *s, const alm_ast *e, bool *first)
+static alm_status put_concat_args(sink *self, const alm_ast *node, bool *first)
 {
-    for (uint32_t i = 0; i < e->n_args; i++) {
-        if (is_concat(e->arg[i])) {
-            ALM_TRY(put_concat_args(s, e->arg[i], first));
+    for (uint32_t i = 0; i < node->n_args; i++) {
+        if (is_concat(node->arg[i])) {
+            ALM_TRY(put_concat_args(self, node->arg[i], first));
             continue;
         }
         if (!*first)
-            ALM_TRY(put(s, ", "));
+            ALM_TRY(ast_name_put(self, ", "));
         *first = false;
-        ALM_TRY(put_node(s, e->arg[i]));
+        ALM_TRY(ast_name_put_node(self, node->arg[i]));
     }
     return ALM_OK;
 }
 
-static alm_status put_concat(sink *s, const alm_ast *e)
+static alm_status put_concat(sink *self, const alm_ast *node)
 {
     bool first = true;
-    ALM_TRY(put(s, "concat("));
-    ALM_TRY(put_concat_args(s, e, &first));
-    return put(s, ")");
+    ALM_TRY(ast_name_put(self, "concat("));
+    ALM_TRY(put_concat_args(self, node, &first));
+    return ast_name_put(self, ")");
 }
 
-static alm_status put_binary(sink *s, const alm_ast *e)
+static alm_status ast_name_put_binary(sink *self, const alm_ast *node)
 {
-    if (is_concat(e))
-        return put_concat(s, e);
-    const uint32_t prec = precedence(e);
-    const uint32_t right = precedence(e->arg[1]);
-    const bool chain = e->arg[1]->balanced && alm_str_eq(e->arg[1]->text, e->text);
-    ALM_TRY(put_operand(s, e->arg[0], precedence(e->arg[0]) > prec));
-    ALM_TRY(put(s, " "));
-    ALM_TRY(put_str(s, e->text));
-    ALM_TRY(put(s, " "));
+    if (is_concat(node))
+        return put_concat(self, node);
+    const uint32_t prec = precedence(node);
+    const uint32_t right = precedence(node->arg[1]);
+    const bool chain = node->arg[1]->balanced && alm_str_eq(node->arg[1]->text, node->text);
+    ALM_TRY(ast_name_put_operand(self, node->arg[0], precedence(node->arg[0]) > prec));
+    ALM_TRY(ast_name_put(self, " "));
+    ALM_TRY(put_str(self, node->text));
+    ALM_TRY(ast_name_put(self, " "));
     /* signs bind tightest and show brackets of their own */
-    return put_operand(s, e->arg[1], right >= prec && !chain);
+    return ast_name_put_operand(self, node->arg[1], right >= prec && !chain);
 }
 
-static alm_status put_unary(sink *s, const alm_ast *e)
+static alm_status put_unary(sink *self, const alm_ast *node)
 {
-    ALM_TRY(put_str(s, e->text));
-    return put_operand(s, e->arg[0], true);
+    ALM_TRY(put_str(self, node->text));
+    return ast_name_put_operand(self, node->arg[0], true);
 }
 
-static alm_status put_name(sink *s, const alm_ast *e)
+static alm_status ast_put_name(sink *self, const alm_ast *node)
 {
-    if (e->table.len > 0) {
-        ALM_TRY(put_str(s, e->table));
-        ALM_TRY(put(s, "."));
+    if (node->table.len > 0) {
+        ALM_TRY(put_str(self, node->table));
+        ALM_TRY(ast_name_put(self, "."));
     }
-    return put_str(s, e->text);
+    return put_str(self, node->text);
 }
 
-static alm_status put_call(sink *s, const alm_ast *e)
+static alm_status ast_name_put_call(sink *self, const alm_ast *node)
 {
-    if (e->raw.len > 0)
-        return put_str(s, e->raw); /* current_user */
-    if (e->n_args == 0 && alm_str_ieq(e->text, ALM_STR("current_user")))
-        return put_str(s, e->text); /* with brackets or without: one column name for clients */
-    if (e->table.len > 0) {
-        ALM_TRY(put_str(s, e->table));
-        ALM_TRY(put(s, "."));
+    if (node->raw.len > 0)
+        return put_str(self, node->raw); /* current_user */
+    if (node->n_args == 0 && alm_str_ieq(node->text, ALM_STR("current_user")))
+        return put_str(self,
+                       node->text); /* with brackets or without: one column name for clients */
+    if (node->table.len > 0) {
+        ALM_TRY(put_str(self, node->table));
+        ALM_TRY(ast_name_put(self, "."));
     }
-    if (e->distinct && alm_str_ieq(e->text, ALM_STR("count")))
-        ALM_TRY(put(s, "count_distinct"));
-    else if (e->distinct && alm_str_ieq(e->text, ALM_STR("string_agg")))
-        ALM_TRY(put(s, "string_distinct_agg"));
+    if (node->distinct && alm_str_ieq(node->text, ALM_STR("count")))
+        ALM_TRY(ast_name_put(self, "count_distinct"));
+    else if (node->distinct && alm_str_ieq(node->text, ALM_STR("string_agg")))
+        ALM_TRY(ast_name_put(self, "string_distinct_agg"));
     else
-        ALM_TRY(put_str(s, e->text));
-    ALM_TRY(put(s, "("));
-    ALM_TRY(put_args(s, e->arg, e->n_args));
-    return put(s, ")");
+        ALM_TRY(put_str(self, node->text));
+    ALM_TRY(ast_name_put(self, "("));
+    ALM_TRY(put_args(self, node->arg, node->n_args));
+    return ast_name_put(self, ")");
 }
 
 /* decimal(10,2) is written decimal_10_2, geohash(5c) geohash5c. */
-static alm_status put_type(sink *s, alm_str type)
+static alm_status put_type(sink *self, alm_str type)
 {
     const char *open = memchr(type.ptr, '(', type.len);
     if (open == NULL)
-        return put_str(s, type);
+        return put_str(self, type);
     const bool decimal = type.len >= 7 && alm_str_ieq((alm_str){type.ptr, 7}, ALM_STR("decimal"));
     for (size_t i = 0; i < type.len; i++) {
-        const char c = type.ptr[i];
-        if (c == ' ' || c == ')' || (c == '(' && !decimal))
+        const char byte = type.ptr[i];
+        if (byte == ' ' || byte == ')' || (byte == '(' && !decimal))
             continue;
-        ALM_TRY(put_bytes(s, c == '(' || c == ',' ? "_" : type.ptr + i, 1));
+        ALM_TRY(ast_name_put_bytes(self, byte == '(' || byte == ',' ? "_" : type.ptr + i, 1));
     }
     return ALM_OK;
 }
 
-static alm_status put_cast(sink *s, const alm_ast *e)
+static alm_status put_cast(sink *self, const alm_ast *node)
 {
-    const alm_ast *arg = e->arg[0];
+    const alm_ast *arg = node->arg[0];
     const bool brackets = (precedence(arg) > 0 || arg->kind == ALM_AST_BETWEEN ||
                            (arg->kind == ALM_AST_CASE && arg->arg[0] == NULL));
-    ALM_TRY(put_operand(s, arg, brackets));
-    ALM_TRY(put(s, "::"));
-    return put_type(s, e->type_name);
+    ALM_TRY(ast_name_put_operand(self, arg, brackets));
+    ALM_TRY(ast_name_put(self, "::"));
+    return put_type(self, node->type_name);
 }
 
-static alm_status put_case(sink *s, const alm_ast *e)
+static alm_status put_case(sink *self, const alm_ast *node)
 {
-    if (e->arg[0] != NULL) {
-        ALM_TRY(put(s, "switch("));
-        ALM_TRY(put_args(s, e->arg, e->n_args));
-        if (e->else_arg != NULL) {
-            ALM_TRY(put(s, ", "));
-            ALM_TRY(put_node(s, e->else_arg));
+    if (node->arg[0] != NULL) {
+        ALM_TRY(ast_name_put(self, "switch("));
+        ALM_TRY(put_args(self, node->arg, node->n_args));
+        if (node->else_arg != NULL) {
+            ALM_TRY(ast_name_put(self, ", "));
+            ALM_TRY(ast_name_put_node(self, node->else_arg));
         }
-        return put(s, ")");
+        return ast_name_put(self, ")");
     }
-    ALM_TRY(put(s, "case"));
-    for (uint32_t i = 1; i + 1 < e->n_args; i += 2) {
-        ALM_TRY(put(s, " when "));
-        ALM_TRY(put_node(s, e->arg[i]));
-        ALM_TRY(put(s, " then "));
-        ALM_TRY(put_node(s, e->arg[i + 1]));
+    ALM_TRY(ast_name_put(self, "case"));
+    for (uint32_t i = 1; i + 1 < node->n_args; i += 2) {
+        ALM_TRY(ast_name_put(self, " when "));
+        ALM_TRY(ast_name_put_node(self, node->arg[i]));
+        ALM_TRY(ast_name_put(self, " then "));
+        ALM_TRY(ast_name_put_node(self, node->arg[i + 1]));
     }
-    if (e->else_arg != NULL) {
-        ALM_TRY(put(s, " else "));
-        ALM_TRY(put_node(s, e->else_arg));
+    if (node->else_arg != NULL) {
+        ALM_TRY(ast_name_put(self, " else "));
+        ALM_TRY(ast_name_put_node(self, node->else_arg));
     }
-    return put(s, " end");
+    return ast_name_put(self, " end");
 }
 
 /* sym in 'A', sym in ('A', 'B'), qty between (1, 3), not(...) around when negated */
-static alm_status put_set(sink *s, const alm_ast *e, const char *op)
+static alm_status put_set(sink *self, const alm_ast *node, const char *op)
 {
-    if (e->negated)
-        ALM_TRY(put(s, "not("));
-    ALM_TRY(put_node(s, e->arg[0]));
-    ALM_TRY(put(s, " "));
-    ALM_TRY(put(s, op));
-    ALM_TRY(put(s, " "));
-    if (e->select != NULL) {
-        ALM_TRY(put(s, "(select)"));
+    if (node->negated)
+        ALM_TRY(ast_name_put(self, "not("));
+    ALM_TRY(ast_name_put_node(self, node->arg[0]));
+    ALM_TRY(ast_name_put(self, " "));
+    ALM_TRY(ast_name_put(self, op));
+    ALM_TRY(ast_name_put(self, " "));
+    if (node->select != NULL) {
+        ALM_TRY(ast_name_put(self, "(select)"));
     } else {
-        const bool list = e->n_args > 2;
-        ALM_TRY(put(s, list ? "(" : ""));
-        ALM_TRY(put_args(s, e->arg + 1, e->n_args - 1));
-        ALM_TRY(put(s, list ? ")" : ""));
+        const bool list = node->n_args > 2;
+        ALM_TRY(ast_name_put(self, list ? "(" : ""));
+        ALM_TRY(put_args(self, node->arg + 1, node->n_args - 1));
+        ALM_TRY(ast_name_put(self, list ? ")" : ""));
     }
-    return e->negated ? put(s, ")") : ALM_OK;
+    return node->negated ? ast_name_put(self, ")") : ALM_OK;
 }
 
-static alm_status put_index(sink *s, const alm_ast *e)
+static alm_status put_index(sink *self, const alm_ast *node)
 {
-    if (e->n_args == 2) {
-        ALM_TRY(put_node(s, e->arg[0]));
-        ALM_TRY(put(s, "["));
-        ALM_TRY(put_node(s, e->arg[1]));
-        return put(s, "]");
+    if (node->n_args == 2) {
+        ALM_TRY(ast_name_put_node(self, node->arg[0]));
+        ALM_TRY(ast_name_put(self, "["));
+        ALM_TRY(ast_name_put_node(self, node->arg[1]));
+        return ast_name_put(self, "]");
     }
-    ALM_TRY(put(s, "[]("));
-    ALM_TRY(put_args(s, e->arg, e->n_args));
-    return put(s, ")");
+    ALM_TRY(ast_name_put(self, "[]("));
+    ALM_TRY(put_args(self, node->arg, node->n_args));
+    return ast_name_put(self, ")");
 }
 
-static alm_status put_slice(sink *s, const alm_ast *e)
+static alm_status put_slice(sink *self, const alm_ast *node)
 {
-    const alm_ast *lo = e->arg[0], *hi = e->arg[1];
+    const alm_ast *lo = node->arg[0], *hi = node->arg[1];
     if (lo != NULL && hi != NULL) {
-        ALM_TRY(put_node(s, lo));
-        ALM_TRY(put(s, " : "));
-        return put_node(s, hi);
+        ALM_TRY(ast_name_put_node(self, lo));
+        ALM_TRY(ast_name_put(self, " : "));
+        return ast_name_put_node(self, hi);
     }
-    ALM_TRY(put(s, ":("));
+    ALM_TRY(ast_name_put(self, ":("));
     if (lo != NULL || hi != NULL)
-        ALM_TRY(put_node(s, lo != NULL ? lo : hi));
-    return put(s, ")");
+        ALM_TRY(ast_name_put_node(self, lo != NULL ? lo : hi));
+    return ast_name_put(self, ")");
 }
 
-static alm_status put_node(sink *s, const alm_ast *e)
+static alm_status ast_name_put_node(sink *self, const alm_ast *node)
 {
-    if (s->len >= s->max)
+    if (self->len >= self->max)
         return ALM_OK;
-    switch (e->kind) {
+    switch (node->kind) {
     case ALM_AST_NULL:
     case ALM_AST_BOOL:
     case ALM_AST_STRING:
@@ -276,58 +278,59 @@ static alm_status put_node(sink *s, const alm_ast *e)
     case ALM_AST_SUBQUERY:
     case ALM_AST_EXISTS:
     case ALM_AST_PARAM:
-        return put_str(s, e->raw.len > 0 ? e->raw : e->text);
+        return put_str(self, node->raw.len > 0 ? node->raw : node->text);
     case ALM_AST_VAR:
-        ALM_TRY(put(s, "@"));
-        return put_str(s, e->text);
+        ALM_TRY(ast_name_put(self, "@"));
+        return put_str(self, node->text);
     case ALM_AST_NAME:
     case ALM_AST_STAR:
-        return put_name(s, e);
+        return ast_put_name(self, node);
     case ALM_AST_UNARY:
-        return put_unary(s, e);
+        return put_unary(self, node);
     case ALM_AST_BINARY:
-        return put_binary(s, e);
+        return ast_name_put_binary(self, node);
     case ALM_AST_CALL:
-        return put_call(s, e);
+        return ast_name_put_call(self, node);
     case ALM_AST_CAST:
-        return put_cast(s, e);
+        return put_cast(self, node);
     case ALM_AST_CASE:
-        return put_case(s, e);
+        return put_case(self, node);
     case ALM_AST_IN:
-        return put_set(s, e, "in");
+        return put_set(self, node, "in");
     case ALM_AST_BETWEEN:
-        return put_set(s, e, "between");
+        return put_set(self, node, "between");
     case ALM_AST_IS_NULL:
-        ALM_TRY(put_operand(s, e->arg[0], precedence(e->arg[0]) > ALM_PREC_EQUAL));
-        ALM_TRY(put(s, e->negated ? " != " : " = "));
-        return put_str(s, e->raw);
+        ALM_TRY(
+            ast_name_put_operand(self, node->arg[0], precedence(node->arg[0]) > ALM_PREC_EQUAL));
+        ALM_TRY(ast_name_put(self, node->negated ? " != " : " = "));
+        return put_str(self, node->raw);
     case ALM_AST_QUANTIFIED:
-        ALM_TRY(put_node(s, e->arg[0]));
-        ALM_TRY(put(s, " "));
-        ALM_TRY(put_str(s, e->text));
-        ALM_TRY(put(s, e->number == 2 ? " all(" : " any("));
-        if (e->n_args > 1)
-            ALM_TRY(put_node(s, e->arg[1]));
-        return put(s, ")");
+        ALM_TRY(ast_name_put_node(self, node->arg[0]));
+        ALM_TRY(ast_name_put(self, " "));
+        ALM_TRY(put_str(self, node->text));
+        ALM_TRY(ast_name_put(self, node->number == 2 ? " all(" : " any("));
+        if (node->n_args > 1)
+            ALM_TRY(ast_name_put_node(self, node->arg[1]));
+        return ast_name_put(self, ")");
     case ALM_AST_ARRAY:
-        ALM_TRY(put(s, "ARRAY["));
-        ALM_TRY(put_args(s, e->arg, e->n_args));
-        return put(s, "]");
+        ALM_TRY(ast_name_put(self, "ARRAY["));
+        ALM_TRY(put_args(self, node->arg, node->n_args));
+        return ast_name_put(self, "]");
     case ALM_AST_INDEX:
-        return put_index(s, e);
+        return put_index(self, node);
     case ALM_AST_SLICE:
-        return put_slice(s, e);
+        return put_slice(self, node);
     case ALM_AST_TYPED:
-        ALM_TRY(put_str(s, e->raw));
-        ALM_TRY(put(s, "::"));
-        return put_type(s, e->type_name);
+        ALM_TRY(put_str(self, node->raw));
+        ALM_TRY(ast_name_put(self, "::"));
+        return put_type(self, node->type_name);
     case ALM_AST_ROW:
-        ALM_TRY(put(s, "("));
-        ALM_TRY(put_args(s, e->arg, e->n_args));
-        return put(s, ")");
+        ALM_TRY(ast_name_put(self, "("));
+        ALM_TRY(put_args(self, node->arg, node->n_args));
+        return ast_name_put(self, ")");
     case ALM_AST_INTERVAL:
-        ALM_TRY(put(s, "interval "));
-        return put_str(s, e->raw);
+        ALM_TRY(ast_name_put(self, "interval "));
+        return put_str(self, node->raw);
     }
     return ALM_OK;
 }
@@ -336,28 +339,28 @@ static alm_status put_node(sink *s, const alm_ast *e)
 
 alm_status alm_ast_text(alm_ctx *cx, const alm_ast *expr, const char **out)
 {
-    sink s = {.cx = cx, .max = TEXT_BYTES_MAX};
-    ALM_TRY(put_node(&s, expr));
-    return alm_arena_zstr(cx, cx->arena, (alm_str){s.ptr, s.len}, out);
+    sink self = {.cx = cx, .max = TEXT_BYTES_MAX};
+    ALM_TRY(ast_name_put_node(&self, expr));
+    return alm_arena_zstr(cx, cx->arena, (alm_str){self.ptr, self.len}, out);
 }
 
 /* Last dot that does not stand inside double quotes. */
-static bool has_dot(alm_str t)
+static bool has_dot(alm_str text)
 {
     bool quoted = false;
-    for (size_t i = 0; i < t.len; i++) {
-        quoted ^= t.ptr[i] == '"';
-        if (t.ptr[i] == '.' && !quoted)
+    for (size_t i = 0; i < text.len; i++) {
+        quoted ^= text.ptr[i] == '"';
+        if (text.ptr[i] == '.' && !quoted)
             return true;
     }
     return false;
 }
 
 /* Not more than `max` bytes, whole characters. */
-static size_t cut(alm_str t, size_t max)
+static size_t ast_name_cut(alm_str text, size_t max)
 {
-    size_t n = ALM_MIN(t.len, max);
-    while (n > 0 && n < t.len && ((unsigned char)t.ptr[n] & 0xc0) == 0x80)
+    size_t n = ALM_MIN(text.len, max);
+    while (n > 0 && n < text.len && ((unsigned char)text.ptr[n] & 0xc0) == 0x80)
         n--;
     return n;
 }
@@ -368,25 +371,25 @@ alm_status alm_ast_name_nth(alm_ctx *cx, const alm_ast *expr, uint32_t n, const 
     size_t tail = 0;
     if (n > 1) {
         char digits[12];
-        for (uint32_t v = n; v > 0; v /= 10)
-            digits[tail++] = (char)('0' + v % 10);
+        for (uint32_t value = n; value > 0; value /= 10)
+            digits[tail++] = (char)('0' + value % 10);
         suffix[0] = '_';
         for (size_t i = 0; i < tail; i++)
             suffix[1 + i] = digits[tail - 1 - i];
         suffix[++tail] = 0;
     }
-    sink s = {.cx = cx, .max = TEXT_BYTES_MAX}; /* a dot far behind the cut still quotes */
+    sink self = {.cx = cx, .max = TEXT_BYTES_MAX}; /* a dot far behind the cut still quotes */
     const bool column = expr->kind == ALM_AST_NAME;
-    ALM_TRY(column ? put_str(&s, expr->text) : put_node(&s, expr));
-    const alm_str text = {s.ptr, s.len};
+    ALM_TRY(column ? put_str(&self, expr->text) : ast_name_put_node(&self, expr));
+    const alm_str text = {self.ptr, self.len};
     const bool quote = !column &&
                        (has_dot(text) || (text.len > 0 && alm_op_precedence(text) > 0)) &&
                        !(text.len > 1 && text.ptr[0] == '"' && text.ptr[text.len - 1] == '"');
     if (quote) {
-        const size_t keep = cut(text, NAME_BYTES_MAX - 3 - tail);
+        const size_t keep = ast_name_cut(text, NAME_BYTES_MAX - 3 - tail);
         return alm_arena_printf(cx, cx->arena, out, "\"%.*s%s\"", (int)keep, text.ptr, suffix);
     }
-    size_t keep = cut(text, NAME_BYTES_MAX - tail);
+    size_t keep = ast_name_cut(text, NAME_BYTES_MAX - tail);
     while (keep > 1 && text.ptr[keep - 1] == ' ')
         keep--;
     return alm_arena_printf(cx, cx->arena, out, "%.*s%s", (int)keep,

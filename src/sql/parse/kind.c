@@ -27,41 +27,42 @@ const alm_stmt_info *alm_stmt_info_of(alm_stmt_kind kind)
 
 /* ------------------------------------------------------------------ is it that statement? */
 
-bool alm_at_never(const alm_parser *p)
+bool alm_at_never(const alm_parser *parser)
 {
-    (void)p;
+    (void)parser;
     return false;
 }
 
-bool alm_at_always(const alm_parser *p)
+bool alm_at_always(const alm_parser *parser)
 {
-    (void)p;
+    (void)parser;
     return true;
 }
 
 /* Not the name of a table, as in `backup where x > 1`? */
-bool alm_at_statement(const alm_parser *p)
+bool alm_at_statement(const alm_parser *parser)
 {
-    const alm_token next = alm_parse_peek(p);
+    const alm_token next = alm_parse_peek(parser);
     return !alm_token_is_kw(next, ALM_KW_WHERE) && !alm_token_is_kw(next, ALM_KW_LATEST) &&
            !alm_token_is_kw(next, ALM_KW_ORDER) && !alm_token_is_kw(next, ALM_KW_LIMIT);
 }
 
-bool alm_at_other(const alm_parser *p)
+bool alm_at_other(const alm_parser *parser)
 {
-    return alm_at_word(p, "schema") || alm_at_statement(p);
+    return alm_at_word(parser, "schema") || alm_at_statement(parser);
 }
 
 /* ------------------------------------------------------------------ rows */
 
 /* The word in hand is the last of the statement's words. */
-static alm_status parse_row(alm_parser *p, alm_stmt *s, alm_stmt_kind kind, const char *words)
+static alm_status kind_parse_row(alm_parser *parser, alm_stmt *stmt, alm_stmt_kind kind,
+                                 const char *words)
 {
-    s->kind = kind;
-    s->text = alm_str_of(words);
-    alm_parse_next(p);
-    s->what_pos = p->tok.pos;
-    return rows[kind].parse(p, s);
+    stmt->kind = kind;
+    stmt->text = alm_str_of(words);
+    alm_parse_next(parser);
+    stmt->what_pos = parser->tok.pos;
+    return rows[kind].parse(parser, stmt);
 }
 
 /* Do these words of a row go on with the word in hand, behind the verb (NULL: none)? */
@@ -75,34 +76,35 @@ static bool leads_on(const char *words, const char *verb, alm_str word)
 }
 
 /* *found false: no row has the word in hand behind the verb. */
-static alm_status parse_words(alm_parser *p, alm_stmt *s, const char *verb, bool *found)
+static alm_status kind_parse_words(alm_parser *parser, alm_stmt *stmt, const char *verb,
+                                   bool *found)
 {
-    const alm_str word = alm_token_text(p, p->tok);
+    const alm_str word = alm_token_text(parser, parser->tok);
     *found = false;
-    if (p->tok.kind != ALM_TOK_NAME)
+    if (parser->tok.kind != ALM_TOK_NAME)
         return ALM_OK;
     for (size_t kind = 0; kind < ALM_COUNT(rows); kind++)
         for (const char *const *words = rows[kind].words; *words != NULL; words++)
-            if (leads_on(*words, verb, word) && rows[kind].at(p)) {
+            if (leads_on(*words, verb, word) && rows[kind].at(parser)) {
                 *found = true;
-                return parse_row(p, s, (alm_stmt_kind)kind, *words);
+                return kind_parse_row(parser, stmt, (alm_stmt_kind)kind, *words);
             }
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------ queries */
 
-static alm_status parse_query_statement(alm_parser *p, alm_stmt *s)
+static alm_status parse_query_statement(alm_parser *parser, alm_stmt *stmt)
 {
-    s->kind = ALM_STMT_SELECT;
-    s->text = ALM_STR("SELECT");
-    return alm_parse_query(p, &s->select);
+    stmt->kind = ALM_STMT_SELECT;
+    stmt->text = ALM_STR("SELECT");
+    return alm_parse_query(parser, &stmt->select);
 }
 
 /* WITH before INSERT or UPDATE; the scan ends at the first word outside brackets that decides. */
-static alm_keyword with_leads_to(const alm_parser *p)
+static alm_keyword with_leads_to(const alm_parser *parser)
 {
-    alm_parser ahead = *p;
+    alm_parser ahead = *parser;
     int depth = 0;
     while (ahead.tok.kind != ALM_TOK_END && ahead.tok.kind != ALM_TOK_BAD) {
         if (alm_at_op(&ahead, ALM_OP_LPAREN))
@@ -119,106 +121,107 @@ static alm_keyword with_leads_to(const alm_parser *p)
     return ALM_KW_SELECT;
 }
 
-static alm_status parse_with_statement(alm_parser *p, alm_stmt *s)
+static alm_status parse_with_statement(alm_parser *parser, alm_stmt *stmt)
 {
-    const alm_keyword kw = with_leads_to(p);
-    if (kw == ALM_KW_SELECT)
-        return parse_query_statement(p, s);
+    const alm_keyword keyword = with_leads_to(parser);
+    if (keyword == ALM_KW_SELECT)
+        return parse_query_statement(parser, stmt);
     alm_select *head = NULL;
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &head));
-    head->pos = p->tok.pos;
-    ALM_TRY(alm_parse_with(p, head));
-    if (kw == ALM_KW_UPDATE) {
-        s->select = head; /* only its WITH counts */
-        return parse_row(p, s, ALM_STMT_UPDATE, "UPDATE");
+    ALM_TRY(ALM_NEW(parser->cx, parser->cx->arena, &head));
+    head->pos = parser->tok.pos;
+    ALM_TRY(alm_parse_with(parser, head));
+    if (keyword == ALM_KW_UPDATE) {
+        stmt->select = head; /* only its WITH counts */
+        return kind_parse_row(parser, stmt, ALM_STMT_UPDATE, "UPDATE");
     }
-    ALM_TRY(parse_row(p, s, ALM_STMT_INSERT, "INSERT"));
-    if (s->select == NULL || s->select->n_with > 0)
-        return alm_parse_fail(p, head->pos, "WITH before INSERT needs a SELECT without WITH");
-    s->select->with = head->with;
-    s->select->n_with = head->n_with;
-    s->select->with_recursive = head->with_recursive;
+    ALM_TRY(kind_parse_row(parser, stmt, ALM_STMT_INSERT, "INSERT"));
+    if (stmt->select == NULL || stmt->select->n_with > 0)
+        return alm_parse_fail(parser, head->pos, "WITH before INSERT needs a SELECT without WITH");
+    stmt->select->with = head->with;
+    stmt->select->n_with = head->n_with;
+    stmt->select->with_recursive = head->with_recursive;
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------ verbs */
 
-static alm_status parse_create(alm_parser *p, alm_stmt *s)
+static alm_status kind_parse_create(alm_parser *parser, alm_stmt *stmt)
 {
-    alm_parse_next(p); /* create */
-    if (alm_take_kw(p, ALM_KW_OR)) {
-        ALM_TRY(alm_expect_kw(p, ALM_KW_REPLACE, "'replace' expected"));
-        s->or_replace = true;
-        if (!alm_at_kw(p, ALM_KW_VIEW))
-            return alm_parse_fail(p, p->tok.pos, "'view' expected");
+    alm_parse_next(parser); /* create */
+    if (alm_take_kw(parser, ALM_KW_OR)) {
+        ALM_TRY(alm_expect_kw(parser, ALM_KW_REPLACE, "'replace' expected"));
+        stmt->or_replace = true;
+        if (!alm_at_kw(parser, ALM_KW_VIEW))
+            return alm_parse_fail(parser, parser->tok.pos, "'view' expected");
     }
-    if (alm_take_kw(p, ALM_KW_ATOMIC)) {
-        if (!alm_at_kw(p, ALM_KW_TABLE))
-            return alm_parse_fail(p, p->tok.pos, "'table' expected");
-    } else if (alm_take_kw(p, ALM_KW_BATCH)) {
-        ALM_TRY(alm_parse_int(p, "batch size", &s->batch_size));
+    if (alm_take_kw(parser, ALM_KW_ATOMIC)) {
+        if (!alm_at_kw(parser, ALM_KW_TABLE))
+            return alm_parse_fail(parser, parser->tok.pos, "'table' expected");
+    } else if (alm_take_kw(parser, ALM_KW_BATCH)) {
+        ALM_TRY(alm_parse_int(parser, "batch size", &stmt->batch_size));
         int64_t lag_us = 0; /* rows are sorted whatever it says */
-        if (alm_take_kw(p, ALM_KW_O3MAXLAG))
-            ALM_TRY(alm_parse_lag(p, &lag_us));
+        if (alm_take_kw(parser, ALM_KW_O3MAXLAG))
+            ALM_TRY(alm_parse_lag(parser, &lag_us));
     }
     bool found = false;
-    ALM_TRY(parse_words(p, s, "CREATE", &found));
+    ALM_TRY(kind_parse_words(parser, stmt, "CREATE", &found));
     if (found)
         return ALM_OK;
-    if (alm_at_entity(p))
-        return alm_parse_entity(p, s, ALM_KW_CREATE);
-    return alm_parse_fail(p, p->tok.pos,
+    if (alm_at_entity(parser))
+        return alm_parse_entity(parser, stmt, ALM_KW_CREATE);
+    return alm_parse_fail(parser, parser->tok.pos,
                           "'atomic' or 'table' or 'batch' or 'materialized' or 'view' or 'or "
                           "replace' expected");
 }
 
-static alm_status parse_alter(alm_parser *p, alm_stmt *s)
+static alm_status kind_parse_alter(alm_parser *parser, alm_stmt *stmt)
 {
     bool found = false;
-    alm_parse_next(p); /* alter */
-    if (alm_at_entity(p))
-        return alm_parse_entity(p, s, ALM_KW_ALTER);
-    ALM_TRY(parse_words(p, s, "ALTER", &found));
+    alm_parse_next(parser); /* alter */
+    if (alm_at_entity(parser))
+        return alm_parse_entity(parser, stmt, ALM_KW_ALTER);
+    ALM_TRY(kind_parse_words(parser, stmt, "ALTER", &found));
     return found ? ALM_OK
-                 : alm_parse_fail(p, p->tok.pos, "'table' or 'materialized' or 'view' expected");
+                 : alm_parse_fail(parser, parser->tok.pos,
+                                  "'table' or 'materialized' or 'view' expected");
 }
 
-static alm_status parse_drop(alm_parser *p, alm_stmt *s)
+static alm_status kind_parse_drop(alm_parser *parser, alm_stmt *stmt)
 {
     bool found = false;
-    alm_parse_next(p); /* drop */
-    if (alm_at_entity(p))
-        return alm_parse_entity(p, s, ALM_KW_DROP);
-    ALM_TRY(parse_words(p, s, "DROP", &found));
+    alm_parse_next(parser); /* drop */
+    if (alm_at_entity(parser))
+        return alm_parse_entity(parser, stmt, ALM_KW_DROP);
+    ALM_TRY(kind_parse_words(parser, stmt, "DROP", &found));
     return found ? ALM_OK
-                 : alm_parse_fail(p, p->tok.pos,
+                 : alm_parse_fail(parser, parser->tok.pos,
                                   "'table' or 'view' or 'materialized view' or 'all' expected");
 }
 
 /* ------------------------------------------------------------------ dispatch */
 
-alm_status alm_parse_statement(alm_parser *p, alm_stmt *s)
+alm_status alm_parse_statement(alm_parser *parser, alm_stmt *stmt)
 {
-    if (p->tok.kind == ALM_TOK_BAD &&
-        p->text.ptr[p->tok.pos] == '\\') /* alm_parse_fail says that of the lexer */
-        return alm_fail(p->cx, ALM_E_SYNTAX, p->tok.pos,
+    if (parser->tok.kind == ALM_TOK_BAD &&
+        parser->text.ptr[parser->tok.pos] == '\\') /* alm_parse_fail says that of the lexer */
+        return alm_fail(parser->cx, ALM_E_SYNTAX, parser->tok.pos,
                         "\\ begins a command of psql: SHOW TABLES lists the tables, SHOW COLUMNS "
                         "FROM t the columns of t");
     bool found = false;
-    switch ((int)(p->tok.kind == ALM_TOK_NAME ? p->tok.kw : ALM_KW_PLAIN)) {
+    switch ((int)(parser->tok.kind == ALM_TOK_NAME ? parser->tok.kw : ALM_KW_PLAIN)) {
     case ALM_KW_SELECT:
     case ALM_KW_FROM:
-        return parse_query_statement(p, s);
+        return parse_query_statement(parser, stmt);
     case ALM_KW_WITH:
-        return parse_with_statement(p, s);
+        return parse_with_statement(parser, stmt);
     case ALM_KW_CREATE:
-        return parse_create(p, s);
+        return kind_parse_create(parser, stmt);
     case ALM_KW_ALTER:
-        return parse_alter(p, s);
+        return kind_parse_alter(parser, stmt);
     case ALM_KW_DROP:
-        return parse_drop(p, s);
+        return kind_parse_drop(parser, stmt);
     default:
-        ALM_TRY(parse_words(p, s, NULL, &found));
-        return found ? ALM_OK : parse_query_statement(p, s);
+        ALM_TRY(kind_parse_words(parser, stmt, NULL, &found));
+        return found ? ALM_OK : parse_query_statement(parser, stmt);
     }
 }

@@ -24,7 +24,7 @@ static const struct {
                  {"generate_subscripts", "list_subscript"},
                  {"_pg_expandarray", "list_pair"}};
 
-static const char *element_of(const alm_ast *node)
+static const char *parse_list_element_of(const alm_ast *node)
 {
     if (node->kind != ALM_AST_CALL || node->n_args == 0)
         return NULL;
@@ -51,15 +51,15 @@ static void take_series(alm_ast *node)
     node->n_args = 1;
 }
 
-static alm_status number_node(alm_parser *p, int32_t pos, alm_ast **out)
+static alm_status number_node(alm_parser *parser, int32_t pos, alm_ast **out)
 {
-    ALM_TRY(alm_parse_node(p, ALM_AST_NAME, pos, out));
+    ALM_TRY(alm_parse_node(parser, ALM_AST_NAME, pos, out));
     (*out)->table = SEQUENCE;
     (*out)->table_quoted = true;
     (*out)->text = SEQUENCE;
     (*out)->quoted = true;
     (*out)->end = pos;
-    return alm_parse_seal(p, *out);
+    return alm_parse_seal(parser, *out);
 }
 
 /* ------------------------------------------------------------------ arguments */
@@ -78,23 +78,23 @@ static bool takes_lists(alm_str name)
 }
 
 /* ARRAY[...] with a text in it that is no number. */
-static bool holds_texts(const alm_ast *array)
+static bool parse_list_holds_texts(const alm_ast *array)
 {
-    double x = 0;
+    double value = 0;
     for (uint32_t i = 0; array->kind == ALM_AST_ARRAY && i < array->n_args; i++)
         if (array->arg[i]->kind == ALM_AST_STRING &&
-            alm_double_parse(array->arg[i]->text, &x) != ALM_NUM_OK)
+            alm_double_parse(array->arg[i]->text, &value) != ALM_NUM_OK)
             return true;
     return false;
 }
 
-alm_status alm_parse_list_args(alm_parser *p, alm_ast *call)
+alm_status alm_parse_list_args(alm_parser *parser, alm_ast *call)
 {
     for (uint32_t i = 0; i < call->n_args && takes_lists(call->text); i++) {
         alm_ast *cast = NULL, *array = call->arg[i];
-        if (array == NULL || !holds_texts(array))
+        if (array == NULL || !parse_list_holds_texts(array))
             continue;
-        ALM_TRY(alm_parse_make(p, ALM_AST_CAST, array->pos, "cast", array, NULL, &cast));
+        ALM_TRY(alm_parse_make(parser, ALM_AST_CAST, array->pos, "cast", array, NULL, &cast));
         cast->type_name = ALM_STR("text[]");
         cast->type_pos = array->pos;
         cast->double_colon = true;
@@ -130,7 +130,7 @@ static bool lists_fixed(const alm_ast *node)
 {
     if (node == NULL)
         return true;
-    if (element_of(node) != NULL || is_call(node, "generate_series"))
+    if (parse_list_element_of(node) != NULL || is_call(node, "generate_series"))
         return is_fixed(node->arg[0]);
     for (uint32_t i = 0; i < node->n_args; i++)
         if (!lists_fixed(node->arg[i]))
@@ -139,53 +139,55 @@ static bool lists_fixed(const alm_ast *node)
 }
 
 /* The call becomes the one that takes its element. */
-static alm_status take_call(lists *l, alm_ast *call, const char *element)
+static alm_status take_call(lists *self, alm_ast *call, const char *element)
 {
-    alm_parser *p = l->p;
+    alm_parser *parser = self->p;
     alm_ast *again = NULL, *count = NULL, *has = NULL;
     alm_ast **args = NULL;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 2, &args));
-    ALM_TRY(number_node(p, call->pos, &args[1]));
-    ALM_TRY(number_node(p, call->pos, &again));
+    ALM_TRY(ALM_NEWN(parser->cx, parser->cx->arena, 2, &args));
+    ALM_TRY(number_node(parser, call->pos, &args[1]));
+    ALM_TRY(number_node(parser, call->pos, &again));
     args[0] = call->arg[0];
     call->arg = args;
     call->n_args = 2;
     call->text = alm_str_of(element);
     call->table = (alm_str){0};
-    ALM_TRY(alm_parse_make(p, ALM_AST_CALL, call->pos, l->fixed ? "list_size" : "list_count",
-                           args[0], NULL, &count));
-    if (l->most == NULL)
-        l->most = count;
+    ALM_TRY(alm_parse_make(parser, ALM_AST_CALL, call->pos,
+                           self->fixed ? "list_size" : "list_count", args[0], NULL, &count));
+    if (self->most == NULL)
+        self->most = count;
     else
-        ALM_TRY(alm_parse_make(p, ALM_AST_CALL, call->pos, "greatest", l->most, count, &l->most));
-    ALM_TRY(alm_parse_make(p, ALM_AST_BINARY, call->pos, "<=", again, count, &has));
-    if (l->more != NULL)
-        return alm_parse_make(p, ALM_AST_BINARY, call->pos, "or", l->more, has, &l->more);
-    l->more = has;
+        ALM_TRY(alm_parse_make(parser, ALM_AST_CALL, call->pos, "greatest", self->most, count,
+                               &self->most));
+    ALM_TRY(alm_parse_make(parser, ALM_AST_BINARY, call->pos, "<=", again, count, &has));
+    if (self->more != NULL)
+        return alm_parse_make(parser, ALM_AST_BINARY, call->pos, "or", self->more, has,
+                              &self->more);
+    self->more = has;
     return ALM_OK;
 }
 
 /* Depth is bounded by the parser's. */
-static alm_status take_calls(lists *l, alm_ast *node)
+static alm_status parse_list_take_calls(lists *self, alm_ast *node)
 {
     for (uint32_t i = 0; i < node->n_args; i++)
         if (node->arg[i] != NULL)
-            ALM_TRY(take_calls(l, node->arg[i]));
+            ALM_TRY(parse_list_take_calls(self, node->arg[i]));
     if (node->else_arg != NULL)
-        ALM_TRY(take_calls(l, node->else_arg));
+        ALM_TRY(parse_list_take_calls(self, node->else_arg));
     take_series(node);
-    const char *element = element_of(node);
-    return element != NULL ? take_call(l, node, element) : ALM_OK;
+    const char *element = parse_list_element_of(node);
+    return element != NULL ? take_call(self, node, element) : ALM_OK;
 }
 
 /* So many elements lists of a table may have. */
-static alm_status most_node(alm_parser *p, int32_t pos, alm_ast **out)
+static alm_status most_node(alm_parser *parser, int32_t pos, alm_ast **out)
 {
     const char *text = NULL;
-    ALM_TRY(alm_arena_printf(p->cx, p->cx->arena, &text, "%d", ALM_UNNEST_MAX));
-    ALM_TRY(alm_parse_node(p, ALM_AST_NUMBER, pos, out));
+    ALM_TRY(alm_arena_printf(parser->cx, parser->cx->arena, &text, "%d", ALM_UNNEST_MAX));
+    ALM_TRY(alm_parse_node(parser, ALM_AST_NUMBER, pos, out));
     (*out)->raw = (*out)->text = alm_str_of(text);
-    return alm_parse_seal(p, *out);
+    return alm_parse_seal(parser, *out);
 }
 
 static bool is_taken(const alm_select *sel, uint32_t n, alm_str name)
@@ -197,14 +199,14 @@ static bool is_taken(const alm_select *sel, uint32_t n, alm_str name)
 }
 
 /* The column of a call without an alias: its name, with a number where that is taken. */
-static alm_status name_item(alm_parser *p, const alm_select *sel, uint32_t i, alm_str name)
+static alm_status name_item(alm_parser *parser, const alm_select *sel, uint32_t i, alm_str name)
 {
     alm_str alias = name;
     for (uint32_t k = 2; is_taken(sel, i, alias); k++) {
-        ALM_TRY(alm_steps_add(p->cx, i));
+        ALM_TRY(alm_steps_add(parser->cx, i));
         const char *text = NULL;
-        ALM_TRY(
-            alm_arena_printf(p->cx, p->cx->arena, &text, "%.*s_%u", (int)name.len, name.ptr, k));
+        ALM_TRY(alm_arena_printf(parser->cx, parser->cx->arena, &text, "%.*s_%u", (int)name.len,
+                                 name.ptr, k));
         alias = alm_str_of(text);
     }
     sel->items[i].alias = alias;
@@ -212,18 +214,18 @@ static alm_status name_item(alm_parser *p, const alm_select *sel, uint32_t i, al
 }
 
 /* long_sequence(limit) as one more item of FROM. */
-static alm_status add_sequence(alm_parser *p, alm_select *sel, alm_ast *limit)
+static alm_status add_sequence(alm_parser *parser, alm_select *sel, alm_ast *limit)
 {
     alm_from *items = NULL;
     alm_ast *call = NULL;
     alm_str *column = NULL;
     const int32_t pos = sel->pos;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, sel->n_from + 1, &items));
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &column));
+    ALM_TRY(ALM_NEWN(parser->cx, parser->cx->arena, sel->n_from + 1, &items));
+    ALM_TRY(ALM_NEW(parser->cx, parser->cx->arena, &column));
     *column = SEQUENCE;
     if (sel->n_from > 0)
         memcpy(items, sel->from, sel->n_from * sizeof *items);
-    ALM_TRY(alm_parse_make(p, ALM_AST_CALL, pos, "long_sequence", limit, NULL, &call));
+    ALM_TRY(alm_parse_make(parser, ALM_AST_CALL, pos, "long_sequence", limit, NULL, &call));
     items[sel->n_from] = (alm_from){.kind = ALM_FROM_FUNCTION,
                                     .join = sel->n_from > 0 ? ALM_JOIN_CROSS : 0,
                                     .call = call,
@@ -238,42 +240,42 @@ static alm_status add_sequence(alm_parser *p, alm_select *sel, alm_ast *limit)
     return ALM_OK;
 }
 
-alm_status alm_parse_lists(alm_parser *p, alm_select *sel)
+alm_status alm_parse_lists(alm_parser *parser, alm_select *sel)
 {
-    lists l = {.p = p, .fixed = sel->n_from == 0};
+    lists self = {.p = parser, .fixed = sel->n_from == 0};
     bool star = false;
     for (uint32_t i = 0; i < sel->n_items; i++)
-        l.fixed = l.fixed && lists_fixed(sel->items[i].expr);
+        self.fixed = self.fixed && lists_fixed(sel->items[i].expr);
     for (uint32_t i = 0; i < sel->n_items; i++) {
         alm_select_item *item = &sel->items[i];
         const bool field =
             item->expr->kind == ALM_AST_CALL && alm_str_eq(item->expr->text, ALM_STR("list_field"));
         const alm_str name = field ? item->expr->arg[1]->text : item->expr->text;
-        const bool whole = field || element_of(item->expr) != NULL;
+        const bool whole = field || parse_list_element_of(item->expr) != NULL;
         star |= item->expr->kind == ALM_AST_STAR;
-        ALM_TRY(take_calls(&l, item->expr));
+        ALM_TRY(parse_list_take_calls(&self, item->expr));
         if (whole && item->alias.len == 0)
-            ALM_TRY(name_item(p, sel, i, name));
+            ALM_TRY(name_item(parser, sel, i, name));
     }
-    if (l.most == NULL)
+    if (self.most == NULL)
         return ALM_OK;
     if (star || sel->has_group || sel->sample != NULL || sel->latest_pos != 0)
-        return alm_parse_fail(p, l.most->pos,
+        return alm_parse_fail(parser, self.most->pos,
                               "a row per element of a list goes with plain columns only");
-    if (l.fixed)
-        return add_sequence(p, sel, l.most);
+    if (self.fixed)
+        return add_sequence(parser, sel, self.most);
     if (sel->where == NULL)
-        sel->where = l.more;
+        sel->where = self.more;
     else
-        ALM_TRY(
-            alm_parse_make(p, ALM_AST_BINARY, l.more->pos, "and", sel->where, l.more, &sel->where));
-    ALM_TRY(most_node(p, sel->pos, &l.most));
-    return add_sequence(p, sel, l.most);
+        ALM_TRY(alm_parse_make(parser, ALM_AST_BINARY, self.more->pos, "and", sel->where, self.more,
+                               &sel->where));
+    ALM_TRY(most_node(parser, sel->pos, &self.most));
+    return add_sequence(parser, sel, self.most);
 }
 
 /* ------------------------------------------------------------------ in FROM */
 
-static alm_str name_of(const alm_from *from, uint32_t i, alm_str other)
+static alm_str parse_list_name_of(const alm_from *from, uint32_t i, alm_str other)
 {
     return i < from->n_col_aliases ? from->col_aliases[i] : other;
 }
@@ -284,41 +286,42 @@ static bool unnests(const alm_ast *call)
 }
 
 /* List i of a call with n as a call of its own. */
-static alm_status list_call(alm_parser *p, alm_ast *call, uint32_t i, uint32_t n, alm_ast **out)
+static alm_status list_call(alm_parser *parser, alm_ast *call, uint32_t i, uint32_t n,
+                            alm_ast **out)
 {
     *out = call;
     if (n == 1)
         return ALM_OK;
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, out));
+    ALM_TRY(ALM_NEW(parser->cx, parser->cx->arena, out));
     **out = *call;
     (*out)->arg = &call->arg[i];
     (*out)->n_args = 1;
     return ALM_OK;
 }
 
-alm_status alm_parse_list_item(alm_parser *p, alm_from *from)
+alm_status alm_parse_list_item(alm_parser *parser, alm_from *from)
 {
-    if (from->kind != ALM_FROM_FUNCTION || element_of(from->call) == NULL)
+    if (from->kind != ALM_FROM_FUNCTION || parse_list_element_of(from->call) == NULL)
         return ALM_OK;
     alm_ast *call = from->call, *number = NULL;
     const alm_str name = from->alias.len > 0 ? from->alias : call->text;
     alm_select *sel = NULL;
     alm_select_item *items = NULL;
-    const uint32_t n = unnests(call) ? call->n_args : 1;
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &sel));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &items));
-    *sel = (alm_select){.pos = call->pos, .end = call->end, .items = items, .n_items = n};
-    for (uint32_t i = 0; i < n; i++) {
-        ALM_TRY(list_call(p, call, i, n, &items[i].expr));
-        items[i].alias = name_of(from, i, (alm_str){0});
+    const uint32_t n_items = unnests(call) ? call->n_args : 1;
+    ALM_TRY(ALM_NEW(parser->cx, parser->cx->arena, &sel));
+    ALM_TRY(ALM_NEWN(parser->cx, parser->cx->arena, n_items + 1, &items));
+    *sel = (alm_select){.pos = call->pos, .end = call->end, .items = items, .n_items = n_items};
+    for (uint32_t i = 0; i < n_items; i++) {
+        ALM_TRY(list_call(parser, call, i, n_items, &items[i].expr));
+        items[i].alias = parse_list_name_of(from, i, (alm_str){0});
         if (items[i].alias.len == 0)
-            ALM_TRY(name_item(p, sel, i, n == 1 ? name : call->text));
+            ALM_TRY(name_item(parser, sel, i, n_items == 1 ? name : call->text));
     }
-    ALM_TRY(alm_parse_lists(p, sel));
+    ALM_TRY(alm_parse_lists(parser, sel));
     if (from->ordinality) {
-        ALM_TRY(number_node(p, call->pos, &number));
-        items[sel->n_items++] =
-            (alm_select_item){.expr = number, .alias = name_of(from, n, ALM_STR("ordinality"))};
+        ALM_TRY(number_node(parser, call->pos, &number));
+        items[sel->n_items++] = (alm_select_item){
+            .expr = number, .alias = parse_list_name_of(from, n_items, ALM_STR("ordinality"))};
     }
     sel->depth = call->depth + 3u; /* of the condition that came with it */
     from->kind = ALM_FROM_SELECT;

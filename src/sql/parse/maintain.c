@@ -4,146 +4,151 @@
 #include "sql/parse/parse.h"
 
 /* COLUMN [[database.]schema.]table.column */
-static alm_status parse_comment_column(alm_parser *p, alm_stmt *s)
+static alm_status parse_comment_column(alm_parser *parser, alm_stmt *stmt)
 {
     alm_parse_name part[4];
-    uint32_t n = 0;
+    uint32_t count = 0;
     do
-        ALM_TRY(alm_parse_ident(p, "table name", &part[n]));
-    while (++n < ALM_COUNT(part) && alm_take_op(p, ALM_OP_DOT));
-    if (n == 1)
-        return alm_parse_fail(p, part[0].pos, "table and column name expected, parted by a dot");
-    s->table = part[n - 2].text;
-    s->column = part[n - 1].text;
-    s->column_pos = part[n - 1].pos;
-    if (n == 2)
+        ALM_TRY(alm_parse_ident(parser, "table name", &part[count]));
+    while (++count < ALM_COUNT(part) && alm_take_op(parser, ALM_OP_DOT));
+    if (count == 1)
+        return alm_parse_fail(parser, part[0].pos,
+                              "table and column name expected, parted by a dot");
+    stmt->table = part[count - 2].text;
+    stmt->column = part[count - 1].text;
+    stmt->column_pos = part[count - 1].pos;
+    if (count == 2)
         return ALM_OK;
-    const alm_str schema = part[n - 3].text;
-    ALM_TRY(alm_parse_schema(p, n == 4 ? part[0].text : (alm_str){0}, schema, part[0].pos));
-    part[n - 2].pos = part[0].pos;
-    return alm_parse_own_table(p, schema, part[n - 2]);
+    const alm_str schema = part[count - 3].text;
+    ALM_TRY(
+        alm_parse_schema(parser, count == 4 ? part[0].text : (alm_str){0}, schema, part[0].pos));
+    part[count - 2].pos = part[0].pos;
+    return alm_parse_own_table(parser, schema, part[count - 2]);
 }
 
 /* COMMENT ON what IS text */
-alm_status alm_parse_comment(alm_parser *p, alm_stmt *s)
+alm_status alm_parse_comment(alm_parser *parser, alm_stmt *stmt)
 {
     static const struct {
         alm_keyword kw;
         const char *what;
     } kinds[] = {{ALM_KW_TABLE, "table"}, {ALM_KW_COLUMN, "column"}, {ALM_KW_VIEW, "view"}};
-    ALM_TRY(alm_expect_kw(p, ALM_KW_ON, "'on' expected"));
-    const bool materialized = alm_take_kw(p, ALM_KW_MATERIALIZED);
+    ALM_TRY(alm_expect_kw(parser, ALM_KW_ON, "'on' expected"));
+    const bool materialized = alm_take_kw(parser, ALM_KW_MATERIALIZED);
     for (size_t i = 0; i < ALM_COUNT(kinds); i++)
-        if (alm_at_kw(p, kinds[i].kw) && (!materialized || kinds[i].kw == ALM_KW_VIEW))
-            s->what = alm_str_of(materialized ? "materialized view" : kinds[i].what);
-    if (s->what.len == 0)
-        return alm_parse_fail(p, p->tok.pos,
+        if (alm_at_kw(parser, kinds[i].kw) && (!materialized || kinds[i].kw == ALM_KW_VIEW))
+            stmt->what = alm_str_of(materialized ? "materialized view" : kinds[i].what);
+    if (stmt->what.len == 0)
+        return alm_parse_fail(parser, parser->tok.pos,
                               materialized ? "'view' expected"
                                            : "'table', 'column', 'view' or 'materialized view' "
                                              "expected");
-    alm_parse_next(p);
-    s->table_pos = p->tok.pos;
-    if (alm_str_eq(s->what, ALM_STR("column"))) {
-        ALM_TRY(parse_comment_column(p, s));
+    alm_parse_next(parser);
+    stmt->table_pos = parser->tok.pos;
+    if (alm_str_eq(stmt->what, ALM_STR("column"))) {
+        ALM_TRY(parse_comment_column(parser, stmt));
     } else {
         alm_parse_name name;
-        ALM_TRY(alm_parse_table(p, "table name", &name));
-        s->table = name.text;
+        ALM_TRY(alm_parse_table(parser, "table name", &name));
+        stmt->table = name.text;
     }
-    ALM_TRY(alm_expect_kw(p, ALM_KW_IS, "'is' expected"));
-    if (alm_take_kw(p, ALM_KW_NULL))
+    ALM_TRY(alm_expect_kw(parser, ALM_KW_IS, "'is' expected"));
+    if (alm_take_kw(parser, ALM_KW_NULL))
         return ALM_OK;
-    if (p->tok.kind != ALM_TOK_STRING)
-        return alm_parse_fail(p, p->tok.pos, "text or 'null' expected");
-    ALM_TRY(alm_parse_unquote(p, p->tok, &s->value));
-    alm_parse_next(p);
+    if (parser->tok.kind != ALM_TOK_STRING)
+        return alm_parse_fail(parser, parser->tok.pos, "text or 'null' expected");
+    ALM_TRY(alm_parse_unquote(parser, parser->tok, &stmt->value));
+    alm_parse_next(parser);
     return ALM_OK;
 }
 
 /* [COLUMN a, b] [PARTITION 'p', ...] [LOCK EXCLUSIVE] behind REINDEX TABLE t */
-static alm_status parse_reindex_what(alm_parser *p, alm_stmt *s)
+static alm_status parse_reindex_what(alm_parser *parser, alm_stmt *stmt)
 {
     uint32_t cap = 0, cap_pos = 0;
-    if (alm_take_kw(p, ALM_KW_COLUMN)) {
+    if (alm_take_kw(parser, ALM_KW_COLUMN)) {
         do {
             alm_parse_name name;
-            ALM_TRY(ALM_GROW(p, &s->insert_cols, s->n_insert_cols, &cap));
-            ALM_TRY(ALM_GROW(p, &s->insert_pos, s->n_insert_cols, &cap_pos));
-            ALM_TRY(alm_parse_ident(p, "column name", &name));
-            s->insert_cols[s->n_insert_cols] = name.text;
-            s->insert_pos[s->n_insert_cols++] = name.pos;
-        } while (alm_take_op(p, ALM_OP_COMMA));
+            ALM_TRY(ALM_GROW(parser, &stmt->insert_cols, stmt->n_insert_cols, &cap));
+            ALM_TRY(ALM_GROW(parser, &stmt->insert_pos, stmt->n_insert_cols, &cap_pos));
+            ALM_TRY(alm_parse_ident(parser, "column name", &name));
+            stmt->insert_cols[stmt->n_insert_cols] = name.text;
+            stmt->insert_pos[stmt->n_insert_cols++] = name.pos;
+        } while (alm_take_op(parser, ALM_OP_COMMA));
     }
-    if (alm_take_kw(p, ALM_KW_PARTITION)) {
+    if (alm_take_kw(parser, ALM_KW_PARTITION)) {
         do {
-            if (p->tok.kind != ALM_TOK_STRING)
-                return alm_parse_fail(p, p->tok.pos, "partition name expected");
-            alm_parse_next(p);
-        } while (alm_take_op(p, ALM_OP_COMMA));
+            if (parser->tok.kind != ALM_TOK_STRING)
+                return alm_parse_fail(parser, parser->tok.pos, "partition name expected");
+            alm_parse_next(parser);
+        } while (alm_take_op(parser, ALM_OP_COMMA));
     }
-    if (alm_at_end(p))
+    if (alm_at_end(parser))
         return ALM_OK;
-    if (!alm_take_kw(p, ALM_KW_LOCK) || !alm_take_word(p, "exclusive"))
-        return alm_parse_fail(p, p->tok.pos, "'column', 'partition' or 'lock exclusive' expected");
+    if (!alm_take_kw(parser, ALM_KW_LOCK) || !alm_take_word(parser, "exclusive"))
+        return alm_parse_fail(parser, parser->tok.pos,
+                              "'column', 'partition' or 'lock exclusive' expected");
     return ALM_OK;
 }
 
 /* One of the words of PostgreSQL's in front of the tables; a table called so stands in quotes. */
-static bool take_vacuum_word(alm_parser *p)
+static bool take_vacuum_word(alm_parser *parser)
 {
-    return alm_take_kw(p, ALM_KW_FULL) || alm_take_kw(p, ALM_KW_ANALYZE) ||
-           alm_take_word(p, "freeze") || alm_take_word(p, "verbose") || alm_take_word(p, "analyse");
+    return alm_take_kw(parser, ALM_KW_FULL) || alm_take_kw(parser, ALM_KW_ANALYZE) ||
+           alm_take_word(parser, "freeze") || alm_take_word(parser, "verbose") ||
+           alm_take_word(parser, "analyse");
 }
 
 /* VACUUM TABLE | PARTITIONS t; as PostgreSQL has it, of one table, several or all:
  * VACUUM | ANALYZE [(options)] [FULL] [FREEZE] [VERBOSE] [ANALYZE] [t [(column, ...)], ...] */
-static alm_status parse_vacuum(alm_parser *p, alm_stmt *s)
+static alm_status parse_vacuum(alm_parser *parser, alm_stmt *stmt)
 {
     uint32_t cap = 0, cap_pos = 0;
-    if (alm_at_op(p, ALM_OP_LPAREN)) {
-        while (!alm_at_end(p) && p->tok.kind != ALM_TOK_BAD && !alm_at_op(p, ALM_OP_RPAREN))
-            alm_parse_next(p);
-        ALM_TRY(alm_expect_op(p, ALM_OP_RPAREN, "')' expected"));
+    if (alm_at_op(parser, ALM_OP_LPAREN)) {
+        while (!alm_at_end(parser) && parser->tok.kind != ALM_TOK_BAD &&
+               !alm_at_op(parser, ALM_OP_RPAREN))
+            alm_parse_next(parser);
+        ALM_TRY(alm_expect_op(parser, ALM_OP_RPAREN, "')' expected"));
     }
-    while (take_vacuum_word(p)) {
+    while (take_vacuum_word(parser)) {
     }
-    s->all_tables = alm_at_end(p);
-    if (s->all_tables)
+    stmt->all_tables = alm_at_end(parser);
+    if (stmt->all_tables)
         return ALM_OK;
-    if (!alm_take_kw(p, ALM_KW_TABLE))
-        (void)alm_take_kw(p, ALM_KW_PARTITIONS);
+    if (!alm_take_kw(parser, ALM_KW_TABLE))
+        (void)alm_take_kw(parser, ALM_KW_PARTITIONS);
     do {
         alm_parse_name name;
-        ALM_TRY(ALM_GROW(p, &s->more_tables, s->n_more, &cap));
-        ALM_TRY(ALM_GROW(p, &s->more_pos, s->n_more, &cap_pos));
-        ALM_TRY(alm_parse_table(p, "table name", &name));
-        s->more_tables[s->n_more] = name.text;
-        s->more_pos[s->n_more++] = name.pos;
-        if (alm_at_op(p, ALM_OP_LPAREN))
-            ALM_TRY(alm_parse_insert_cols(p, s));
-    } while (alm_take_op(p, ALM_OP_COMMA));
+        ALM_TRY(ALM_GROW(parser, &stmt->more_tables, stmt->n_more, &cap));
+        ALM_TRY(ALM_GROW(parser, &stmt->more_pos, stmt->n_more, &cap_pos));
+        ALM_TRY(alm_parse_table(parser, "table name", &name));
+        stmt->more_tables[stmt->n_more] = name.text;
+        stmt->more_pos[stmt->n_more++] = name.pos;
+        if (alm_at_op(parser, ALM_OP_LPAREN))
+            ALM_TRY(alm_parse_insert_cols(parser, stmt));
+    } while (alm_take_op(parser, ALM_OP_COMMA));
     return ALM_OK;
 }
 
 /* TABLE t, ... behind SCRUB */
-static alm_status parse_scrub(alm_parser *p, alm_stmt *s)
+static alm_status parse_scrub(alm_parser *parser, alm_stmt *stmt)
 {
-    ALM_TRY(alm_expect_kw(p, ALM_KW_TABLE, "'table' expected"));
-    ALM_TRY(alm_parse_table_list(p, s, "table name", true));
-    return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
+    ALM_TRY(alm_expect_kw(parser, ALM_KW_TABLE, "'table' expected"));
+    ALM_TRY(alm_parse_table_list(parser, stmt, "table name", true));
+    return alm_at_end(parser) ? ALM_OK : alm_parse_unexpected(parser);
 }
 
-alm_status alm_parse_maintain(alm_parser *p, alm_stmt *s)
+alm_status alm_parse_maintain(alm_parser *parser, alm_stmt *stmt)
 {
     alm_parse_name name;
-    if (alm_str_eq(s->text, ALM_STR("SCRUB")))
-        return parse_scrub(p, s);
-    if (!alm_str_eq(s->text, ALM_STR("REINDEX")))
-        return parse_vacuum(p, s);
-    ALM_TRY(alm_expect_kw(p, ALM_KW_TABLE, "'table' expected"));
-    ALM_TRY(alm_parse_table(p, "table name", &name));
-    s->table = name.text;
-    s->table_quoted = name.quoted;
-    s->table_pos = name.pos;
-    return parse_reindex_what(p, s);
+    if (alm_str_eq(stmt->text, ALM_STR("SCRUB")))
+        return parse_scrub(parser, stmt);
+    if (!alm_str_eq(stmt->text, ALM_STR("REINDEX")))
+        return parse_vacuum(parser, stmt);
+    ALM_TRY(alm_expect_kw(parser, ALM_KW_TABLE, "'table' expected"));
+    ALM_TRY(alm_parse_table(parser, "table name", &name));
+    stmt->table = name.text;
+    stmt->table_quoted = name.quoted;
+    stmt->table_pos = name.pos;
+    return parse_reindex_what(parser, stmt);
 }

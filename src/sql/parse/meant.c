@@ -23,7 +23,7 @@ typedef struct guess {
 /* Keywords near the word, the nearest first; of equally near ones those that begin as it does. */
 static uint32_t near_keywords(alm_str word, guess out[KEYWORDS_MAX])
 {
-    uint32_t n = 0;
+    uint32_t count = 0;
     for (uint32_t kw = ALM_KW_PLAIN + 1; kw < ALM_KW_COUNT; kw++) {
         alm_nearest near = alm_nearest_of(word);
         if (word.len >= 4)
@@ -33,118 +33,120 @@ static uint32_t near_keywords(alm_str word, guess out[KEYWORDS_MAX])
         if (near.found.len == 0)
             continue;
         const size_t far = near.best * 2 + ((word.ptr[0] | 32) != text.ptr[0]);
-        uint32_t at = n < KEYWORDS_MAX ? n++ : KEYWORDS_MAX;
-        while (at > 0 && out[at - 1].far > far) {
-            if (at < KEYWORDS_MAX)
-                out[at] = out[at - 1];
-            at--;
+        uint32_t place = count < KEYWORDS_MAX ? count++ : KEYWORDS_MAX;
+        while (place > 0 && out[place - 1].far > far) {
+            if (place < KEYWORDS_MAX)
+                out[place] = out[place - 1];
+            place--;
         }
-        if (at < KEYWORDS_MAX)
-            out[at] = (guess){(alm_keyword)kw, far};
+        if (place < KEYWORDS_MAX)
+            out[place] = (guess){(alm_keyword)kw, far};
     }
-    return n;
+    return count;
 }
 
-static bool is_candidate(const alm_parser *p, alm_token t)
+static bool is_candidate(const alm_parser *parser, alm_token token)
 {
-    return t.kind == ALM_TOK_NAME && t.kw == ALM_KW_PLAIN && alm_token_text(p, t).len < 24;
+    return token.kind == ALM_TOK_NAME && token.kw == ALM_KW_PLAIN &&
+           alm_token_text(parser, token).len < 24;
 }
 
 /* The last words up to the token where the parser stopped, the last one first. */
-static uint32_t last_words(const alm_parser *p, int32_t start, alm_token out[WORDS_BACK])
+static uint32_t last_words(const alm_parser *parser, int32_t start, alm_token out[WORDS_BACK])
 {
     uint32_t n = 0;
-    for (alm_token t = alm_lex(p->text, start, false);
-         t.kind != ALM_TOK_END && t.kind != ALM_TOK_BAD && t.pos <= p->tok.pos;
-         t = alm_lex(p->text, t.end, false)) {
-        if (t.kind != ALM_TOK_NAME)
+    for (alm_token token = alm_lex(parser->text, start, false);
+         token.kind != ALM_TOK_END && token.kind != ALM_TOK_BAD && token.pos <= parser->tok.pos;
+         token = alm_lex(parser->text, token.end, false)) {
+        if (token.kind != ALM_TOK_NAME)
             continue;
         (void)memmove(out + 1, out, (WORDS_BACK - 1) * sizeof *out);
-        out[0] = t;
+        out[0] = token;
         n = ALM_MIN(n + 1, (uint32_t)WORDS_BACK);
     }
     return n;
 }
 
 /* Where a statement that still fails must have come to. */
-static int32_t later_than(const alm_parser *p)
+static int32_t later_than(const alm_parser *parser)
 {
-    alm_token t = p->tok;
-    for (int i = 0; i < LATER_MIN && t.kind != ALM_TOK_END && t.kind != ALM_TOK_BAD; i++)
-        t = alm_lex(p->text, t.end, false);
-    return t.kind == ALM_TOK_END || t.kind == ALM_TOK_BAD ? INT32_MAX : t.pos;
+    alm_token token = parser->tok;
+    for (int i = 0; i < LATER_MIN && token.kind != ALM_TOK_END && token.kind != ALM_TOK_BAD; i++)
+        token = alm_lex(parser->text, token.end, false);
+    return token.kind == ALM_TOK_END || token.kind == ALM_TOK_BAD ? INT32_MAX : token.pos;
 }
 
 /* How far the statement parses with the keyword in the word's place, counted in the text as it is. */
-static alm_status reach(alm_parser *p, int32_t start, alm_token word, alm_keyword kw, int32_t *out)
+static alm_status reach(alm_parser *parser, int32_t start, alm_token word, alm_keyword keyword,
+                        int32_t *out)
 {
-    const alm_str key = alm_keyword_text(kw);
-    const size_t head = (size_t)(word.pos - start), tail = p->text.len - (size_t)word.end;
+    const alm_str key = alm_keyword_text(keyword);
+    const size_t head = (size_t)(word.pos - start), tail = parser->text.len - (size_t)word.end;
     char *text = NULL;
-    ALM_TRY(alm_arena_bytes(p->cx, p->cx->arena, head + key.len + tail + 1, &text));
-    (void)memcpy(text, p->text.ptr + start, head);
+    ALM_TRY(alm_arena_bytes(parser->cx, parser->cx->arena, head + key.len + tail + 1, &text));
+    (void)memcpy(text, parser->text.ptr + start, head);
     (void)memcpy(text + head, key.ptr, key.len);
-    (void)memcpy(text + head + key.len, p->text.ptr + word.end, tail);
+    (void)memcpy(text + head + key.len, parser->text.ptr + word.end, tail);
     alm_parser again;
-    alm_stmt *s = NULL;
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &s));
-    alm_parse_start(&again, p->cx, (alm_str){text, head + key.len + tail}, 0);
-    alm_status st = alm_parse_statement(&again, s);
-    if (st == ALM_OK && alm_at_end(&again))
+    alm_stmt *stmt = NULL;
+    ALM_TRY(ALM_NEW(parser->cx, parser->cx->arena, &stmt));
+    alm_parse_start(&again, parser->cx, (alm_str){text, head + key.len + tail}, 0);
+    alm_status status = alm_parse_statement(&again, stmt);
+    if (status == ALM_OK && alm_at_end(&again))
         *out = INT32_MAX;
     else
         *out = again.tok.pos + start + (word.end - word.pos) - (int32_t)key.len;
-    alm_error_clear(p->cx);
-    return st == ALM_E_MEMORY ? st : ALM_OK;
+    alm_error_clear(parser->cx);
+    return status == ALM_E_MEMORY ? status : ALM_OK;
 }
 
 /* The best keyword for one word; *out ALM_KW_PLAIN: none brings the statement further. */
-static alm_status best_keyword(alm_parser *p, int32_t start, alm_token word, alm_keyword *out,
+static alm_status best_keyword(alm_parser *parser, int32_t start, alm_token word, alm_keyword *out,
                                int32_t *best)
 {
     guess guesses[KEYWORDS_MAX];
-    const uint32_t n = near_keywords(alm_token_text(p, word), guesses);
+    const uint32_t n = near_keywords(alm_token_text(parser, word), guesses);
     for (uint32_t i = 0; i < n && *best < INT32_MAX; i++) {
-        int32_t at = 0;
-        ALM_TRY(reach(p, start, word, guesses[i].kw, &at));
-        if (at <= *best)
+        int32_t place = 0;
+        ALM_TRY(reach(parser, start, word, guesses[i].kw, &place));
+        if (place <= *best)
             continue;
-        *best = at;
+        *best = place;
         *out = guesses[i].kw;
     }
     return ALM_OK;
 }
 
-alm_status alm_parse_meant(alm_parser *p, int32_t start, alm_status failed)
+alm_status alm_parse_meant(alm_parser *parser, int32_t start, alm_status failed)
 {
-    const alm_error kept = p->cx->err;
+    const alm_error kept = parser->cx->err;
     alm_token words[WORDS_BACK] = {0}, word = {0};
     alm_keyword found = ALM_KW_PLAIN;
-    if (failed != ALM_E_SYNTAX || p->text.len - (size_t)start > TEXT_MAX ||
-        p->tok.kind == ALM_TOK_BAD)
+    if (failed != ALM_E_SYNTAX || parser->text.len - (size_t)start > TEXT_MAX ||
+        parser->tok.kind == ALM_TOK_BAD)
         return failed;
-    alm_error_clear(p->cx);
-    const uint32_t n = last_words(p, start, words);
-    int32_t best = later_than(p) - 1;
+    alm_error_clear(parser->cx);
+    const uint32_t n = last_words(parser, start, words);
+    int32_t best = later_than(parser) - 1;
     for (uint32_t i = 0; i < n && best < INT32_MAX; i++) {
-        alm_keyword kw = ALM_KW_PLAIN;
-        if (!is_candidate(p, words[i]))
+        alm_keyword keyword = ALM_KW_PLAIN;
+        if (!is_candidate(parser, words[i]))
             continue;
-        if (best_keyword(p, start, words[i], &kw, &best) != ALM_OK)
+        if (best_keyword(parser, start, words[i], &keyword, &best) != ALM_OK)
             break;
-        if (kw != ALM_KW_PLAIN) {
-            found = kw;
+        if (keyword != ALM_KW_PLAIN) {
+            found = keyword;
             word = words[i];
         }
     }
-    p->cx->err = kept;
+    parser->cx->err = kept;
     if (found == ALM_KW_PLAIN)
         return failed;
     char upper[32] = {0};
-    const alm_str key = alm_keyword_text(found), text = alm_token_text(p, word);
+    const alm_str key = alm_keyword_text(found), text = alm_token_text(parser, word);
     for (size_t i = 0; i < key.len && i + 1 < sizeof upper; i++)
         upper[i] = (char)(key.ptr[i] >= 'a' && key.ptr[i] <= 'z' ? key.ptr[i] - 32 : key.ptr[i]);
-    alm_error_clear(p->cx);
-    return alm_fail(p->cx, ALM_E_SYNTAX, word.pos, "unexpected token [%.*s], did you mean '%s'?",
-                    (int)text.len, text.ptr, upper);
+    alm_error_clear(parser->cx);
+    return alm_fail(parser->cx, ALM_E_SYNTAX, word.pos,
+                    "unexpected token [%.*s], did you mean '%s'?", (int)text.len, text.ptr, upper);
 }

@@ -4,81 +4,81 @@
 #include "sql/parse/parse.h"
 
 /* Texts without their quotes, all else as written, ", " between: what the setting is to be. */
-static alm_status parse_values(alm_parser *p, alm_stmt *s)
+static alm_status parse_values(alm_parser *parser, alm_stmt *stmt)
 {
-    const alm_token first = p->tok;
+    const alm_token first = parser->tok;
     char *list = NULL;
-    size_t n = 0;
-    ALM_TRY(alm_arena_bytes(p->cx, p->cx->arena, 2 * p->text.len + 2, &list));
+    size_t count = 0;
+    ALM_TRY(alm_arena_bytes(parser->cx, parser->cx->arena, 2 * parser->text.len + 2, &list));
     for (;;) {
-        alm_str value = alm_token_text(p, p->tok);
-        if (p->tok.kind == ALM_TOK_STRING)
-            ALM_TRY(alm_parse_unquote(p, p->tok, &value));
+        alm_str value = alm_token_text(parser, parser->tok);
+        if (parser->tok.kind == ALM_TOK_STRING)
+            ALM_TRY(alm_parse_unquote(parser, parser->tok, &value));
         if (value.len > 0)
-            (void)memcpy(list + n, value.ptr, value.len);
-        n += value.len;
-        alm_parse_next(p);
-        if (!alm_take_op(p, ALM_OP_COMMA))
+            (void)memcpy(list + count, value.ptr, value.len);
+        count += value.len;
+        alm_parse_next(parser);
+        if (!alm_take_op(parser, ALM_OP_COMMA))
             break;
-        (void)memcpy(list + n, ", ", 2);
-        n += 2;
+        (void)memcpy(list + count, ", ", 2);
+        count += 2;
     }
-    s->value = (alm_str){list, n};
-    if (alm_at_end(p))
+    stmt->value = (alm_str){list, count};
+    if (alm_at_end(parser))
         return ALM_OK;
-    alm_parse_skip(p); /* no list: as written */
-    s->value = alm_parse_slice(p, first.pos, p->prev.end);
-    return p->tok.kind == ALM_TOK_BAD ? alm_parse_unexpected(p) : ALM_OK;
+    alm_parse_skip(parser); /* no list: as written */
+    stmt->value = alm_parse_slice(parser, first.pos, parser->prev.end);
+    return parser->tok.kind == ALM_TOK_BAD ? alm_parse_unexpected(parser) : ALM_OK;
 }
 
-static alm_status parse_value(alm_parser *p, alm_stmt *s)
+static alm_status set_parse_value(alm_parser *parser, alm_stmt *stmt)
 {
-    const alm_token first = p->tok;
-    if (alm_at_end(p))
-        return alm_parse_fail(p, p->tok.pos, "value expected");
+    const alm_token first = parser->tok;
+    if (alm_at_end(parser))
+        return alm_parse_fail(parser, parser->tok.pos, "value expected");
     if (first.kind != ALM_TOK_QUOTED)
-        return parse_values(p, s);
-    const alm_token next = alm_parse_peek(p);
+        return parse_values(parser, stmt);
+    const alm_token next = alm_parse_peek(parser);
     if (next.kind != ALM_TOK_END && !alm_token_is_op(next, ALM_OP_SEMI))
-        return parse_values(p, s); /* a list of names keeps its quotes */
-    alm_parse_next(p);
-    return alm_parse_unquote(p, first, &s->value);
+        return parse_values(parser, stmt); /* a list of names keeps its quotes */
+    alm_parse_next(parser);
+    return alm_parse_unquote(parser, first, &stmt->value);
 }
 
 /* [LOCAL] TRANSACTION modes, SESSION CHARACTERISTICS AS TRANSACTION modes. */
-static alm_status parse_set_transaction(alm_parser *p, alm_stmt *s)
+static alm_status parse_set_transaction(alm_parser *parser, alm_stmt *stmt)
 {
     alm_tx_words *words = NULL;
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &words));
-    s->kind = ALM_STMT_SET_TRANSACTION;
-    s->ext = words;
-    words->session = alm_take_word(p, "characteristics");
-    if (words->session && !alm_take_kw(p, ALM_KW_AS))
-        return alm_parse_fail(p, p->tok.pos, "'as' expected");
-    if (!alm_take_word(p, "transaction"))
-        return alm_parse_fail(p, p->tok.pos, "'transaction' expected");
-    if (alm_at_word(p, "snapshot"))
-        return alm_fail(p->cx, ALM_E_UNSUPPORTED, p->tok.pos,
+    ALM_TRY(ALM_NEW(parser->cx, parser->cx->arena, &words));
+    stmt->kind = ALM_STMT_SET_TRANSACTION;
+    stmt->ext = words;
+    words->session = alm_take_word(parser, "characteristics");
+    if (words->session && !alm_take_kw(parser, ALM_KW_AS))
+        return alm_parse_fail(parser, parser->tok.pos, "'as' expected");
+    if (!alm_take_word(parser, "transaction"))
+        return alm_parse_fail(parser, parser->tok.pos, "'transaction' expected");
+    if (alm_at_word(parser, "snapshot"))
+        return alm_fail(parser->cx, ALM_E_UNSUPPORTED, parser->tok.pos,
                         "SET TRANSACTION SNAPSHOT is not supported");
-    if (alm_at_end(p))
-        return alm_parse_unexpected(p);
-    return alm_parse_tx_modes(p, words);
+    if (alm_at_end(parser))
+        return alm_parse_unexpected(parser);
+    return alm_parse_tx_modes(parser, words);
 }
 
 /* Names of settings that are written otherwise. */
-static alm_status take_other_name(alm_parser *p, alm_stmt *s, bool *found)
+static alm_status take_other_name(alm_parser *parser, alm_stmt *stmt, bool *found)
 {
-    const alm_token next = alm_parse_peek(p);
+    const alm_token next = alm_parse_peek(parser);
     *found = true;
-    if (alm_take_kw(p, ALM_KW_TIME)) {
-        s->what = ALM_STR("time zone");
-        return alm_expect_kw(p, ALM_KW_ZONE, "'zone' expected");
+    if (alm_take_kw(parser, ALM_KW_TIME)) {
+        stmt->what = ALM_STR("time zone");
+        return alm_expect_kw(parser, ALM_KW_ZONE, "'zone' expected");
     }
-    if (alm_at_word(p, "session") &&
-        alm_str_ieq(alm_token_text(p, next), ALM_STR("authorization"))) {
-        alm_parse_next(p);
-        alm_parse_next(p);
-        s->what = ALM_STR("session authorization");
+    if (alm_at_word(parser, "session") &&
+        alm_str_ieq(alm_token_text(parser, next), ALM_STR("authorization"))) {
+        alm_parse_next(parser);
+        alm_parse_next(parser);
+        stmt->what = ALM_STR("session authorization");
         return ALM_OK;
     }
     *found = false;
@@ -86,62 +86,64 @@ static alm_status take_other_name(alm_parser *p, alm_stmt *s, bool *found)
 }
 
 /* name, a.b: lower case, names in quotes as they are. */
-static alm_status setting_name(alm_parser *p, alm_stmt *s)
+static alm_status setting_name(alm_parser *parser, alm_stmt *stmt)
 {
-    const int32_t pos = p->tok.pos;
+    const int32_t pos = parser->tok.pos;
     alm_parse_name name;
-    ALM_TRY(alm_parse_ident(p, "setting name", &name));
-    while (alm_take_op(p, ALM_OP_DOT))
-        ALM_TRY(alm_parse_ident(p, "setting name", &name));
+    ALM_TRY(alm_parse_ident(parser, "setting name", &name));
+    while (alm_take_op(parser, ALM_OP_DOT))
+        ALM_TRY(alm_parse_ident(parser, "setting name", &name));
     const bool plain = name.pos == pos;
-    return alm_parse_lower(p, plain ? name.text : alm_parse_slice(p, pos, p->prev.end), &s->what);
+    return alm_parse_lower(
+        parser, plain ? name.text : alm_parse_slice(parser, pos, parser->prev.end), &stmt->what);
 }
 
 /* SESSION or LOCAL, unless it is the name itself. */
-static void take_scope(alm_parser *p, alm_stmt *s)
+static void take_scope(alm_parser *parser, alm_stmt *stmt)
 {
-    const alm_token next = alm_parse_peek(p);
-    const bool authorization = alm_str_ieq(alm_token_text(p, next), ALM_STR("authorization"));
+    const alm_token next = alm_parse_peek(parser);
+    const bool authorization = alm_str_ieq(alm_token_text(parser, next), ALM_STR("authorization"));
     if (next.kind != ALM_TOK_NAME || alm_token_is_kw(next, ALM_KW_TO) || authorization)
         return;
-    s->local = alm_at_word(p, "local");
-    if (s->local || alm_at_word(p, "session"))
-        alm_parse_next(p);
+    stmt->local = alm_at_word(parser, "local");
+    if (stmt->local || alm_at_word(parser, "session"))
+        alm_parse_next(parser);
 }
 
 /* CONSTRAINTS ALL DEFERRED | IMMEDIATE: there are none to be deferred. */
-static alm_status parse_constraints(alm_parser *p, alm_stmt *s)
+static alm_status set_parse_constraints(alm_parser *parser, alm_stmt *stmt)
 {
-    s->text = ALM_STR("SET CONSTRAINTS");
-    alm_parse_next(p);
-    if (!alm_take_kw(p, ALM_KW_ALL))
-        return alm_parse_fail(p, p->tok.pos, "'all' expected: there are no constraints");
-    if (!alm_at_word(p, "deferred") && !alm_at_word(p, "immediate"))
-        return alm_parse_fail(p, p->tok.pos, "'deferred' or 'immediate' expected");
-    alm_parse_next(p);
-    return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
+    stmt->text = ALM_STR("SET CONSTRAINTS");
+    alm_parse_next(parser);
+    if (!alm_take_kw(parser, ALM_KW_ALL))
+        return alm_parse_fail(parser, parser->tok.pos, "'all' expected: there are no constraints");
+    if (!alm_at_word(parser, "deferred") && !alm_at_word(parser, "immediate"))
+        return alm_parse_fail(parser, parser->tok.pos, "'deferred' or 'immediate' expected");
+    alm_parse_next(parser);
+    return alm_at_end(parser) ? ALM_OK : alm_parse_unexpected(parser);
 }
 
 /* ------------------------------------------------------------------ behind RESET, DISCARD ... */
 
 /* name, TIME ZONE, SESSION AUTHORIZATION, TRANSACTION ISOLATION LEVEL, ALL */
-static alm_status parse_reset(alm_parser *p, alm_stmt *s)
+static alm_status parse_reset(alm_parser *parser, alm_stmt *stmt)
 {
     bool found = false;
-    take_scope(p, s);
-    s->what_pos = p->tok.pos;
-    ALM_TRY(take_other_name(p, s, &found));
-    if (!found && alm_take_kw(p, ALM_KW_ALL))
-        s->what = ALM_STR("all");
-    else if (!found && alm_take_word(p, "transaction"))
-        return alm_take_word(p, "isolation") && alm_take_word(p, "level") ? ALM_OK
-                                                                          : alm_parse_unexpected(p);
+    take_scope(parser, stmt);
+    stmt->what_pos = parser->tok.pos;
+    ALM_TRY(take_other_name(parser, stmt, &found));
+    if (!found && alm_take_kw(parser, ALM_KW_ALL))
+        stmt->what = ALM_STR("all");
+    else if (!found && alm_take_word(parser, "transaction"))
+        return alm_take_word(parser, "isolation") && alm_take_word(parser, "level")
+                   ? ALM_OK
+                   : alm_parse_unexpected(parser);
     else if (!found)
-        ALM_TRY(setting_name(p, s));
-    return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
+        ALM_TRY(setting_name(parser, stmt));
+    return alm_at_end(parser) ? ALM_OK : alm_parse_unexpected(parser);
 }
 
-static alm_status parse_discard(alm_parser *p, alm_stmt *s)
+static alm_status parse_discard(alm_parser *parser, alm_stmt *stmt)
 {
     static const struct {
         const char *word, *tag;
@@ -151,84 +153,85 @@ static alm_status parse_discard(alm_parser *p, alm_stmt *s)
                 {"temp", "DISCARD TEMP"},
                 {"temporary", "DISCARD TEMP"}};
     for (size_t i = 0; i < ALM_COUNT(rows); i++) {
-        if (!alm_take_word(p, rows[i].word))
+        if (!alm_take_word(parser, rows[i].word))
             continue;
-        s->text = alm_str_of(rows[i].tag);
-        return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
+        stmt->text = alm_str_of(rows[i].tag);
+        return alm_at_end(parser) ? ALM_OK : alm_parse_unexpected(parser);
     }
-    return alm_parse_fail(p, p->tok.pos, "'all', 'plans', 'sequences' or 'temp' expected");
+    return alm_parse_fail(parser, parser->tok.pos,
+                          "'all', 'plans', 'sequences' or 'temp' expected");
 }
 
 /* DEALLOCATE [PREPARE] name | ALL, CLOSE name | ALL: the name stays as written, with its quotes. */
-static alm_status parse_object(alm_parser *p, alm_stmt *s, bool deallocate)
+static alm_status parse_object(alm_parser *parser, alm_stmt *stmt, bool deallocate)
 {
-    const alm_token next = alm_parse_peek(p);
+    const alm_token next = alm_parse_peek(parser);
     if (deallocate && (next.kind == ALM_TOK_NAME || next.kind == ALM_TOK_QUOTED))
-        (void)alm_take_kw(p, ALM_KW_PREPARE);
-    s->what_pos = p->tok.pos;
-    if (p->tok.kind != ALM_TOK_NAME && p->tok.kind != ALM_TOK_QUOTED)
-        return alm_parse_fail(p, p->tok.pos, "name expected");
-    if (deallocate && alm_at_kw(p, ALM_KW_ALL))
-        s->text = ALM_STR("DEALLOCATE ALL");
-    s->what = s->value = alm_token_text(p, p->tok);
-    alm_parse_next(p);
-    return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
+        (void)alm_take_kw(parser, ALM_KW_PREPARE);
+    stmt->what_pos = parser->tok.pos;
+    if (parser->tok.kind != ALM_TOK_NAME && parser->tok.kind != ALM_TOK_QUOTED)
+        return alm_parse_fail(parser, parser->tok.pos, "name expected");
+    if (deallocate && alm_at_kw(parser, ALM_KW_ALL))
+        stmt->text = ALM_STR("DEALLOCATE ALL");
+    stmt->what = stmt->value = alm_token_text(parser, parser->tok);
+    alm_parse_next(parser);
+    return alm_at_end(parser) ? ALM_OK : alm_parse_unexpected(parser);
 }
 
 /* UNLISTEN * | channel: nobody listens. */
-static alm_status parse_unlisten(alm_parser *p)
+static alm_status parse_unlisten(alm_parser *parser)
 {
-    if (alm_at_end(p))
-        return alm_parse_unexpected(p);
-    alm_parse_next(p);
-    return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
+    if (alm_at_end(parser))
+        return alm_parse_unexpected(parser);
+    alm_parse_next(parser);
+    return alm_at_end(parser) ? ALM_OK : alm_parse_unexpected(parser);
 }
 
 /* RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN */
-static alm_status parse_word(alm_parser *p, alm_stmt *s)
+static alm_status set_parse_word(alm_parser *parser, alm_stmt *stmt)
 {
-    if (alm_str_eq(s->text, ALM_STR("RESET")))
-        return parse_reset(p, s);
-    if (alm_str_eq(s->text, ALM_STR("DISCARD")))
-        return parse_discard(p, s);
-    if (alm_str_eq(s->text, ALM_STR("UNLISTEN")))
-        return parse_unlisten(p);
-    return parse_object(p, s, alm_str_eq(s->text, ALM_STR("DEALLOCATE")));
+    if (alm_str_eq(stmt->text, ALM_STR("RESET")))
+        return parse_reset(parser, stmt);
+    if (alm_str_eq(stmt->text, ALM_STR("DISCARD")))
+        return parse_discard(parser, stmt);
+    if (alm_str_eq(stmt->text, ALM_STR("UNLISTEN")))
+        return parse_unlisten(parser);
+    return parse_object(parser, stmt, alm_str_eq(stmt->text, ALM_STR("DEALLOCATE")));
 }
 
 /* ------------------------------------------------------------------ set */
 
-bool alm_at_set(const alm_parser *p)
+bool alm_at_set(const alm_parser *parser)
 {
-    return alm_at_kw(p, ALM_KW_SET) || alm_at_statement(p);
+    return alm_at_kw(parser, ALM_KW_SET) || alm_at_statement(parser);
 }
 
 /* SET [SESSION | LOCAL] name TO value, SET TIME ZONE value, SET ROLE name, SET TRANSACTION ... */
-alm_status alm_parse_set(alm_parser *p, alm_stmt *s)
+alm_status alm_parse_set(alm_parser *parser, alm_stmt *stmt)
 {
-    if (!alm_str_eq(s->text, ALM_STR("SET")))
-        return parse_word(p, s);
-    take_scope(p, s);
-    const alm_token next = alm_parse_peek(p);
+    if (!alm_str_eq(stmt->text, ALM_STR("SET")))
+        return set_parse_word(parser, stmt);
+    take_scope(parser, stmt);
+    const alm_token next = alm_parse_peek(parser);
     const bool assigned = next.kind == ALM_TOK_OP || alm_token_is_kw(next, ALM_KW_TO);
     bool found = false;
-    s->what_pos = p->tok.pos;
-    if (!assigned && (alm_at_word(p, "transaction") || alm_at_word(p, "characteristics")))
-        return parse_set_transaction(p, s);
-    if (!assigned && alm_at_word(p, "constraints"))
-        return parse_constraints(p, s);
-    ALM_TRY(take_other_name(p, s, &found));
+    stmt->what_pos = parser->tok.pos;
+    if (!assigned && (alm_at_word(parser, "transaction") || alm_at_word(parser, "characteristics")))
+        return parse_set_transaction(parser, stmt);
+    if (!assigned && alm_at_word(parser, "constraints"))
+        return set_parse_constraints(parser, stmt);
+    ALM_TRY(take_other_name(parser, stmt, &found));
     if (found) {
-        (void)(alm_take_kw(p, ALM_KW_TO) || alm_take_op(p, ALM_OP_EQ));
-        return parse_value(p, s);
+        (void)(alm_take_kw(parser, ALM_KW_TO) || alm_take_op(parser, ALM_OP_EQ));
+        return set_parse_value(parser, stmt);
     }
-    if (!assigned && (alm_at_word(p, "names") || alm_at_word(p, "role"))) {
-        s->what = alm_at_word(p, "role") ? ALM_STR("role") : ALM_STR("client_encoding");
-        alm_parse_next(p);
-        return parse_value(p, s);
+    if (!assigned && (alm_at_word(parser, "names") || alm_at_word(parser, "role"))) {
+        stmt->what = alm_at_word(parser, "role") ? ALM_STR("role") : ALM_STR("client_encoding");
+        alm_parse_next(parser);
+        return set_parse_value(parser, stmt);
     }
-    ALM_TRY(setting_name(p, s));
-    if (!alm_take_kw(p, ALM_KW_TO) && !alm_take_op(p, ALM_OP_EQ))
-        return alm_parse_fail(p, p->tok.pos, "'to' or '=' expected");
-    return parse_value(p, s);
+    ALM_TRY(setting_name(parser, stmt));
+    if (!alm_take_kw(parser, ALM_KW_TO) && !alm_take_op(parser, ALM_OP_EQ))
+        return alm_parse_fail(parser, parser->tok.pos, "'to' or '=' expected");
+    return set_parse_value(parser, stmt);
 }

@@ -19,30 +19,30 @@ alm_status alm_grow(alm_ctx *cx, void *array_of_pointer, uint32_t n, uint32_t *c
     return ALM_OK;
 }
 
-alm_status alm_exprs_add(alm_ctx *cx, alm_exprs *list, alm_expr *e)
+alm_status alm_exprs_add(alm_ctx *cx, alm_exprs *list, alm_expr *expr)
 {
     ALM_TRY(alm_grow(cx, &list->at, list->n, &list->cap, sizeof *list->at));
-    list->at[list->n++] = e;
+    list->at[list->n++] = expr;
     return ALM_OK;
 }
 
-alm_status alm_exprs_split(alm_ctx *cx, alm_exprs *list, alm_expr *e)
+alm_status alm_exprs_split(alm_ctx *cx, alm_exprs *list, alm_expr *expr)
 {
     /* left-deep chains: walk down the left side without recursion, then add in order */
     alm_exprs right = {0};
-    while (alm_expr_is_call(e, "and")) {
-        for (uint32_t i = e->n_args; i-- > 1;)
-            ALM_TRY(alm_exprs_add(cx, &right, e->args[i]));
-        e = e->args[0];
+    while (alm_expr_is_call(expr, "and")) {
+        for (uint32_t i = expr->n_args; i-- > 1;)
+            ALM_TRY(alm_exprs_add(cx, &right, expr->args[i]));
+        expr = expr->args[0];
     }
-    if (!alm_expr_is_true(e))
-        ALM_TRY(alm_exprs_add(cx, list, e));
+    if (!alm_expr_is_true(expr))
+        ALM_TRY(alm_exprs_add(cx, list, expr));
     while (right.n > 0) {
-        e = right.at[--right.n];
-        if (alm_expr_is_call(e, "and"))
-            ALM_TRY(alm_exprs_split(cx, list, e));
-        else if (!alm_expr_is_true(e))
-            ALM_TRY(alm_exprs_add(cx, list, e));
+        expr = right.at[--right.n];
+        if (alm_expr_is_call(expr, "and"))
+            ALM_TRY(alm_exprs_split(cx, list, expr));
+        else if (!alm_expr_is_true(expr))
+            ALM_TRY(alm_exprs_add(cx, list, expr));
     }
     return ALM_OK;
 }
@@ -51,34 +51,34 @@ alm_status alm_exprs_split(alm_ctx *cx, alm_exprs *list, alm_expr *e)
 
 alm_status alm_expr_const(alm_ctx *cx, const alm_vec *value, int32_t pos, alm_expr **out)
 {
-    alm_expr *e = NULL;
+    alm_expr *expr = NULL;
     ALM_TRY(alm_nodes_add(cx, 1, pos));
-    ALM_TRY(ALM_NEW(cx, cx->arena, &e));
-    e->kind = ALM_X_CONST;
-    e->type = value->type;
-    e->pos = pos;
-    e->value = *value;
-    e->value.is_const = true;
-    *out = e;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &expr));
+    expr->kind = ALM_X_CONST;
+    expr->type = value->type;
+    expr->pos = pos;
+    expr->value = *value;
+    expr->value.is_const = true;
+    *out = expr;
     return ALM_OK;
 }
 
 alm_status alm_expr_null(alm_ctx *cx, alm_type type, int32_t pos, alm_expr **out)
 {
-    alm_vec v = {0};
+    alm_vec vec = {0};
     /* the untyped null carries the value of a STRING, which is what it shows as */
-    ALM_TRY(alm_vec_null(cx, cx->arena, type.id == ALM_T_NULL ? ALM_TY(STRING) : type, &v));
-    v.type = type;
-    return alm_expr_const(cx, &v, pos, out);
+    ALM_TRY(alm_vec_null(cx, cx->arena, type.id == ALM_T_NULL ? ALM_TY(STRING) : type, &vec));
+    vec.type = type;
+    return alm_expr_const(cx, &vec, pos, out);
 }
 
 alm_status alm_expr_bits(alm_ctx *cx, alm_type type, uint64_t bits, int32_t pos, alm_expr **out)
 {
-    alm_vec v = {.type = type, .width = (uint8_t)alm_type_width(type), .is_const = true};
-    ALM_ASSERT(v.width >= 1 && v.width <= 8);
-    ALM_TRY(alm_arena_bytes(cx, cx->arena, sizeof bits, &v.data));
-    memcpy(v.data, &bits, sizeof bits);
-    return alm_expr_const(cx, &v, pos, out);
+    alm_vec vec = {.type = type, .width = (uint8_t)alm_type_width(type), .is_const = true};
+    ALM_ASSERT(vec.width >= 1 && vec.width <= 8);
+    ALM_TRY(alm_arena_bytes(cx, cx->arena, sizeof bits, &vec.data));
+    memcpy(vec.data, &bits, sizeof bits);
+    return alm_expr_const(cx, &vec, pos, out);
 }
 
 alm_status alm_expr_bool(alm_ctx *cx, bool value, int32_t pos, alm_expr **out)
@@ -88,28 +88,28 @@ alm_status alm_expr_bool(alm_ctx *cx, bool value, int32_t pos, alm_expr **out)
 
 alm_status alm_expr_text(alm_ctx *cx, alm_type type, alm_str text, int32_t pos, alm_expr **out)
 {
-    alm_vec v = {.type = type, .width = sizeof(alm_view), .is_const = true};
+    alm_vec vec = {.type = type, .width = sizeof(alm_view), .is_const = true};
     alm_view *view = NULL;
     ALM_TRY(ALM_NEW(cx, cx->arena, &view));
     *view = alm_view_of(text);
-    v.data = view;
-    return alm_expr_const(cx, &v, pos, out);
+    vec.data = view;
+    return alm_expr_const(cx, &vec, pos, out);
 }
 
 alm_status alm_expr_col(alm_ctx *cx, uint32_t col, alm_type type, int32_t pos, alm_expr **out)
 {
-    alm_expr *e = NULL;
+    alm_expr *expr = NULL;
     ALM_TRY(alm_nodes_add(cx, 1, pos));
-    ALM_TRY(ALM_NEW(cx, cx->arena, &e));
-    e->kind = ALM_X_COL;
-    e->type = type;
-    e->pos = pos;
-    e->col = col;
-    *out = e;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &expr));
+    expr->kind = ALM_X_COL;
+    expr->type = type;
+    expr->pos = pos;
+    expr->col = col;
+    *out = expr;
     return ALM_OK;
 }
 
-static alm_status too_large(alm_ctx *cx, int32_t pos)
+static alm_status plan_expr_too_large(alm_ctx *cx, int32_t pos)
 {
     return alm_fail(cx, ALM_E_LIMIT, pos,
                     "statement is too large: an expression has more than sql.nodes.max (%lld) "
@@ -118,75 +118,77 @@ static alm_status too_large(alm_ctx *cx, int32_t pos)
                     (long long)cx->conf->sql_nodes_max);
 }
 
-alm_status alm_expr_measure(alm_ctx *cx, alm_expr *e)
+alm_status alm_expr_measure(alm_ctx *cx, alm_expr *expr)
 {
     uint64_t size = 1;
     const uint64_t max = cx->conf != NULL ? (uint64_t)cx->conf->sql_nodes_max : UINT32_MAX;
-    for (uint32_t i = 0; i < e->n_args; i++)
-        size += e->args[i] != NULL ? ALM_MAX(e->args[i]->size, 1u) : 0;
+    for (uint32_t i = 0; i < expr->n_args; i++)
+        size += expr->args[i] != NULL ? ALM_MAX(expr->args[i]->size, 1u) : 0;
     if (size > max && cx->conf != NULL)
-        return too_large(cx, e->pos);
-    e->size = (uint32_t)ALM_MIN(size, UINT32_MAX);
+        return plan_expr_too_large(cx, expr->pos);
+    expr->size = (uint32_t)ALM_MIN(size, UINT32_MAX);
     return ALM_OK;
 }
 
-alm_status alm_expr_again(alm_ctx *cx, const alm_expr *e)
+alm_status alm_expr_again(alm_ctx *cx, const alm_expr *expr)
 {
-    return e->size > 1 ? alm_nodes_add(cx, e->size, e->pos) : ALM_OK;
+    return expr->size > 1 ? alm_nodes_add(cx, expr->size, expr->pos) : ALM_OK;
 }
 
-bool alm_expr_is_null(const alm_expr *e)
+bool alm_expr_is_null(const alm_expr *expr)
 {
-    return e->kind == ALM_X_CONST && (e->type.id == ALM_T_NULL || alm_vec_is_null(&e->value, 0));
+    return expr->kind == ALM_X_CONST &&
+           (expr->type.id == ALM_T_NULL || alm_vec_is_null(&expr->value, 0));
 }
 
-static bool const_bool(const alm_expr *e, bool wanted)
+static bool const_bool(const alm_expr *expr, bool wanted)
 {
-    return e->kind == ALM_X_CONST && e->type.id == ALM_T_BOOLEAN &&
-           (*(const uint8_t *)e->value.data != 0) == wanted;
+    return expr->kind == ALM_X_CONST && expr->type.id == ALM_T_BOOLEAN &&
+           (*(const uint8_t *)expr->value.data != 0) == wanted;
 }
 
-bool alm_expr_is_true(const alm_expr *e)
+bool alm_expr_is_true(const alm_expr *expr)
 {
-    return const_bool(e, true);
+    return const_bool(expr, true);
 }
-bool alm_expr_is_false(const alm_expr *e)
+bool alm_expr_is_false(const alm_expr *expr)
 {
-    return const_bool(e, false);
+    return const_bool(expr, false);
 }
 
-bool alm_expr_int(const alm_expr *e, int64_t *out)
+bool alm_expr_int(const alm_expr *expr, int64_t *out)
 {
-    if (e->kind != ALM_X_CONST || e->type.id == ALM_T_NULL || alm_vec_is_null(&e->value, 0))
+    if (expr->kind != ALM_X_CONST || expr->type.id == ALM_T_NULL ||
+        alm_vec_is_null(&expr->value, 0))
         return false;
-    const alm_type_class cls = alm_type_info_of(e->type)->cls;
+    const alm_type_class cls = alm_type_info_of(expr->type)->cls;
     if (cls != ALM_TC_INTEGER && cls != ALM_TC_TIME)
         return false;
-    const void *at = e->value.data;
-    switch (e->value.width) {
+    const void *ptr = expr->value.data;
+    switch (expr->value.width) {
     case 1:
-        *out = *(const int8_t *)at;
+        *out = *(const int8_t *)ptr;
         return true;
     case 2: {
         int16_t v;
-        memcpy(&v, at, sizeof v);
+        memcpy(&v, ptr, sizeof v);
         *out = v;
         return true;
     }
     case 4: {
-        int32_t v;
-        memcpy(&v, at, sizeof v);
-        *out = v;
+        int32_t value;
+        memcpy(&value, ptr, sizeof value);
+        *out = value;
         return true;
     }
     default:
-        memcpy(out, at, sizeof *out);
+        memcpy(out, ptr, sizeof *out);
         return true;
     }
 }
 
 /* UTF-8 of one UTF-16 unit. */
-static size_t put_char(uint16_t c, char *out)
+static size_t plan_expr_put_char(uint16_t c, char *out)
 {
     if (c < 0x80) {
         out[0] = (char)c;
@@ -203,33 +205,33 @@ static size_t put_char(uint16_t c, char *out)
     return 3;
 }
 
-alm_status alm_expr_string(alm_ctx *cx, const alm_expr *e, bool *is_text, alm_str *out)
+alm_status alm_expr_string(alm_ctx *cx, const alm_expr *expr, bool *is_text, alm_str *out)
 {
     *is_text = false;
-    if (e->kind != ALM_X_CONST || alm_expr_is_null(e))
+    if (expr->kind != ALM_X_CONST || alm_expr_is_null(expr))
         return ALM_OK;
-    if (alm_type_is_text(e->type)) {
+    if (alm_type_is_text(expr->type)) {
         *is_text = true;
-        *out = alm_vec_text(&e->value, 0);
-    } else if (e->type.id == ALM_T_CHAR) {
+        *out = alm_vec_text(&expr->value, 0);
+    } else if (expr->type.id == ALM_T_CHAR) {
         uint16_t c;
-        memcpy(&c, e->value.data, sizeof c);
+        memcpy(&c, expr->value.data, sizeof c);
         char *text = NULL;
         ALM_TRY(alm_arena_bytes(cx, cx->arena, 4, &text));
         *is_text = true;
-        *out = (alm_str){text, put_char(c, text)};
+        *out = (alm_str){text, plan_expr_put_char(c, text)};
     }
     return ALM_OK;
 }
 
-bool alm_expr_is_call(const alm_expr *e, const char *name)
+bool alm_expr_is_call(const alm_expr *expr, const char *name)
 {
-    return e->kind == ALM_X_CALL && strcmp(e->fn->name, name) == 0;
+    return expr->kind == ALM_X_CALL && strcmp(expr->fn->name, name) == 0;
 }
 
 /* ------------------------------------------------------------------- shape */
 
-static bool const_equal(const alm_expr *a, const alm_expr *b)
+static bool plan_expr_const_equal(const alm_expr *a, const alm_expr *b)
 {
     if (a->type.id == ALM_T_NULL)
         return true;
@@ -246,7 +248,7 @@ bool alm_expr_equal(const alm_expr *a, const alm_expr *b)
         return false;
     switch (a->kind) {
     case ALM_X_CONST:
-        return const_equal(a, b);
+        return plan_expr_const_equal(a, b);
     case ALM_X_COL:
         return a->col == b->col;
     case ALM_X_PARAM:
@@ -264,66 +266,68 @@ bool alm_expr_equal(const alm_expr *a, const alm_expr *b)
     return true;
 }
 
-static uint64_t hash_const(const alm_vec *v)
+static uint64_t hash_const(const alm_vec *vec)
 {
-    if (v->type.id == ALM_T_NULL || v->data == NULL)
+    if (vec->type.id == ALM_T_NULL || vec->data == NULL)
         return 0;
-    if (alm_type_is_text(v->type)) {
-        const alm_str text = alm_vec_text(v, 0);
+    if (alm_type_is_text(vec->type)) {
+        const alm_str text = alm_vec_text(vec, 0);
         return text.ptr == NULL ? 1 : alm_hash_str(text);
     }
-    return alm_hash_bytes(v->data, v->width);
+    return alm_hash_bytes(vec->data, vec->width);
 }
 
-static uint64_t hash_top(const alm_expr *e, uint32_t levels)
+static uint64_t hash_top(const alm_expr *expr, uint32_t levels)
 {
     enum { ARGS = 8 };
-    if (e == NULL)
+    if (expr == NULL)
         return 0;
-    uint64_t h = alm_hash_u128((uint64_t)e->kind << 32 | e->n_args, (uint64_t)(uint32_t)e->type.id);
-    if (e->kind == ALM_X_CONST)
-        return alm_hash_combine(h, hash_const(&e->value));
-    if (e->kind == ALM_X_COL || e->kind == ALM_X_PARAM)
-        return alm_hash_combine(h, alm_hash_u64(e->col));
-    if (e->kind == ALM_X_CALL)
-        h = alm_hash_combine(h, alm_hash_u64((uint64_t)(uintptr_t)e->fn));
-    for (uint32_t i = 0; levels > 0 && i < e->n_args && i < ARGS; i++)
-        h = alm_hash_combine(h, hash_top(e->args[i], levels - 1));
-    return h;
+    uint64_t hash =
+        alm_hash_u128((uint64_t)expr->kind << 32 | expr->n_args, (uint64_t)(uint32_t)expr->type.id);
+    if (expr->kind == ALM_X_CONST)
+        return alm_hash_combine(hash, hash_const(&expr->value));
+    if (expr->kind == ALM_X_COL || expr->kind == ALM_X_PARAM)
+        return alm_hash_combine(hash, alm_hash_u64(expr->col));
+    if (expr->kind == ALM_X_CALL)
+        hash = alm_hash_combine(hash, alm_hash_u64((uint64_t)(uintptr_t)expr->fn));
+    for (uint32_t i = 0; levels > 0 && i < expr->n_args && i < ARGS; i++)
+        hash = alm_hash_combine(hash, hash_top(expr->args[i], levels - 1));
+    return hash;
 }
 
-uint64_t alm_expr_hash(const alm_expr *e)
+uint64_t alm_expr_hash(const alm_expr *expr)
 {
     enum { LEVELS = 4 };
-    return hash_top(e, LEVELS);
+    return hash_top(expr, LEVELS);
 }
 
-bool alm_expr_volatile(const alm_expr *e)
+bool alm_expr_volatile(const alm_expr *expr)
 {
-    if (e->kind == ALM_X_CALL && (e->fn->flags & ALM_FN_VOLATILE) != 0)
+    if (expr->kind == ALM_X_CALL && (expr->fn->flags & ALM_FN_VOLATILE) != 0)
         return true;
-    for (uint32_t i = 0; i < e->n_args; i++)
-        if (alm_expr_volatile(e->args[i]))
+    for (uint32_t i = 0; i < expr->n_args; i++)
+        if (alm_expr_volatile(expr->args[i]))
             return true;
     return false;
 }
 
-bool alm_expr_leakproof(const alm_expr *e)
+bool alm_expr_leakproof(const alm_expr *expr)
 {
-    if (e->kind == ALM_X_CALL && (e->fn->flags & ALM_FN_LEAKPROOF) == 0)
+    if (expr->kind == ALM_X_CALL && (expr->fn->flags & ALM_FN_LEAKPROOF) == 0)
         return false;
-    for (uint32_t i = 0; i < e->n_args; i++)
-        if (e->args[i] != NULL && !alm_expr_leakproof(e->args[i]))
+    for (uint32_t i = 0; i < expr->n_args; i++)
+        if (expr->args[i] != NULL && !alm_expr_leakproof(expr->args[i]))
             return false;
     return true;
 }
 
-bool alm_expr_each_col(const alm_expr *e, bool (*visit)(void *arg, const alm_expr *col), void *arg)
+bool alm_expr_each_col(const alm_expr *expr, bool (*visit)(void *arg, const alm_expr *col),
+                       void *arg)
 {
-    if (e->kind == ALM_X_COL)
-        return visit(arg, e);
-    for (uint32_t i = 0; i < e->n_args; i++)
-        if (!alm_expr_each_col(e->args[i], visit, arg))
+    if (expr->kind == ALM_X_COL)
+        return visit(arg, expr);
+    for (uint32_t i = 0; i < expr->n_args; i++)
+        if (!alm_expr_each_col(expr->args[i], visit, arg))
             return false;
     return true;
 }
@@ -335,9 +339,9 @@ static bool never(void *arg, const alm_expr *col)
     return false;
 }
 
-bool alm_expr_has_col(const alm_expr *e)
+bool alm_expr_has_col(const alm_expr *expr)
 {
-    return !alm_expr_each_col(e, never, NULL);
+    return !alm_expr_each_col(expr, never, NULL);
 }
 
 typedef struct col_range {
@@ -346,14 +350,14 @@ typedef struct col_range {
 
 static bool in_range(void *arg, const alm_expr *col)
 {
-    const col_range *r = arg;
-    return col->col >= r->lo && col->col < r->hi;
+    const col_range *range = arg;
+    return col->col >= range->lo && col->col < range->hi;
 }
 
-bool alm_expr_within(const alm_expr *e, uint32_t lo, uint32_t hi)
+bool alm_expr_within(const alm_expr *expr, uint32_t lo, uint32_t hi)
 {
-    col_range r = {lo, hi};
-    return alm_expr_each_col(e, in_range, &r);
+    col_range range = {lo, hi};
+    return alm_expr_each_col(expr, in_range, &range);
 }
 
 static bool unmarked(void *arg, const alm_expr *col)
@@ -362,65 +366,67 @@ static bool unmarked(void *arg, const alm_expr *col)
     return (col->col & *mark) == 0;
 }
 
-bool alm_expr_has_mark(const alm_expr *e, uint32_t mark)
+bool alm_expr_has_mark(const alm_expr *expr, uint32_t mark)
 {
-    return !alm_expr_each_col(e, unmarked, &mark);
+    return !alm_expr_each_col(expr, unmarked, &mark);
 }
 
-static bool is_floating(alm_type t)
+static bool plan_expr_is_floating(alm_type type)
 {
-    return t.id == ALM_T_DOUBLE || t.id == ALM_T_FLOAT || t.id == ALM_T_ARRAY;
+    return type.id == ALM_T_DOUBLE || type.id == ALM_T_FLOAT || type.id == ALM_T_ARRAY;
 }
 
 /* A column, or a FLOAT one beside a DOUBLE. */
-static bool is_operand(const alm_planner *p, const alm_expr *e)
+static bool is_operand(const alm_planner *planner, const alm_expr *expr)
 {
-    if (e->kind == ALM_X_CALL && e->n_args == 1 && is_floating(e->args[0]->type) &&
-        e->fn == alm_cast_fn(p->env->registry, e->args[0]->type, ALM_TY(DOUBLE)))
-        e = e->args[0];
-    return e->kind == ALM_X_COL;
+    if (expr->kind == ALM_X_CALL && expr->n_args == 1 &&
+        plan_expr_is_floating(expr->args[0]->type) &&
+        expr->fn == alm_cast_fn(planner->env->registry, expr->args[0]->type, ALM_TY(DOUBLE)))
+        expr = expr->args[0];
+    return expr->kind == ALM_X_COL;
 }
 
-bool alm_expr_by_equality(const alm_planner *p, const alm_expr *e)
+bool alm_expr_by_equality(const alm_planner *planner, const alm_expr *expr)
 {
     static const char *const tests[] = {"=",  "!=", "<>",      "<",       "<=",         ">",
                                         ">=", "in", "between", "is null", "is not null"};
     bool tested = false;
-    if (e->kind == ALM_X_COL)
-        return !is_floating(e->type);
+    if (expr->kind == ALM_X_COL)
+        return !plan_expr_is_floating(expr->type);
     for (size_t i = 0; i < ALM_COUNT(tests) && !tested; i++)
-        tested = alm_expr_is_call(e, tests[i]);
-    for (uint32_t i = 0; i < e->n_args; i++)
-        if (!(tested && is_operand(p, e->args[i])) && !alm_expr_by_equality(p, e->args[i]))
+        tested = alm_expr_is_call(expr, tests[i]);
+    for (uint32_t i = 0; i < expr->n_args; i++)
+        if (!(tested && is_operand(planner, expr->args[i])) &&
+            !alm_expr_by_equality(planner, expr->args[i]))
             return false;
     return true;
 }
 
-alm_status alm_expr_map(alm_ctx *cx, alm_expr *e, alm_expr_rewrite rewrite, void *arg,
+alm_status alm_expr_map(alm_ctx *cx, alm_expr *expr, alm_expr_rewrite rewrite, void *arg,
                         alm_expr **out)
 {
     alm_expr *done = NULL;
     ALM_TRY(alm_steps_add(cx, 1));
-    ALM_TRY(rewrite(arg, e, &done));
-    if (done != NULL || e->n_args == 0) {
-        *out = done != NULL ? done : e;
+    ALM_TRY(rewrite(arg, expr, &done));
+    if (done != NULL || expr->n_args == 0) {
+        *out = done != NULL ? done : expr;
         return ALM_OK;
     }
     alm_expr **args = NULL;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, e->n_args, &args));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, expr->n_args, &args));
     bool changed = false;
-    for (uint32_t i = 0; i < e->n_args; i++) {
-        ALM_TRY(alm_expr_map(cx, e->args[i], rewrite, arg, &args[i]));
-        changed |= args[i] != e->args[i];
+    for (uint32_t i = 0; i < expr->n_args; i++) {
+        ALM_TRY(alm_expr_map(cx, expr->args[i], rewrite, arg, &args[i]));
+        changed |= args[i] != expr->args[i];
     }
     if (!changed) {
-        *out = e;
+        *out = expr;
         return ALM_OK;
     }
     alm_expr *copy = NULL;
-    ALM_TRY(alm_nodes_add(cx, 1, e->pos));
+    ALM_TRY(alm_nodes_add(cx, 1, expr->pos));
     ALM_TRY(ALM_NEW(cx, cx->arena, &copy));
-    *copy = *e;
+    *copy = *expr;
     copy->args = args;
     *out = copy;
     return alm_expr_measure(cx, copy);
@@ -433,35 +439,36 @@ typedef struct renumbering {
     alm_expr *const *exprs;
 } renumbering;
 
-static alm_status renumber(void *arg, alm_expr *e, alm_expr **out)
+static alm_status renumber(void *arg, alm_expr *expr, alm_expr **out)
 {
-    const renumbering *r = arg;
-    if (e->kind != ALM_X_COL || (e->col & (ALM_COL_OUTER | ALM_COL_DEP)) != 0)
+    const renumbering *self = arg;
+    if (expr->kind != ALM_X_COL || (expr->col & (ALM_COL_OUTER | ALM_COL_DEP)) != 0)
         return ALM_OK;
-    if (r->exprs != NULL) {
-        *out = r->exprs[e->col];
-        return alm_expr_again(r->cx, *out);
+    if (self->exprs != NULL) {
+        *out = self->exprs[expr->col];
+        return alm_expr_again(self->cx, *out);
     }
-    const uint32_t col = r->map != NULL ? r->map[e->col] : (uint32_t)((int64_t)e->col + r->by);
-    return alm_expr_col(r->cx, col, e->type, e->pos, out);
+    const uint32_t col =
+        self->map != NULL ? self->map[expr->col] : (uint32_t)((int64_t)expr->col + self->by);
+    return alm_expr_col(self->cx, col, expr->type, expr->pos, out);
 }
 
-alm_status alm_expr_renumber(alm_ctx *cx, alm_expr *e, const uint32_t *map, alm_expr **out)
+alm_status alm_expr_renumber(alm_ctx *cx, alm_expr *expr, const uint32_t *map, alm_expr **out)
 {
-    renumbering r = {.cx = cx, .map = map};
-    return alm_expr_map(cx, e, renumber, &r, out);
+    renumbering self = {.cx = cx, .map = map};
+    return alm_expr_map(cx, expr, renumber, &self, out);
 }
 
-alm_status alm_expr_shift(alm_ctx *cx, alm_expr *e, int64_t by, alm_expr **out)
+alm_status alm_expr_shift(alm_ctx *cx, alm_expr *expr, int64_t by, alm_expr **out)
 {
-    renumbering r = {.cx = cx, .by = by};
-    return alm_expr_map(cx, e, renumber, &r, out);
+    renumbering self = {.cx = cx, .by = by};
+    return alm_expr_map(cx, expr, renumber, &self, out);
 }
 
-alm_status alm_expr_substitute(alm_ctx *cx, alm_expr *e, alm_expr *const *exprs, alm_expr **out)
+alm_status alm_expr_substitute(alm_ctx *cx, alm_expr *expr, alm_expr *const *exprs, alm_expr **out)
 {
-    renumbering r = {.cx = cx, .exprs = exprs};
-    return alm_expr_map(cx, e, renumber, &r, out);
+    renumbering self = {.cx = cx, .exprs = exprs};
+    return alm_expr_map(cx, expr, renumber, &self, out);
 }
 
 typedef struct substituted {
@@ -471,15 +478,15 @@ typedef struct substituted {
 
 static bool add_size(void *arg, const alm_expr *col)
 {
-    substituted *s = arg;
+    substituted *self = arg;
     if ((col->col & (ALM_COL_OUTER | ALM_COL_DEP)) == 0)
-        s->size += ALM_MAX(s->exprs[col->col]->size, 1u);
+        self->size += ALM_MAX(self->exprs[col->col]->size, 1u);
     return true;
 }
 
-uint64_t alm_expr_substituted_size(const alm_expr *e, alm_expr *const *exprs)
+uint64_t alm_expr_substituted_size(const alm_expr *expr, alm_expr *const *exprs)
 {
-    substituted s = {.exprs = exprs};
-    (void)alm_expr_each_col(e, add_size, &s);
-    return s.size;
+    substituted self = {.exprs = exprs};
+    (void)alm_expr_each_col(expr, add_size, &self);
+    return self.size;
 }

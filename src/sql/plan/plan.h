@@ -42,7 +42,7 @@ struct alm_expr {
 };
 
 /* Equal expressions have equal hashes; of a large one only the top is looked at. */
-uint64_t alm_expr_hash(const alm_expr *e);
+uint64_t alm_expr_hash(const alm_expr *expr);
 
 enum { ALM_AGG_ARGS_MAX = 16 };
 
@@ -161,24 +161,26 @@ typedef struct alm_sample_spec {
 } alm_sample_spec;
 
 /* Can its rows be made newest first? One row a bucket, each from its own rows alone. */
-static inline bool alm_sample_turns(const alm_sample_spec *s)
+static inline bool alm_sample_turns(const alm_sample_spec *sample_spec)
 {
-    return s->n_keys == 0 && s->fill == NULL && !s->first_observation;
+    return sample_spec->n_keys == 0 && sample_spec->fill == NULL && !sample_spec->first_observation;
 }
 
-/* Its buckets; `ts` is the type of the timestamp. Those aligned to the first observation get their
+/* Its buckets; `ts_type` is the type of the timestamp. Those aligned to the first observation get their
  * origin from whoever knows it. */
-static inline alm_bucket_spec alm_sample_buckets(const alm_sample_spec *s, alm_type ts,
-                                                 const alm_zone *zone)
+static inline alm_bucket_spec alm_sample_buckets(const alm_sample_spec *sample_spec,
+                                                 alm_type ts_type, const alm_zone *zone)
 {
-    const bool from = s->has_from && !s->first_observation; /* says where buckets start */
-    return (alm_bucket_spec){.unit = s->unit,
-                             .count = s->count,
-                             .time_unit = ts.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS : ALM_TIME_US,
+    const bool from =
+        sample_spec->has_from && !sample_spec->first_observation; /* says where buckets start */
+    return (alm_bucket_spec){.unit = sample_spec->unit,
+                             .count = sample_spec->count,
+                             .time_unit =
+                                 ts_type.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS : ALM_TIME_US,
                              .zone = zone,
-                             .offset = from ? 0 : s->offset,
+                             .offset = from ? 0 : sample_spec->offset,
                              .has_origin = from,
-                             .origin = from ? s->from : 0};
+                             .origin = from ? sample_spec->from : 0};
 }
 
 /*

@@ -47,55 +47,55 @@ alm_keyword alm_keyword_find(alm_str word)
     return ALM_KW_PLAIN;
 }
 
-alm_str alm_keyword_text(alm_keyword kw)
+alm_str alm_keyword_text(alm_keyword keyword)
 {
-    ALM_ASSERT(kw < ALM_KW_COUNT);
-    return keyword_rows[kw].text;
+    ALM_ASSERT(keyword < ALM_KW_COUNT);
+    return keyword_rows[keyword].text;
 }
 
-uint32_t alm_keyword_flags(alm_keyword kw)
+uint32_t alm_keyword_flags(alm_keyword keyword)
 {
-    ALM_ASSERT(kw < ALM_KW_COUNT);
-    return keyword_rows[kw].flags;
+    ALM_ASSERT(keyword < ALM_KW_COUNT);
+    return keyword_rows[keyword].flags;
 }
 
 /* ------------------------------------------------------------------ classes */
 
-static bool is_blank(char c)
+static bool lex_is_blank(char byte)
 {
-    return c == ' ' || (c >= '\t' && c <= '\r');
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
-static bool is_digit(char c)
+static bool lex_is_digit(char byte)
 {
-    return c >= '0' && c <= '9';
+    return byte >= '0' && byte <= '9';
 }
-static bool is_alpha(char c)
+static bool is_alpha(char byte)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 }
 /* Bytes above 0x7f are letters: any UTF-8 text may be a name. */
-static bool starts_name(char c)
+static bool starts_name(char byte)
 {
-    return is_alpha(c) || c == '_' || (unsigned char)c >= 0x80;
+    return is_alpha(byte) || byte == '_' || (unsigned char)byte >= 0x80;
 }
-static bool is_name(char c)
+static bool lex_is_name(char byte)
 {
-    return starts_name(c) || is_digit(c) || c == '$';
-}
-
-static char at(alm_str s, size_t i)
-{
-    return i < s.len ? s.ptr[i] : 0;
+    return starts_name(byte) || lex_is_digit(byte) || byte == '$';
 }
 
-static alm_token token(alm_tok_kind kind, size_t pos, size_t end)
+static char at(alm_str text, size_t i)
+{
+    return i < text.len ? text.ptr[i] : 0;
+}
+
+static alm_token lex_token(alm_tok_kind kind, size_t pos, size_t end)
 {
     return (alm_token){.kind = (uint8_t)kind, .pos = (int32_t)pos, .end = (int32_t)end};
 }
 
-static alm_token bad(size_t pos, size_t end, const char *why)
+static alm_token lex_bad(size_t pos, size_t end, const char *why)
 {
-    alm_token t = token(ALM_TOK_BAD, pos, end);
+    alm_token t = lex_token(ALM_TOK_BAD, pos, end);
     t.why = why;
     return t;
 }
@@ -103,21 +103,21 @@ static alm_token bad(size_t pos, size_t end, const char *why)
 /* ------------------------------------------------------------------ scanners; i is the start */
 
 /* End of the comment that starts at i, or i where none does. An open block reaches to the end. */
-static size_t comment_end(alm_str s, size_t i, bool *open)
+static size_t comment_end(alm_str text, size_t i, bool *open)
 {
     *open = false;
-    if (at(s, i) == '-' && at(s, i + 1) == '-') {
-        const char *nl = memchr(s.ptr + i, '\n', s.len - i);
-        return nl == NULL ? s.len : (size_t)(nl - s.ptr);
+    if (at(text, i) == '-' && at(text, i + 1) == '-') {
+        const char *nl = memchr(text.ptr + i, '\n', text.len - i);
+        return nl == NULL ? text.len : (size_t)(nl - text.ptr);
     }
-    if (at(s, i) != '/' || at(s, i + 1) != '*')
+    if (at(text, i) != '/' || at(text, i + 1) != '*')
         return i;
     size_t depth = 0;
-    while (i < s.len) {
-        if (s.ptr[i] == '/' && at(s, i + 1) == '*') {
+    while (i < text.len) {
+        if (text.ptr[i] == '/' && at(text, i + 1) == '*') {
             depth++;
             i += 2;
-        } else if (s.ptr[i] == '*' && at(s, i + 1) == '/') {
+        } else if (text.ptr[i] == '*' && at(text, i + 1) == '/') {
             i += 2;
             if (--depth == 0)
                 return i;
@@ -126,100 +126,101 @@ static size_t comment_end(alm_str s, size_t i, bool *open)
         }
     }
     *open = true;
-    return s.len;
+    return text.len;
 }
 
 /* A quote inside is doubled; with `escapes` a backslash takes the next byte along. */
-static alm_token scan_quoted(alm_str s, size_t start, size_t i, bool escapes)
+static alm_token lex_scan_quoted(alm_str text, size_t start, size_t i, bool escapes)
 {
-    const char quote = s.ptr[i++];
-    while (i < s.len) {
-        if (escapes && s.ptr[i] == '\\') {
+    const char quote = text.ptr[i++];
+    while (i < text.len) {
+        if (escapes && text.ptr[i] == '\\') {
             i += 2;
-        } else if (s.ptr[i] == '\0' && quote != '\'') {
-            return bad(i, i + 1, "unexpected character"); /* names end at a NUL elsewhere */
-        } else if (s.ptr[i] != quote) {
+        } else if (text.ptr[i] == '\0' && quote != '\'') {
+            return lex_bad(i, i + 1, "unexpected character"); /* names end at a NUL elsewhere */
+        } else if (text.ptr[i] != quote) {
             i++;
-        } else if (at(s, i + 1) == quote) {
+        } else if (at(text, i + 1) == quote) {
             i += 2;
         } else {
-            return token(quote == '\'' ? ALM_TOK_STRING : ALM_TOK_QUOTED, start, i + 1);
+            return lex_token(quote == '\'' ? ALM_TOK_STRING : ALM_TOK_QUOTED, start, i + 1);
         }
     }
-    return bad(start, s.len, quote == '\'' ? "unclosed quoted string?" : "unclosed quotation mark");
+    return lex_bad(start, text.len,
+                   quote == '\'' ? "unclosed quoted string?" : "unclosed quotation mark");
 }
 
-static alm_token scan_number(alm_str s, size_t start)
+static alm_token scan_number(alm_str text, size_t start)
 {
     size_t i = start;
-    if (s.ptr[i] == '0' && (at(s, i + 1) | 32) == 'x') {
+    if (text.ptr[i] == '0' && (at(text, i + 1) | 32) == 'x') {
         i += 2;
-        while (is_digit(at(s, i)) || is_alpha(at(s, i)) || at(s, i) == '_')
+        while (lex_is_digit(at(text, i)) || is_alpha(at(text, i)) || at(text, i) == '_')
             i++;
-        return token(ALM_TOK_NUMBER, start, i);
+        return lex_token(ALM_TOK_NUMBER, start, i);
     }
-    while (is_digit(at(s, i)) || at(s, i) == '_')
+    while (lex_is_digit(at(text, i)) || at(text, i) == '_')
         i++;
-    if (at(s, i) == '.') {
+    if (at(text, i) == '.') {
         i++;
-        while (is_digit(at(s, i)) || at(s, i) == '_')
+        while (lex_is_digit(at(text, i)) || at(text, i) == '_')
             i++;
     }
-    if ((at(s, i) | 32) == 'e') {
-        const size_t sign = at(s, i + 1) == '+' || at(s, i + 1) == '-';
-        if (is_digit(at(s, i + 1 + sign)))
+    if ((at(text, i) | 32) == 'e') {
+        const size_t sign = at(text, i + 1) == '+' || at(text, i + 1) == '-';
+        if (lex_is_digit(at(text, i + 1 + sign)))
             i += 2 + sign;
     }
-    while (is_name(at(s, i))) /* digits of the exponent; a suffix or a time unit */
+    while (lex_is_name(at(text, i))) /* digits of the exponent; a suffix or a time unit */
         i++;
-    return token(ALM_TOK_NUMBER, start, i);
+    return lex_token(ALM_TOK_NUMBER, start, i);
 }
 
-static alm_token scan_geohash(alm_str s, size_t start)
+static alm_token lex_scan_geohash(alm_str text, size_t start)
 {
     size_t i = start + 1;
-    const bool bits = at(s, i) == '#';
+    const bool bits = at(text, i) == '#';
     i += bits;
     const size_t body = i;
-    while (is_digit(at(s, i)) || is_alpha(at(s, i)))
+    while (lex_is_digit(at(text, i)) || is_alpha(at(text, i)))
         i++;
     if (i == body)
-        return bad(start, i, "geohash literal expected");
-    if (!bits && at(s, i) == '/' && is_digit(at(s, i + 1))) {
+        return lex_bad(start, i, "geohash literal expected");
+    if (!bits && at(text, i) == '/' && lex_is_digit(at(text, i + 1))) {
         i++;
-        while (is_digit(at(s, i)))
+        while (lex_is_digit(at(text, i)))
             i++;
     }
-    return token(ALM_TOK_GEOHASH, start, i);
+    return lex_token(ALM_TOK_GEOHASH, start, i);
 }
 
 /* $1, $$text$$ or $tag$text$tag$. */
-static alm_token scan_dollar(alm_str s, size_t start)
+static alm_token scan_dollar(alm_str text, size_t start)
 {
     size_t i = start + 1;
-    if (is_digit(at(s, i))) {
-        while (is_digit(at(s, i)))
+    if (lex_is_digit(at(text, i))) {
+        while (lex_is_digit(at(text, i)))
             i++;
-        return token(ALM_TOK_PARAM, start, i);
+        return lex_token(ALM_TOK_PARAM, start, i);
     }
-    while (starts_name(at(s, i)) || is_digit(at(s, i)))
+    while (starts_name(at(text, i)) || lex_is_digit(at(text, i)))
         i++;
-    if (at(s, i) != '$')
-        return bad(start, i > start + 1 ? i : start + 1, "parameter number expected after '$'");
+    if (at(text, i) != '$')
+        return lex_bad(start, i > start + 1 ? i : start + 1, "parameter number expected after '$'");
     const size_t tag = i + 1 - start;
-    const char *close = memmem(s.ptr + i + 1, s.len - i - 1, s.ptr + start, tag);
+    const char *close = memmem(text.ptr + i + 1, text.len - i - 1, text.ptr + start, tag);
     if (close == NULL)
-        return bad(start, s.len, "unclosed quoted string?");
-    return token(ALM_TOK_STRING, start, (size_t)(close - s.ptr) + tag);
+        return lex_bad(start, text.len, "unclosed quoted string?");
+    return lex_token(ALM_TOK_STRING, start, (size_t)(close - text.ptr) + tag);
 }
 
-static alm_token scan_name(alm_str s, size_t start)
+static alm_token scan_name(alm_str text, size_t start)
 {
     size_t i = start + 1;
-    while (i < s.len && is_name(s.ptr[i]))
+    while (i < text.len && lex_is_name(text.ptr[i]))
         i++;
-    alm_token t = token(ALM_TOK_NAME, start, i);
-    t.kw = (uint16_t)alm_keyword_find((alm_str){s.ptr + start, i - start});
+    alm_token t = lex_token(ALM_TOK_NAME, start, i);
+    t.kw = (uint16_t)alm_keyword_find((alm_str){text.ptr + start, i - start});
     return t;
 }
 
@@ -240,59 +241,60 @@ static alm_op op_at(alm_str s, size_t i, size_t *bytes)
         ['('] = ALM_OP_LPAREN,   [')'] = ALM_OP_RPAREN,  ['['] = ALM_OP_LBRACKET,
         [']'] = ALM_OP_RBRACKET, [','] = ALM_OP_COMMA,   ['.'] = ALM_OP_DOT,
         [';'] = ALM_OP_SEMI,     [':'] = ALM_OP_COLON};
-    const char c = s.ptr[i];
-    if (strchr("<>!|:", c) != NULL && c != 0) {
+    const char byte = s.ptr[i];
+    if (strchr("<>!|:", byte) != NULL && byte != 0) {
         for (size_t k = 0; k < ALM_COUNT(longer); k++) {
-            const size_t n = strlen(longer[k].text);
-            if (s.len - i >= n && memcmp(s.ptr + i, longer[k].text, n) == 0) {
-                *bytes = n;
+            const size_t len = strlen(longer[k].text);
+            if (s.len - i >= len && memcmp(s.ptr + i, longer[k].text, len) == 0) {
+                *bytes = len;
                 return longer[k].op;
             }
         }
     }
     *bytes = 1;
-    return (unsigned char)c < 128 ? (alm_op)single[(unsigned char)c] : ALM_OP_NONE;
+    return (unsigned char)byte < 128 ? (alm_op)single[(unsigned char)byte] : ALM_OP_NONE;
 }
 
-alm_token alm_lex(alm_str s, int32_t from, bool trivia)
+alm_token alm_lex(alm_str text, int32_t from, bool trivia)
 {
-    size_t i = from == 0 && alm_utf8_is_marked(s) ? ALM_UTF8_MARK_BYTES : (size_t)from;
+    size_t i = from == 0 && alm_utf8_is_marked(text) ? ALM_UTF8_MARK_BYTES : (size_t)from;
     for (;;) {
-        while (i < s.len && is_blank(s.ptr[i]))
+        while (i < text.len && lex_is_blank(text.ptr[i]))
             i++;
-        if (i >= s.len)
-            return token(ALM_TOK_END, s.len, s.len);
+        if (i >= text.len)
+            return lex_token(ALM_TOK_END, text.len, text.len);
         bool open = false;
-        const size_t end = comment_end(s, i, &open);
+        const size_t end = comment_end(text, i, &open);
         if (open)
-            return bad(i, end, "unclosed comment");
+            return lex_bad(i, end, "unclosed comment");
         if (end == i)
             break;
         if (trivia)
-            return token(ALM_TOK_COMMENT, i, end);
+            return lex_token(ALM_TOK_COMMENT, i, end);
         i = end;
     }
-    const char c = s.ptr[i];
-    if ((c | 32) == 'e' && at(s, i + 1) == '\'')
-        return scan_quoted(s, i, i + 1, true);
-    if (starts_name(c))
-        return scan_name(s, i);
-    if (c == '\'' || c == '"' || c == '`')
-        return scan_quoted(s, i, i, false);
-    const bool after_value = i > 0 && (is_name(s.ptr[i - 1]) || strchr("\"`)]", s.ptr[i - 1]));
-    if (is_digit(c) || (c == '.' && is_digit(at(s, i + 1)) && !after_value))
-        return scan_number(s, i);
-    if (c == '#')
-        return scan_geohash(s, i);
-    if (c == '$')
-        return scan_dollar(s, i);
-    if (c == '@' && starts_name(at(s, i + 1))) {
-        alm_token t = scan_name(s, i + 1);
-        return token(ALM_TOK_VAR, i, (size_t)t.end);
+    const char byte = text.ptr[i];
+    if ((byte | 32) == 'e' && at(text, i + 1) == '\'')
+        return lex_scan_quoted(text, i, i + 1, true);
+    if (starts_name(byte))
+        return scan_name(text, i);
+    if (byte == '\'' || byte == '"' || byte == '`')
+        return lex_scan_quoted(text, i, i, false);
+    const bool after_value =
+        i > 0 && (lex_is_name(text.ptr[i - 1]) || strchr("\"`)]", text.ptr[i - 1]));
+    if (lex_is_digit(byte) || (byte == '.' && lex_is_digit(at(text, i + 1)) && !after_value))
+        return scan_number(text, i);
+    if (byte == '#')
+        return lex_scan_geohash(text, i);
+    if (byte == '$')
+        return scan_dollar(text, i);
+    if (byte == '@' && starts_name(at(text, i + 1))) {
+        alm_token t = scan_name(text, i + 1);
+        return lex_token(ALM_TOK_VAR, i, (size_t)t.end);
     }
     size_t bytes = 1;
-    alm_token t = token(ALM_TOK_OP, i, i);
-    t.op = (uint8_t)op_at(s, i, &bytes);
+    alm_token t = lex_token(ALM_TOK_OP, i, i);
+    t.op = (uint8_t)op_at(text, i, &bytes);
     t.end = (int32_t)(i + bytes);
-    return t.op != ALM_OP_NONE ? t : bad(i, i + 1, "unexpected character");
+    return t.op != ALM_OP_NONE ? t : lex_bad(i, i + 1, "unexpected character");
 }

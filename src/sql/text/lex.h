@@ -93,7 +93,7 @@ alm_token alm_lex(alm_str text, int32_t at, bool trivia);
 
 /* ALM_KW_PLAIN if `word` is none; case does not matter. */
 alm_keyword alm_keyword_find(alm_str word);
-alm_str alm_keyword_text(alm_keyword kw); /* lower case */
-uint32_t alm_keyword_flags(alm_keyword kw);
+alm_str alm_keyword_text(alm_keyword keyword); /* lower case */
+uint32_t alm_keyword_flags(alm_keyword keyword);
 
 #endif

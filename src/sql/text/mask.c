@@ -18,23 +18,24 @@ typedef struct mask_run {
     size_t room, n;
 } mask_run;
 
-static void put(mask_run *m, const char *from, size_t bytes)
+static void mask_put(mask_run *m, const char *from, size_t bytes)
 {
     const size_t n = ALM_MIN(bytes, m->room - 1 - m->n);
     (void)memcpy(m->out + m->n, from, n);
     m->n += n;
 }
 
-static bool is_word(const mask_run *m, alm_token t, const char *word)
+static bool mask_is_word(const mask_run *m, alm_token token, const char *word)
 {
-    const alm_str text = {m->text.ptr + t.pos, (size_t)(t.end - t.pos)};
-    return t.kind == ALM_TOK_NAME && alm_str_ieq(text, alm_str_of(word));
+    const alm_str text = {m->text.ptr + token.pos, (size_t)(token.end - token.pos)};
+    return token.kind == ALM_TOK_NAME && alm_str_ieq(text, alm_str_of(word));
 }
 
 /* A literal, or what would be one if the text went on. */
-static bool is_text(alm_token t)
+static bool mask_is_text(alm_token token)
 {
-    return t.kind == ALM_TOK_STRING || t.kind == ALM_TOK_QUOTED || t.kind == ALM_TOK_BAD;
+    return token.kind == ALM_TOK_STRING || token.kind == ALM_TOK_QUOTED ||
+           token.kind == ALM_TOK_BAD;
 }
 
 /* before: the two tokens ahead of it, the nearer one first. `select password from t` has none. */
@@ -42,25 +43,26 @@ static bool is_secret(const mask_run *m, alm_token t, const alm_token before[2])
 {
     static const char token[] = "'qt1";
     const size_t prefix = sizeof token - 1;
-    if (is_text(t) && (size_t)(t.end - t.pos) > prefix &&
+    if (mask_is_text(t) && (size_t)(t.end - t.pos) > prefix &&
         memcmp(m->text.ptr + t.pos, token, prefix) == 0)
         return true;
-    if (is_word(m, before[0], "password"))
-        return is_text(t) || (is_word(m, before[1], "with") && t.kind != ALM_TOK_OP);
-    return is_word(m, before[0], "rest") && is_word(m, before[1], "type") && is_text(t);
+    if (mask_is_word(m, before[0], "password"))
+        return mask_is_text(t) || (mask_is_word(m, before[1], "with") && t.kind != ALM_TOK_OP);
+    return mask_is_word(m, before[0], "rest") && mask_is_word(m, before[1], "type") &&
+           mask_is_text(t);
 }
 
 /* Most texts have nothing: no token of them is looked at. */
 static bool may_have_secrets(alm_str text)
 {
     for (size_t i = 4; i < text.len; i++) {
-        const char *at = text.ptr + i;
-        const char c = *at;
-        if ((c == 'w' || c == 'W') && strncasecmp(at - 4, "passw", 5) == 0)
+        const char *ptr = text.ptr + i;
+        const char byte = *ptr;
+        if ((byte == 'w' || byte == 'W') && strncasecmp(ptr - 4, "passw", 5) == 0)
             return true;
-        if ((c == 'n' || c == 'N') && strncasecmp(at - 4, "token", 5) == 0)
+        if ((byte == 'n' || byte == 'N') && strncasecmp(ptr - 4, "token", 5) == 0)
             return true;
-        if (c == '1' && memcmp(at - 2, "qt", 2) == 0)
+        if (byte == '1' && memcmp(ptr - 2, "qt", 2) == 0)
             return true;
     }
     return false;
@@ -72,19 +74,19 @@ void alm_sql_mask(alm_str text, char *out, size_t room)
     alm_token before[2] = {{.kind = ALM_TOK_END}, {.kind = ALM_TOK_END}};
     size_t from = 0;
     if (may_have_secrets(text)) {
-        for (alm_token t = alm_lex(text, 0, false); t.kind != ALM_TOK_END;
-             t = alm_lex(text, t.end, false)) {
-            if (is_secret(&m, t, before)) {
-                put(&m, text.ptr + from, (size_t)t.pos - from);
-                put(&m, MASK, sizeof MASK - 1);
-                from = (size_t)t.end;
+        for (alm_token token = alm_lex(text, 0, false); token.kind != ALM_TOK_END;
+             token = alm_lex(text, token.end, false)) {
+            if (is_secret(&m, token, before)) {
+                mask_put(&m, text.ptr + from, (size_t)token.pos - from);
+                mask_put(&m, MASK, sizeof MASK - 1);
+                from = (size_t)token.end;
             }
             before[1] = before[0];
-            before[0] = t;
+            before[0] = token;
         }
     }
     if (text.len > from)
-        put(&m, text.ptr + from, text.len - from);
+        mask_put(&m, text.ptr + from, text.len - from);
     out[m.n] = 0;
 }
 

@@ -19,6 +19,6 @@ size_t alm_text_behind(alm_str text, size_t from);
 /* The token at `pos`, else the first behind it, else the last one from `from` on; {from, from} where there is none. */
 alm_text_span alm_text_token(alm_str text, int32_t from, int32_t pos);
 /* Does one of the names stand in [from, to), plain, quoted or as a text? Case does not matter. */
-bool alm_text_names(alm_str text, int32_t from, int32_t to, const alm_str *names, uint32_t n);
+bool alm_text_names(alm_str text, int32_t from, int32_t to, const alm_str *names, uint32_t n_names);
 
 #endif

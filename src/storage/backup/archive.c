@@ -40,66 +40,66 @@ typedef struct archiving {
 } archiving;
 
 /* Has somebody given up the segment that is being copied? Then parts that it names may be gone. */
-static bool is_given_up(archiving *a)
+static bool is_given_up(archiving *self)
 {
-    alm_wal *wal = &a->st->wal;
+    alm_wal *wal = &self->st->wal;
     (void)pthread_mutex_lock(&wal->lock);
-    const bool given_up = a->segment != 0 && a->segment <= a->st->archive.number;
+    const bool given_up = self->segment != 0 && self->segment <= self->st->archive.number;
     (void)pthread_mutex_unlock(&wal->lock);
     return given_up;
 }
 
 enum { COPY_PATH_MAX = ALM_PATH_MAX + 8 };
 
-static void tmp_of(const char *to, char *tmp)
+static void tmp_of(const char *dest, char *tmp)
 {
-    (void)snprintf(tmp, COPY_PATH_MAX, "%s.tmp", to);
+    (void)snprintf(tmp, COPY_PATH_MAX, "%s.tmp", dest);
 }
 
 /* What was copied beside its name gets it: in one directory, so that a crash leaves one name only. */
-static alm_status name_copy(archiving *a, const char *from, const char *tmp, const char *to)
+static alm_status name_copy(archiving *self, const char *from, const char *tmp, const char *dest)
 {
-    if (is_given_up(a)) {
-        (void)a->io->unlink(a->io, tmp);
-        return alm_fail(a->cx, ALM_E_CANCEL, -1, "'%s' is not archived any more", from);
+    if (is_given_up(self)) {
+        (void)self->io->unlink(self->io, tmp);
+        return alm_fail(self->cx, ALM_E_CANCEL, -1, "'%s' is not archived any more", from);
     }
-    const int e = alm_io_rename_over(a->io, tmp, to);
-    return e < 0 ? alm_io_fail(a->cx, e, to) : ALM_OK;
+    const int code = alm_io_rename_over(self->io, tmp, dest);
+    return code < 0 ? alm_io_fail(self->cx, code, dest) : ALM_OK;
 }
 
 /* A part that was copied: damage is told, and remembered while the server has the file. */
-static alm_status look_into(archiving *a, const alm_part_claim *claim, const char *from,
+static alm_status look_into(archiving *self, const alm_part_claim *claim, const char *from,
                             const alm_part_place *shared, const char *tmp)
 {
-    if (alm_part_verify(a->cx, a->io, tmp, NULL, claim) != ALM_E_CORRUPT)
-        return a->cx->err.code;
-    alm_error_clear(a->cx);
-    const alm_status st = alm_part_verify(a->cx, a->io, from, shared, claim);
-    if (st == ALM_OK)
-        return alm_fail(a->cx, ALM_E_IO, -1, "'%s' was copied badly", from);
-    if (st != ALM_E_CORRUPT)
-        return st;
-    alm_log_error("archive", "damage goes into the archive as it is: %s", a->cx->err.msg);
-    alm_version *v = alm_storage_version(a->st, claim->table_id);
-    alm_file *file = alm_file_find(a->st, claim->file_id);
-    if (v != NULL && file != NULL)
-        (void)alm_damage_of_table(a->cx, v->table.name, file, st);
+    if (alm_part_verify(self->cx, self->io, tmp, NULL, claim) != ALM_E_CORRUPT)
+        return self->cx->err.code;
+    alm_error_clear(self->cx);
+    const alm_status status = alm_part_verify(self->cx, self->io, from, shared, claim);
+    if (status == ALM_OK)
+        return alm_fail(self->cx, ALM_E_IO, -1, "'%s' was copied badly", from);
+    if (status != ALM_E_CORRUPT)
+        return status;
+    alm_log_error("archive", "damage goes into the archive as it is: %s", self->cx->err.msg);
+    alm_version *version = alm_storage_version(self->st, claim->table_id);
+    alm_file *file = alm_file_find(self->st, claim->file_id);
+    if (version != NULL && file != NULL)
+        (void)alm_damage_of_table(self->cx, version->table.name, file, status);
     alm_file_release(file);
-    alm_version_release(v);
-    alm_error_clear(a->cx);
+    alm_version_release(version);
+    alm_error_clear(self->cx);
     return ALM_OK;
 }
 
 /* Another file of that name is replaced. */
-static alm_status is_archived(archiving *a, const alm_part_claim *claim, const char *path,
+static alm_status is_archived(archiving *self, const alm_part_claim *claim, const char *path,
                               bool *there)
 {
-    const alm_status st = alm_part_is(a->cx, a->io, path, claim);
-    *there = st == ALM_OK;
-    if (st != ALM_E_CORRUPT && st != ALM_E_UNSUPPORTED)
-        return st;
-    alm_log_warn("archive", "a part of the archive is copied again: %s", a->cx->err.msg);
-    alm_error_clear(a->cx);
+    const alm_status status = alm_part_is(self->cx, self->io, path, claim);
+    *there = status == ALM_OK;
+    if (status != ALM_E_CORRUPT && status != ALM_E_UNSUPPORTED)
+        return status;
+    alm_log_warn("archive", "a part of the archive is copied again: %s", self->cx->err.msg);
+    alm_error_clear(self->cx);
     return ALM_OK;
 }
 
@@ -112,66 +112,66 @@ void alm_archive_part_path(const char *dir, uint64_t table_id, uint64_t file_id,
                    (unsigned long long)table_id, name);
 }
 
-static alm_status one_file(void *arg, const alm_part_claim *said)
+static alm_status archive_one_file(void *arg, const alm_part_claim *said)
 {
-    archiving *a = arg;
+    archiving *self = arg;
     const uint64_t table_id = said->table_id, id = said->file_id;
-    char from[ALM_PATH_MAX], to[ALM_PATH_MAX];
+    char from[ALM_PATH_MAX], dest[ALM_PATH_MAX];
     alm_io_stat meta;
-    alm_file pack = {.id = said->pack, .table_id = table_id, .st = a->st};
+    alm_file pack = {.id = said->pack, .table_id = table_id, .st = self->st};
     const alm_file file = {.id = id,
                            .table_id = table_id,
-                           .st = a->st,
+                           .st = self->st,
                            .bytes = said->bytes,
                            .offset = said->offset,
                            .pack = said->pack != 0 ? &pack : NULL};
     alm_part_place place;
     bool shared = false;
     alm_file_where(&file, from, sizeof from, &place, &shared);
-    alm_archive_part_path(a->dir, table_id, id, to);
+    alm_archive_part_path(self->dir, table_id, id, dest);
     bool there = false;
     alm_part_claim claim = *said;
-    claim.database_id = a->st->database_id;
-    if (a->io->stat(a->io, to, &meta) == 0)
-        ALM_TRY(is_archived(a, &claim, to, &there));
+    claim.database_id = self->st->database_id;
+    if (self->io->stat(self->io, dest, &meta) == 0)
+        ALM_TRY(is_archived(self, &claim, dest, &there));
     if (there)
         return ALM_OK;
-    if (a->io->stat(a->io, from, &meta) == -ENOENT) { /* gone before there was an archive */
+    if (self->io->stat(self->io, from, &meta) == -ENOENT) { /* gone before there was an archive */
         alm_log_warn("archive", "'%s' is gone and not in the archive", from);
         return ALM_OK;
     }
     char tmp[COPY_PATH_MAX];
     int64_t copied = 0;
     uint32_t crc = 0;
-    tmp_of(to, tmp);
-    ALM_TRY(alm_backup_copy(a->cx, a->io, from, shared ? place.offset : 0, tmp,
+    tmp_of(dest, tmp);
+    ALM_TRY(alm_backup_copy(self->cx, self->io, from, shared ? place.offset : 0, tmp,
                             shared ? place.bytes : INT64_MAX, &copied, &crc));
-    ALM_TRY(look_into(a, &claim, from, shared ? &place : NULL, tmp));
-    return name_copy(a, from, tmp, to);
+    ALM_TRY(look_into(self, &claim, from, shared ? &place : NULL, tmp));
+    return name_copy(self, from, tmp, dest);
 }
 
-static alm_status op_files(alm_reader *r, alm_record_file each, void *arg)
+static alm_status op_files(alm_reader *reader, alm_record_file each, void *arg)
 {
-    const uint64_t table_id = alm_get_u64(r);
-    (void)alm_get_u64(r);
-    const uint32_t removed = alm_get_u32(r), added = alm_get_u32(r);
-    (void)alm_get_bytes(r, (uint64_t)removed * 8);
-    for (uint32_t i = 0; i < added && !r->bad; i++) {
+    const uint64_t table_id = alm_get_u64(reader);
+    (void)alm_get_u64(reader);
+    const uint32_t removed = alm_get_u32(reader), added = alm_get_u32(reader);
+    (void)alm_get_bytes(reader, (uint64_t)removed * 8);
+    for (uint32_t i = 0; i < added && !reader->bad; i++) {
         alm_part_claim claim = {.table_id = table_id, .min_ts = INT64_MAX, .max_ts = INT64_MIN};
-        claim.part_id = alm_get_u64(r);
-        (void)alm_get_u64(r); /* seq */
-        claim.rows = alm_get_i64(r);
-        (void)alm_get_i64(r); /* first time */
-        claim.part_max_ts = alm_get_i64(r);
-        (void)alm_get_i64(r); /* bucket */
-        alm_get_file(r, &claim);
-        const uint32_t overlays = alm_get_u32(r);
-        if (!r->bad)
+        claim.part_id = alm_get_u64(reader);
+        (void)alm_get_u64(reader); /* seq */
+        claim.rows = alm_get_i64(reader);
+        (void)alm_get_i64(reader); /* first time */
+        claim.part_max_ts = alm_get_i64(reader);
+        (void)alm_get_i64(reader); /* bucket */
+        alm_get_file(reader, &claim);
+        const uint32_t overlays = alm_get_u32(reader);
+        if (!reader->bad)
             ALM_TRY(each(arg, &claim));
-        for (uint32_t j = 0; j < overlays && !r->bad; j++) {
-            (void)alm_get_u32(r);
-            alm_get_file(r, &claim);
-            if (!r->bad)
+        for (uint32_t j = 0; j < overlays && !reader->bad; j++) {
+            (void)alm_get_u32(reader);
+            alm_get_file(reader, &claim);
+            if (!reader->bad)
                 ALM_TRY(each(arg, &claim));
         }
     }
@@ -180,122 +180,123 @@ static alm_status op_files(alm_reader *r, alm_record_file each, void *arg)
 
 alm_status alm_record_files(const char *payload, size_t bytes, alm_record_file each, void *arg)
 {
-    alm_reader r = {.at = payload, .end = payload + bytes}, body;
+    alm_reader reader = {.at = payload, .end = payload + bytes}, body;
     alm_op_kind kind;
-    while (alm_get_op(&r, &kind, &body))
+    while (alm_get_op(&reader, &kind, &body))
         if (kind == ALM_OP_PARTS)
             ALM_TRY(op_files(&body, each, arg));
     return ALM_OK;
 }
 
-static alm_status record_files(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
-                               size_t bytes)
+static alm_status archive_record_files(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
+                                       size_t bytes)
 {
     (void)cx;
     (void)lsn;
-    return alm_record_files(payload, bytes, one_file, arg);
+    return alm_record_files(payload, bytes, archive_one_file, arg);
 }
 
 /* Is it there? A segment of that number from another life of the database is an error. */
-static alm_status is_there(archiving *a, const char *from, const char *to, bool *there)
+static alm_status archive_is_there(archiving *self, const char *from, const char *dest, bool *there)
 {
     char mine[ALM_WAL_HEADER], theirs[ALM_WAL_HEADER];
-    const char *const paths[2] = {from, to};
+    const char *const paths[2] = {from, dest};
     char *const heads[2] = {mine, theirs};
     alm_io_stat meta;
-    *there = a->io->stat(a->io, to, &meta) == 0;
+    *there = self->io->stat(self->io, dest, &meta) == 0;
     for (int i = 0; i < 2 && *there; i++) {
-        const int h = a->io->open(a->io, paths[i], ALM_IO_READ);
-        if (h < 0)
-            return alm_io_fail(a->cx, h, paths[i]);
-        const alm_status st =
-            alm_io_read_all(a->cx, a->io, h, heads[i], ALM_WAL_HEADER, 0, paths[i]);
-        (void)a->io->close(a->io, h);
-        ALM_TRY(st);
+        const int handle = self->io->open(self->io, paths[i], ALM_IO_READ);
+        if (handle < 0)
+            return alm_io_fail(self->cx, handle, paths[i]);
+        const alm_status status =
+            alm_io_read_all(self->cx, self->io, handle, heads[i], ALM_WAL_HEADER, 0, paths[i]);
+        (void)self->io->close(self->io, handle);
+        ALM_TRY(status);
     }
     if (*there && memcmp(mine, theirs, ALM_WAL_HEADER) != 0)
-        return alm_fail(a->cx, ALM_E_EXISTS, -1,
+        return alm_fail(self->cx, ALM_E_EXISTS, -1,
                         "'%s' is of another database: a restored one needs a directory of its own "
                         "in wal.archive.dir",
-                        to);
+                        dest);
     return ALM_OK;
 }
 
 /* The bytes that were compared, with the mark. */
-static alm_status copy_segment(archiving *a, const alm_wal_scan *scan, const char *from,
-                               const char *to)
+static alm_status archive_copy_segment(archiving *self, const alm_wal_scan *scan, const char *from,
+                                       const char *dest)
 {
     char tmp[COPY_PATH_MAX];
     int64_t bytes = 0;
     uint32_t crc = 0;
-    tmp_of(to, tmp);
-    ALM_TRY(alm_backup_copy(a->cx, a->io, from, 0, tmp, scan->at + ALM_REC_HEADER, &bytes, &crc));
+    tmp_of(dest, tmp);
+    ALM_TRY(
+        alm_backup_copy(self->cx, self->io, from, 0, tmp, scan->at + ALM_REC_HEADER, &bytes, &crc));
     if (crc != scan->crc)
-        return alm_fail(a->cx, ALM_E_IO, -1, "'%s' was copied badly", from);
-    return name_copy(a, from, tmp, to);
+        return alm_fail(self->cx, ALM_E_IO, -1, "'%s' was copied badly", from);
+    return name_copy(self, from, tmp, dest);
 }
 
-static alm_status one_segment(archiving *a, const alm_wal_segment *seg)
+static alm_status one_segment(archiving *self, const alm_wal_segment *seg)
 {
-    char from[ALM_PATH_MAX], to[ALM_PATH_MAX], files[ALM_PATH_MAX];
+    char from[ALM_PATH_MAX], dest[ALM_PATH_MAX], files[ALM_PATH_MAX];
     bool there = false;
     alm_wal_scan scan;
-    (void)snprintf(from, sizeof from, "%s/wal/%016llx.wal", a->st->root,
+    (void)snprintf(from, sizeof from, "%s/wal/%016llx.wal", self->st->root,
                    (unsigned long long)seg->number);
-    (void)snprintf(to, sizeof to, "%.*s/%016llx.wal", DIR_MAX, a->dir,
+    (void)snprintf(dest, sizeof dest, "%.*s/%016llx.wal", DIR_MAX, self->dir,
                    (unsigned long long)seg->number);
-    (void)snprintf(files, sizeof files, "%.*s/files", DIR_MAX, a->dir);
-    ALM_TRY(is_there(a, from, to, &there));
+    (void)snprintf(files, sizeof files, "%.*s/files", DIR_MAX, self->dir);
+    ALM_TRY(archive_is_there(self, from, dest, &there));
     if (there)
         return ALM_OK;
-    ALM_TRY(alm_wal_walk(a->cx, &a->st->wal, seg, record_files, a, &scan));
-    a->damaged = alm_wal_whole(a->cx, &a->st->wal, seg, &scan) != ALM_OK;
-    if (a->damaged)
-        return a->cx->err.code;
-    int e = a->io->sync_dir(a->io, files); /* also of an attempt that failed before */
-    if (e < 0)
-        return alm_io_fail(a->cx, e, files);
-    ALM_TRY(copy_segment(a, &scan, from, to));
-    e = a->io->sync_dir(a->io, a->dir);
-    return e < 0 ? alm_io_fail(a->cx, e, a->dir) : ALM_OK;
+    ALM_TRY(alm_wal_walk(self->cx, &self->st->wal, seg, archive_record_files, self, &scan));
+    self->damaged = alm_wal_whole(self->cx, &self->st->wal, seg, &scan) != ALM_OK;
+    if (self->damaged)
+        return self->cx->err.code;
+    int code = self->io->sync_dir(self->io, files); /* also of an attempt that failed before */
+    if (code < 0)
+        return alm_io_fail(self->cx, code, files);
+    ALM_TRY(archive_copy_segment(self, &scan, from, dest));
+    code = self->io->sync_dir(self->io, self->dir);
+    return code < 0 ? alm_io_fail(self->cx, code, self->dir) : ALM_OK;
 }
 
 /* Segments of two databases in one directory could not be told apart by their names. Once for each start. */
-static alm_status check_database(archiving *a)
+static alm_status archive_check_database(archiving *self)
 {
     alm_wal wal;
-    uint64_t id = a->st->database_id;
-    if (a->st->archive.identified)
+    uint64_t id = self->st->database_id;
+    if (self->st->archive.identified)
         return ALM_OK;
-    ALM_TRY(alm_wal_init(a->cx, &wal, a->io, a->dir, 0));
-    alm_status st = alm_wal_list(a->cx, &wal);
-    if (st == ALM_OK)
-        st = alm_wal_identify(a->cx, &wal, "this database", &id);
+    ALM_TRY(alm_wal_init(self->cx, &wal, self->io, self->dir, 0));
+    alm_status status = alm_wal_list(self->cx, &wal);
+    if (status == ALM_OK)
+        status = alm_wal_identify(self->cx, &wal, "this database", &id);
     alm_wal_deinit(&wal);
-    a->st->archive.identified = st == ALM_OK;
-    return st;
+    self->st->archive.identified = status == ALM_OK;
+    return status;
 }
 
-static alm_status open_dir(archiving *a)
+static alm_status archive_open_dir(archiving *self)
 {
     char files[ALM_PATH_MAX];
-    (void)snprintf(files, sizeof files, "%.*s/files", DIR_MAX, a->dir);
-    ALM_TRY(alm_backup_dir(a->cx, a->io, a->dir));
-    ALM_TRY(alm_backup_dir(a->cx, a->io, files));
-    return check_database(a);
+    (void)snprintf(files, sizeof files, "%.*s/files", DIR_MAX, self->dir);
+    ALM_TRY(alm_backup_dir(self->cx, self->io, self->dir));
+    ALM_TRY(alm_backup_dir(self->cx, self->io, files));
+    return archive_check_database(self);
 }
 
 /* ------------------------------------------------------------------------- rounds */
 
 /* The oldest segment that is finished and not archived, and the bytes of all of these. */
-static bool next_segment(alm_storage *st, alm_wal_segment *out, int64_t *backlog)
+static bool archive_next_segment(alm_storage *storage, alm_wal_segment *out, int64_t *backlog)
 {
-    alm_wal *wal = &st->wal;
+    alm_wal *wal = &storage->wal;
     bool found = false;
     *backlog = 0;
     (void)pthread_mutex_lock(&wal->lock);
     for (size_t i = 0; i + 1 < wal->n_segments; i++) {
-        if (wal->segments[i].number <= st->archive.number)
+        if (wal->segments[i].number <= storage->archive.number)
             continue;
         if (!found)
             *out = wal->segments[i];
@@ -306,93 +307,93 @@ static bool next_segment(alm_storage *st, alm_wal_segment *out, int64_t *backlog
     return found;
 }
 
-static void set_reading(alm_storage *st, uint64_t segment)
+static void set_reading(alm_storage *storage, uint64_t segment)
 {
-    (void)pthread_mutex_lock(&st->wal.lock);
-    st->wal.reading = segment;
-    (void)pthread_mutex_unlock(&st->wal.lock);
+    (void)pthread_mutex_lock(&storage->wal.lock);
+    storage->wal.reading = segment;
+    (void)pthread_mutex_unlock(&storage->wal.lock);
 }
 
 /* False: another thread has given it up before. */
-static bool set_done(alm_storage *st, const alm_wal_segment *seg)
+static bool set_done(alm_storage *storage, const alm_wal_segment *seg)
 {
-    (void)pthread_mutex_lock(&st->wal.lock);
-    const bool mine = seg->number > st->archive.number;
+    (void)pthread_mutex_lock(&storage->wal.lock);
+    const bool mine = seg->number > storage->archive.number;
     if (mine) {
-        st->archive.number = seg->number;
-        atomic_store(&st->wal.keep_lsn, seg->last_lsn);
+        storage->archive.number = seg->number;
+        atomic_store(&storage->wal.keep_lsn, seg->last_lsn);
     }
-    (void)pthread_mutex_unlock(&st->wal.lock);
+    (void)pthread_mutex_unlock(&storage->wal.lock);
     return mine;
 }
 
-void alm_archive_limit(alm_storage *st)
+void alm_archive_limit(alm_storage *storage)
 {
     alm_wal_segment seg;
     int64_t backlog = 0;
-    while (alm_archive_is_on(st) && next_segment(st, &seg, &backlog) &&
-           backlog > st->conf.archive_backlog_max && set_done(st, &seg))
+    while (alm_archive_is_on(storage) && archive_next_segment(storage, &seg, &backlog) &&
+           backlog > storage->conf.archive_backlog_max && set_done(storage, &seg))
         alm_log_error("archive",
                       "segment %016llx of the log goes without being archived, because more than "
                       "wal.archive.backlog.max=%lld bytes wait: no restore to a time over lsn %llu "
                       "to %llu, make a new backup",
-                      (unsigned long long)seg.number, (long long)st->conf.archive_backlog_max,
+                      (unsigned long long)seg.number, (long long)storage->conf.archive_backlog_max,
                       (unsigned long long)seg.prev_lsn + 1, (unsigned long long)seg.last_lsn);
 }
 
-static void tell(alm_storage *st, const alm_ctx *cx)
+static void archive_tell(alm_storage *storage, const alm_ctx *cx)
 {
-    if (!st->archive.failing)
+    if (!storage->archive.failing)
         alm_log_error("archive", "the log waits, because it cannot be archived: %s", cx->err.msg);
-    st->archive.failing = true;
+    storage->archive.failing = true;
 }
 
-static alm_status empty_record(alm_ctx *cx, alm_request *rq, alm_build *b)
+static alm_status empty_record(alm_ctx *cx, alm_request *request, alm_build *build)
 {
     (void)cx;
-    (void)b;
-    rq->n_pieces = 0;
+    (void)build;
+    request->n_pieces = 0;
     return ALM_OK;
 }
 
-alm_status alm_archive_roll(alm_ctx *cx, alm_storage *st)
+alm_status alm_archive_roll(alm_ctx *cx, alm_storage *storage)
 {
-    alm_request rq = {.prepare = empty_record};
-    atomic_store(&st->wal.roll, true);
-    return alm_commit(cx, st, &rq);
+    alm_request request = {.prepare = empty_record};
+    atomic_store(&storage->wal.roll, true);
+    return alm_commit(cx, storage, &request);
 }
 
-int64_t alm_archive_round_ms(const alm_storage *st)
+int64_t alm_archive_round_ms(const alm_storage *storage)
 {
     enum { LEAST_MS = 10, MOST_MS = 1000 };
-    const int64_t quarter = st->conf.archive_interval_ms / 4;
+    const int64_t quarter = storage->conf.archive_interval_ms / 4;
     return ALM_MAX(ALM_MIN(quarter, (int64_t)MOST_MS), (int64_t)LEAST_MS);
 }
 
-static alm_status roll_by_time(alm_ctx *cx, alm_storage *st)
+static alm_status roll_by_time(alm_ctx *cx, alm_storage *storage)
 {
-    const int64_t now_ns = st->io->mono_ns(st->io);
-    if (atomic_load(&st->commits) == st->archive.commits) {
-        st->archive.since_ns = now_ns;
+    const int64_t now_ns = storage->io->mono_ns(storage->io);
+    if (atomic_load(&storage->commits) == storage->archive.commits) {
+        storage->archive.since_ns = now_ns;
         return ALM_OK;
     }
     /* A commit came at `since` at the earliest, and the next look is a round away. */
-    const int64_t left_ms = st->conf.archive_interval_ms - alm_archive_round_ms(st);
-    if (now_ns - st->archive.since_ns < left_ms * 1000000)
+    const int64_t left_ms = storage->conf.archive_interval_ms - alm_archive_round_ms(storage);
+    if (now_ns - storage->archive.since_ns < left_ms * 1000000)
         return ALM_OK;
-    ALM_TRY(alm_archive_roll(cx, st));
-    st->archive.since_ns = now_ns;
-    st->archive.commits = atomic_load(&st->commits);
+    ALM_TRY(alm_archive_roll(cx, storage));
+    storage->archive.since_ns = now_ns;
+    storage->archive.commits = atomic_load(&storage->commits);
     return ALM_OK;
 }
 
 /* The segment fails its checksums, which does not pass. A backup behind it has all that it says. */
-static alm_status damaged_segment(archiving *a, const alm_wal_segment *seg)
+static alm_status damaged_segment(archiving *self, const alm_wal_segment *seg)
 {
-    alm_ctx *cx = a->cx;
-    const uint64_t backup = atomic_load(&a->st->backup.whole_lsn);
+    alm_ctx *cx = self->cx;
+    const uint64_t backup = atomic_load(&self->st->backup.whole_lsn);
     const alm_damage_key key = {ALM_DAMAGE_LOG, 0, seg->number};
-    alm_damage_add(a->st, key, cx->err.msg);
+    alm_damage_add(self->st, key, cx->err.msg);
     if (backup < seg->last_lsn) {
         const alm_error was = cx->err;
         alm_error_clear(cx);
@@ -407,79 +408,80 @@ static alm_status damaged_segment(archiving *a, const alm_wal_segment *seg)
         (unsigned long long)seg->number, (unsigned long long)backup,
         (unsigned long long)seg->prev_lsn + 1, (unsigned long long)seg->last_lsn);
     alm_error_clear(cx);
-    (void)set_done(a->st, seg);
+    (void)set_done(self->st, seg);
     return ALM_OK;
 }
 
-static alm_status archive_segments(archiving *a)
+static alm_status archive_segments(archiving *self)
 {
-    alm_storage *st = a->st;
+    alm_storage *storage = self->st;
     alm_wal_segment seg;
     int64_t backlog = 0;
-    alm_status e = open_dir(a);
-    while (e == ALM_OK && next_segment(st, &seg, &backlog)) {
-        a->segment = seg.number;
-        a->damaged = false;
-        set_reading(st, seg.number);
-        e = one_segment(a, &seg);
-        set_reading(st, 0);
-        if (is_given_up(a)) {
-            alm_error_clear(a->cx);
-            e = alm_check(a->cx);
-        } else if (e == ALM_OK) {
-            (void)set_done(st, &seg);
-        } else if (a->damaged) {
-            e = damaged_segment(a, &seg);
+    alm_status status = archive_open_dir(self);
+    while (status == ALM_OK && archive_next_segment(storage, &seg, &backlog)) {
+        self->segment = seg.number;
+        self->damaged = false;
+        set_reading(storage, seg.number);
+        status = one_segment(self, &seg);
+        set_reading(storage, 0);
+        if (is_given_up(self)) {
+            alm_error_clear(self->cx);
+            status = alm_check(self->cx);
+        } else if (status == ALM_OK) {
+            (void)set_done(storage, &seg);
+        } else if (self->damaged) {
+            status = damaged_segment(self, &seg);
         }
     }
-    return e;
+    return status;
 }
 
-void alm_archive_round(alm_ctx *cx, alm_storage *st)
+void alm_archive_round(alm_ctx *cx, alm_storage *storage)
 {
-    if (!alm_archive_is_on(st))
+    if (!alm_archive_is_on(storage))
         return;
-    archiving a = {.cx = cx, .st = st, .io = st->io, .dir = st->conf.archive_dir};
-    alm_status e = roll_by_time(cx, st);
-    if (e == ALM_OK)
-        e = archive_segments(&a);
-    if (e != ALM_OK && e != ALM_E_CANCEL)
-        tell(st, cx);
+    archiving self = {.cx = cx, .st = storage, .io = storage->io, .dir = storage->conf.archive_dir};
+    alm_status status = roll_by_time(cx, storage);
+    if (status == ALM_OK)
+        status = archive_segments(&self);
+    if (status != ALM_OK && status != ALM_E_CANCEL)
+        archive_tell(storage, cx);
     else
-        st->archive.failing = false;
-    alm_archive_limit(st);
-    alm_retired_remove(st);
+        storage->archive.failing = false;
+    alm_archive_limit(storage);
+    alm_retired_remove(storage);
     alm_error_clear(cx); /* told; nothing else depends on it */
 }
 
-bool alm_archive_catch_up(alm_storage *st, const atomic_bool *cancel)
+bool alm_archive_catch_up(alm_storage *storage, const atomic_bool *cancel)
 {
-    alm_ctx cx = {.io = st->io, .cancel = cancel};
-    if (!alm_archive_is_on(st))
+    alm_ctx cx = {.io = storage->io, .cancel = cancel};
+    if (!alm_archive_is_on(storage))
         return true;
-    if (alm_archive_roll(&cx, st) != ALM_OK)
+    if (alm_archive_roll(&cx, storage) != ALM_OK)
         return false;
-    alm_archive_round(&cx, st);
-    return !st->archive.failing && (cancel == NULL || !atomic_load(cancel));
+    alm_archive_round(&cx, storage);
+    return !storage->archive.failing && (cancel == NULL || !atomic_load(cancel));
 }
 
-void alm_archive_at_open(alm_ctx *cx, alm_storage *st)
+void alm_archive_at_open(alm_ctx *cx, alm_storage *storage)
 {
-    if (!alm_archive_is_on(st))
+    if (!alm_archive_is_on(storage))
         return;
-    archiving a = {.cx = cx, .st = st, .io = st->io, .dir = st->conf.archive_dir};
-    alm_status e = open_dir(&a);
-    atomic_store(&st->wal.keep_lsn, 0);
-    for (size_t i = 0; i < st->wal.n_segments && e == ALM_OK; i++) {
-        alm_wal_segment seg = st->wal.segments[i];
+    archiving self = {.cx = cx, .st = storage, .io = storage->io, .dir = storage->conf.archive_dir};
+    alm_status status = archive_open_dir(&self);
+    atomic_store(&storage->wal.keep_lsn, 0);
+    for (size_t i = 0; i < storage->wal.n_segments && status == ALM_OK; i++) {
+        alm_wal_segment seg = storage->wal.segments[i];
         if (seg.in_chain)
             break;
-        if (i + 1 < st->wal.n_segments)
-            e = alm_wal_prev_lsn(cx, &st->wal, &st->wal.segments[i + 1], &seg.last_lsn);
-        if (e == ALM_OK)
-            e = one_segment(&a, &seg);
+        if (i + 1 < storage->wal.n_segments)
+            status =
+                alm_wal_prev_lsn(cx, &storage->wal, &storage->wal.segments[i + 1], &seg.last_lsn);
+        if (status == ALM_OK)
+            status = one_segment(&self, &seg);
     }
-    if (e != ALM_OK)
+    if (status != ALM_OK)
         alm_log_error("archive", "the archive has a gap, make a new backup: %s", cx->err.msg);
     alm_error_clear(cx);
 }

@@ -32,13 +32,13 @@ typedef struct alm_manifest {
     size_t n, cap;
 } alm_manifest;
 
-ALM_NODISCARD alm_status alm_manifest_add(alm_ctx *cx, alm_manifest *m,
+ALM_NODISCARD alm_status alm_manifest_add(alm_ctx *cx, alm_manifest *manifest,
                                           const alm_backup_file *file);
-void alm_manifest_free(alm_manifest *m);
+void alm_manifest_free(alm_manifest *manifest);
 /* Sorts the files by name, but the last, for alm_manifest_find. */
-const alm_backup_file *alm_manifest_find(const alm_manifest *m, const char *name);
+const alm_backup_file *alm_manifest_find(const alm_manifest *manifest, const char *name);
 ALM_NODISCARD alm_status alm_manifest_write(alm_ctx *cx, const alm_io *io, const char *dir,
-                                            alm_manifest *m);
+                                            alm_manifest *manifest);
 /* ALM_E_CORRUPT when it is damaged. */
 ALM_NODISCARD alm_status alm_manifest_read(alm_ctx *cx, const alm_io *io, const char *dir,
                                            uint32_t generation, alm_manifest *out);
@@ -46,10 +46,10 @@ ALM_NODISCARD alm_status alm_manifest_read(alm_ctx *cx, const alm_io *io, const 
 ALM_NODISCARD alm_status alm_manifest_list(alm_ctx *cx, const alm_io *io, const char *dir,
                                            uint32_t **out, size_t *n);
 
-/* Copies `most` bytes of `from` to `to` (synced; `to` is removed when that fails) in pieces, with a look for cancel
+/* Copies `most` bytes of `from` to `dest` (synced; `dest` is removed when that fails) in pieces, with a look for cancel
  * between them. */
 ALM_NODISCARD alm_status alm_backup_copy(alm_ctx *cx, const alm_io *io, const char *from,
-                                         int64_t first, const char *to, int64_t most,
+                                         int64_t first, const char *dest, int64_t most,
                                          int64_t *bytes, uint32_t *crc);
 /* The directory is there, on disk too; its parent must be. */
 ALM_NODISCARD alm_status alm_backup_dir(alm_ctx *cx, const alm_io *io, const char *dir);

@@ -30,16 +30,16 @@ alm_status alm_restoring_begin(alm_ctx *cx, const alm_io *io, const char *root)
     static const char text[] = "almanac restore 1\n";
     char path[ALM_PATH_MAX];
     marker_path(root, path);
-    const int h = io->open(io, path, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
-    if (h < 0)
-        return alm_io_fail(cx, h, path);
-    alm_status st = alm_io_write_all(cx, io, h, text, sizeof text - 1, 0, path);
-    const int e = st == ALM_OK ? io->sync(io, h) : 0;
-    (void)io->close(io, h);
-    if (st == ALM_OK && e < 0)
-        st = alm_io_fail(cx, e, path);
-    if (st != ALM_OK)
-        return st;
+    const int handle = io->open(io, path, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+    if (handle < 0)
+        return alm_io_fail(cx, handle, path);
+    alm_status status = alm_io_write_all(cx, io, handle, text, sizeof text - 1, 0, path);
+    const int code = status == ALM_OK ? io->sync(io, handle) : 0;
+    (void)io->close(io, handle);
+    if (status == ALM_OK && code < 0)
+        status = alm_io_fail(cx, code, path);
+    if (status != ALM_OK)
+        return status;
     const int synced = io->sync_dir(io, root);
     return synced < 0 ? alm_io_fail(cx, synced, root) : ALM_OK;
 }
@@ -55,9 +55,9 @@ alm_status alm_restoring_end(alm_ctx *cx, const alm_io *io, const char *root)
 {
     char path[ALM_PATH_MAX];
     marker_path(root, path);
-    int e = io->unlink(io, path);
-    if (e < 0)
-        return alm_io_fail(cx, e, path);
-    e = io->sync_dir(io, root);
-    return e < 0 ? alm_io_fail(cx, e, root) : ALM_OK;
+    int code = io->unlink(io, path);
+    if (code < 0)
+        return alm_io_fail(cx, code, path);
+    code = io->sync_dir(io, root);
+    return code < 0 ? alm_io_fail(cx, code, root) : ALM_OK;
 }

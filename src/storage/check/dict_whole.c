@@ -37,7 +37,8 @@ static bool is_record(const whole_file *f, uint32_t version, size_t offset, alm_
 }
 
 /* Where the version is not known, one of the two checksums must fit. */
-static bool record_at(const whole_file *f, size_t offset, alm_dict_record *head, const char **lens)
+static bool dict_whole_record_at(const whole_file *f, size_t offset, alm_dict_record *head,
+                                 const char **lens)
 {
     if (f->size - offset < sizeof *head)
         return false;
@@ -50,7 +51,7 @@ static bool record_at(const whole_file *f, size_t offset, alm_dict_record *head,
                                  is_record(f, 1, offset, head, lens);
 }
 
-static size_t end_of(size_t offset, const alm_dict_record *head)
+static size_t dict_whole_end_of(size_t offset, const alm_dict_record *head)
 {
     return offset + sizeof *head + (size_t)head->n * 4 + (size_t)head->text_bytes;
 }
@@ -65,11 +66,12 @@ static bool number_counts(const whole_file *f, size_t offset, const alm_dict_rec
         return false;
     if (f->version >= ALM_DICT_SUMMED || head->first + head->n == f->count)
         return true;
-    return record_at(f, end_of(offset, head), &after, &lens) &&
+    return dict_whole_record_at(f, dict_whole_end_of(offset, head), &after, &lens) &&
            after.first == head->first + head->n;
 }
 
-static alm_status take_record(whole_file *f, const alm_dict_record *head, const char *lens)
+static alm_status dict_whole_take_record(whole_file *f, const alm_dict_record *head,
+                                         const char *lens)
 {
     const char *text = lens + (size_t)head->n * 4;
     uint64_t left = head->text_bytes;
@@ -92,21 +94,21 @@ static alm_status take_record(whole_file *f, const alm_dict_record *head, const 
     return ALM_OK;
 }
 
-static alm_status walk(whole_file *f, bool learn)
+static alm_status dict_whole_walk(whole_file *f, bool learn)
 {
     alm_dict_record head;
     const char *lens = NULL;
     f->next = 1;
     f->missing = f->crc = 0;
     f->learn = learn;
-    for (size_t at = 0; at < f->size && (f->count == 0 || f->next < f->count);) {
-        if (!record_at(f, at, &head, &lens) || !number_counts(f, at, &head)) {
-            at++;
+    for (size_t offset = 0; offset < f->size && (f->count == 0 || f->next < f->count);) {
+        if (!dict_whole_record_at(f, offset, &head, &lens) || !number_counts(f, offset, &head)) {
+            offset++;
             continue;
         }
         ALM_TRY(alm_check(f->cx));
-        ALM_TRY(take_record(f, &head, lens));
-        at = end_of(at, &head);
+        ALM_TRY(dict_whole_take_record(f, &head, lens));
+        offset = dict_whole_end_of(offset, &head);
     }
     return ALM_OK;
 }
@@ -118,12 +120,12 @@ static alm_status learn_map(whole_file *f, uint32_t crc, bool proven)
         alm_dict_check_header(f->cx, f->sym, f->path, f->map, f->size, &form) == ALM_OK;
     f->version = is_ours ? form.version : 0;
     alm_error_clear(f->cx);
-    ALM_TRY(walk(f, false));
+    ALM_TRY(dict_whole_walk(f, false));
     const bool complete = f->count > 0 && f->next == f->count && f->missing == 0;
     const bool fits = complete && crc != 0 && f->crc == crc;
     if (is_ours && !proven ? complete && crc != 0 && !fits : !fits)
         return ALM_OK; /* the file of another dictionary, or of another time */
-    ALM_TRY(walk(f, true));
+    ALM_TRY(dict_whole_walk(f, true));
     return f->contradicted && f->count > 0 ? alm_symbols_forget(f->cx, f->sym, f->count) : ALM_OK;
 }
 
@@ -139,13 +141,13 @@ alm_status alm_symbols_learn_file(alm_ctx *cx, alm_symbols *sym, const alm_io *i
     if (handle < 0)
         return ALM_OK; /* it says nothing */
     f.size = (size_t)meta.size_bytes;
-    const int e = io->map(io, handle, f.size, &map);
+    const int code = io->map(io, handle, f.size, &map);
     (void)io->close(io, handle); /* read-only */
-    if (e < 0)
+    if (code < 0)
         return ALM_OK;
     f.map = map;
-    const alm_status st =
+    const alm_status status =
         io->prefetch(io, map, f.size) == -EFAULT ? ALM_OK : learn_map(&f, crc, proven);
     (void)io->unmap(io, map, f.size);
-    return st;
+    return status;
 }

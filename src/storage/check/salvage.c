@@ -13,7 +13,7 @@
 
 /* ------------------------------------------------------------------------- places */
 
-static int count_entry(void *arg, const char *name)
+static int salvage_count_entry(void *arg, const char *name)
 {
     (void)name;
     ++*(int *)arg;
@@ -45,9 +45,9 @@ static alm_status make_out(alm_ctx *cx, const alm_io *io, const char *root, cons
     int n = 0;
     alm_io_stat meta;
     const bool fresh = io->stat(io, out, &meta) == -ENOENT;
-    int e = fresh ? io->mkdir(io, out) : io->list(io, out, count_entry, &n);
-    if (e < 0)
-        return alm_io_fail(cx, e, out);
+    int code = fresh ? io->mkdir(io, out) : io->list(io, out, salvage_count_entry, &n);
+    if (code < 0)
+        return alm_io_fail(cx, code, out);
     if (n > 0)
         return alm_fail(cx, ALM_E_EXISTS, -1,
                         "'%s' is not empty: what is saved goes to a new directory", out);
@@ -75,7 +75,7 @@ alm_status alm_salvage_check_root(alm_ctx *cx, const alm_io *io, const char *roo
 /* ------------------------------------------------------------------------ reading */
 
 /* No server may write meanwhile, and nothing that goes may go from the disk. */
-static alm_status take(alm_salvage *s, const char *root)
+static alm_status salvage_take(alm_salvage *s, const char *root)
 {
     ALM_TRY(alm_storage_new(s->cx, s->io, root, NULL, &s->st));
     s->st->closing = true;
@@ -85,30 +85,30 @@ static alm_status take(alm_salvage *s, const char *root)
 static alm_status read_root(alm_salvage *s, const char *root)
 {
     alm_wal_scan scan;
-    ALM_TRY(take(s, root));
-    const alm_status e = alm_storage_recover(s->cx, s->st, &scan);
+    ALM_TRY(salvage_take(s, root));
+    const alm_status status = alm_storage_recover(s->cx, s->st, &scan);
     s->st->closing = true;
-    if (e == ALM_OK && s->st->generation.alone)
+    if (status == ALM_OK && s->st->generation.alone)
         return alm_salvage_note(s, NULL, ALM_CATALOG, ALM_SAVED, s->st->generation.why.msg);
-    if (!alm_is_damage(e))
-        return e;
+    if (!alm_is_damage(status))
+        return status;
     const alm_error why = s->cx->err;
     alm_error_clear(s->cx);
     alm_storage_free(s->st);
     s->st = NULL;
-    ALM_TRY(take(s, root));
+    ALM_TRY(salvage_take(s, root));
     s->gaps = true;
     return alm_salvage_read(s, why.msg);
 }
 
 /* ------------------------------------------------------------------------- saving */
 
-static alm_status save_set(alm_salvage *s, const alm_version *v, const alm_part_set *set,
+static alm_status save_set(alm_salvage *s, const alm_version *version, const alm_part_set *set,
                            bool detached)
 {
     for (uint32_t i = 0; set != NULL && i < set->n; i++) {
         ALM_TRY(alm_check(s->cx));
-        ALM_TRY(alm_salvage_part(s, v, set->parts[i], detached));
+        ALM_TRY(alm_salvage_part(s, version, set->parts[i], detached));
     }
     return ALM_OK;
 }
@@ -117,10 +117,10 @@ static alm_status save_all(alm_salvage *s)
 {
     ALM_TRY(alm_salvage_words(s));
     for (size_t i = 0; i < s->st->current->n; i++) {
-        const alm_version *v = alm_catver_at(s->st->current, i);
-        ALM_TRY(save_set(s, v, v->parts, false));
-        ALM_TRY(save_set(s, v, v->detached, true));
-        ALM_TRY(alm_salvage_head(s, v));
+        const alm_version *version = alm_catver_at(s->st->current, i);
+        ALM_TRY(save_set(s, version, version->parts, false));
+        ALM_TRY(save_set(s, version, version->detached, true));
+        ALM_TRY(alm_salvage_head(s, version));
     }
     return alm_salvage_found(s);
 }
@@ -128,19 +128,19 @@ static alm_status save_all(alm_salvage *s)
 static alm_status salvage(alm_salvage *s, const char *root)
 {
     ALM_TRY(alm_salvage_report_open(s));
-    alm_status e = read_root(s, root);
-    if (e == ALM_OK)
-        e = save_all(s);
+    alm_status status = read_root(s, root);
+    if (status == ALM_OK)
+        status = save_all(s);
     if (s->st != NULL)
         alm_storage_free(s->st);
     const alm_error was = s->cx->err;
     const alm_status closed = alm_salvage_report_close(s);
-    if (e != ALM_OK)
+    if (status != ALM_OK)
         s->cx->err = was;
     const int synced = s->io->sync_dir(s->io, s->out);
-    if (e == ALM_OK)
-        e = closed;
-    return e == ALM_OK && synced < 0 ? alm_io_fail(s->cx, synced, s->out) : e;
+    if (status == ALM_OK)
+        status = closed;
+    return status == ALM_OK && synced < 0 ? alm_io_fail(s->cx, synced, s->out) : status;
 }
 
 alm_status alm_storage_salvage(alm_ctx *cx, const alm_io *io, const char *root, const char *out,
@@ -158,7 +158,7 @@ alm_status alm_storage_salvage(alm_ctx *cx, const alm_io *io, const char *root, 
     ALM_TRY(alm_salvage_check_root(cx, io, root));
     ALM_TRY(make_out(cx, io, root, out));
     alm_arena_init(&s.arena, NULL);
-    const alm_status e = salvage(&s, root);
+    const alm_status status = salvage(&s, root);
     alm_arena_deinit(&s.arena);
-    return e;
+    return status;
 }

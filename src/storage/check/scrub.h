@@ -16,9 +16,9 @@
 
 #include "storage/state.h"
 
-ALM_NODISCARD alm_status alm_scrub_start(alm_ctx *cx, alm_storage *st);
-void alm_scrub_stop(alm_storage *st);
+ALM_NODISCARD alm_status alm_scrub_start(alm_ctx *cx, alm_storage *storage);
+void alm_scrub_stop(alm_storage *storage);
 /* One whole pass, without a rate; what the thread does. */
-ALM_NODISCARD alm_status alm_scrub_all(alm_ctx *cx, alm_storage *st);
+ALM_NODISCARD alm_status alm_scrub_all(alm_ctx *cx, alm_storage *storage);
 
 #endif

@@ -21,12 +21,12 @@ enum { FIRST_VIEWS = 4, FIRST_SLOTS = 8, HEAP_FIRST = 256, HEAP_MAX = 1 << 20 };
 
 /* ------------------------------------------------------------------ memory */
 
-static alm_status no_memory(alm_ctx *cx, size_t bytes)
+static alm_status storage_dict_no_memory(alm_ctx *cx, size_t bytes)
 {
     return alm_fail(cx, ALM_E_MEMORY, -1, "symbol dictionary: no memory for %zu bytes", bytes);
 }
 
-static void add_bytes(alm_symbols *sym, int64_t bytes)
+static void storage_dict_add_bytes(alm_symbols *sym, int64_t bytes)
 {
     atomic_fetch_add_explicit(&sym->bytes, bytes, memory_order_relaxed);
     if (sym->space != NULL)
@@ -40,7 +40,7 @@ static alm_status retire(alm_ctx *cx, alm_symbols *sym, void *block)
         const uint32_t cap = ALM_MAX(4U, sym->cap_retired * 2);
         void **more = realloc((void *)sym->retired, cap * sizeof(*more));
         if (more == NULL)
-            return no_memory(cx, cap * sizeof(*more));
+            return storage_dict_no_memory(cx, cap * sizeof(*more));
         sym->retired = more;
         sym->cap_retired = cap;
     }
@@ -56,10 +56,10 @@ static alm_status heap_take(alm_ctx *cx, alm_symbols *sym, size_t bytes, char **
         cap = ALM_MAX(cap, bytes);
         symbols_heap *block = malloc(sizeof(*block) + cap);
         if (block == NULL)
-            return no_memory(cx, cap);
+            return storage_dict_no_memory(cx, cap);
         *block = (symbols_heap){.next = sym->heap, .cap = cap};
         sym->heap = block;
-        add_bytes(sym, (int64_t)(sizeof(*block) + cap));
+        storage_dict_add_bytes(sym, (int64_t)(sizeof(*block) + cap));
     }
     *out = sym->heap->bytes + sym->heap->len;
     sym->heap->len += bytes;
@@ -72,30 +72,30 @@ static alm_status views_grow(alm_ctx *cx, alm_symbols *sym, uint32_t count)
     alm_view *old = atomic_load_explicit(&sym->views, memory_order_relaxed);
     alm_view *grown = malloc((size_t)cap * sizeof(*grown));
     if (grown == NULL)
-        return no_memory(cx, (size_t)cap * sizeof(*grown));
+        return storage_dict_no_memory(cx, (size_t)cap * sizeof(*grown));
     if (old != NULL) {
         memcpy(grown, old, (size_t)count * sizeof(*grown));
-        const alm_status st = retire(cx, sym, old);
-        if (st != ALM_OK) {
+        const alm_status status = retire(cx, sym, old);
+        if (status != ALM_OK) {
             free(grown);
-            return st;
+            return status;
         }
     }
     sym->views_cap = cap;
     atomic_store_explicit(&sym->views, grown, memory_order_release);
-    add_bytes(sym, (int64_t)cap * (int64_t)sizeof(*grown));
+    storage_dict_add_bytes(sym, (int64_t)cap * (int64_t)sizeof(*grown));
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------ hashing */
 
 /* Address-form view of a text, and its hash: equal texts give equal 16 bytes up to 12 bytes. */
-static inline uint64_t hash_view(const alm_view *v, const char *ptr)
+static inline uint64_t storage_dict_hash_view(const alm_view *view, const char *ptr)
 {
-    if (v->len > ALM_VIEW_INLINE)
-        return alm_hash_bytes(ptr, v->len);
+    if (view->len > ALM_VIEW_INLINE)
+        return alm_hash_bytes(ptr, view->len);
     uint64_t half[2];
-    memcpy(half, v, sizeof(half));
+    memcpy(half, view, sizeof(half));
     return alm_hash_u128(half[0], half[1]);
 }
 
@@ -112,7 +112,7 @@ static alm_status table_new(alm_ctx *cx, uint64_t slots, symbols_table **out)
     const size_t bytes = sizeof(symbols_table) + (size_t)slots * sizeof(uint64_t);
     symbols_table *table = calloc(1, bytes);
     if (table == NULL)
-        return no_memory(cx, bytes);
+        return storage_dict_no_memory(cx, bytes);
     table->mask = slots - 1;
     *out = table;
     return ALM_OK;
@@ -128,19 +128,20 @@ static alm_status table_grow(alm_ctx *cx, alm_symbols *sym, uint32_t count)
     ALM_TRY(table_new(cx, (old->mask + 1) * 2, &grown));
     const alm_view *views = atomic_load_explicit(&sym->views, memory_order_relaxed);
     for (uint32_t code = 1; code < count; code++)
-        slot_insert(grown, hash_view(&views[code], alm_view_ptr(&views[code], NULL)), code);
-    const alm_status st = retire(cx, sym, old);
-    if (st != ALM_OK) {
+        slot_insert(grown, storage_dict_hash_view(&views[code], alm_view_ptr(&views[code], NULL)),
+                    code);
+    const alm_status status = retire(cx, sym, old);
+    if (status != ALM_OK) {
         free(grown);
-        return st;
+        return status;
     }
     atomic_store_explicit(&sym->table, grown, memory_order_release);
-    add_bytes(sym, (int64_t)(grown->mask + 1) * 8);
+    storage_dict_add_bytes(sym, (int64_t)(grown->mask + 1) * 8);
     return ALM_OK;
 }
 
 /* Code of a text, 0: none. Lock-free. */
-static inline uint32_t find_hashed(const alm_symbols *sym, uint64_t hash, const alm_view *v,
+static inline uint32_t find_hashed(const alm_symbols *sym, uint64_t hash, const alm_view *view,
                                    const char *ptr)
 {
     const symbols_table *table = atomic_load_explicit(&sym->table, memory_order_acquire);
@@ -153,16 +154,17 @@ static inline uint32_t find_hashed(const alm_symbols *sym, uint64_t hash, const 
             continue;
         const uint32_t code = (uint32_t)slot;
         const alm_view *at = &atomic_load_explicit(&sym->views, memory_order_acquire)[code];
-        if (memcmp(at, v, 8) != 0)
+        if (memcmp(at, view, 8) != 0)
             continue;
-        if (v->len <= ALM_VIEW_INLINE ? memcmp(at->tail, v->tail, 8) == 0
-                                      : memcmp(alm_view_ptr(at, NULL), ptr, v->len) == 0)
+        if (view->len <= ALM_VIEW_INLINE ? memcmp(at->tail, view->tail, 8) == 0
+                                         : memcmp(alm_view_ptr(at, NULL), ptr, view->len) == 0)
             return code;
     }
 }
 
 /* Adds a text that is not there; under the lock. */
-static alm_status append(alm_ctx *cx, alm_symbols *sym, uint64_t hash, alm_str text, uint32_t *out)
+static alm_status storage_dict_append(alm_ctx *cx, alm_symbols *sym, uint64_t hash, alm_str text,
+                                      uint32_t *out)
 {
     const uint32_t code = atomic_load_explicit(&sym->count, memory_order_relaxed);
     ALM_ASSERT(!atomic_load_explicit(&sym->replaced, memory_order_relaxed));
@@ -185,19 +187,20 @@ static alm_status append(alm_ctx *cx, alm_symbols *sym, uint64_t hash, alm_str t
     return ALM_OK;
 }
 
-static alm_status find_or_append(alm_ctx *cx, alm_symbols *sym, uint64_t hash, const alm_view *v,
+static alm_status find_or_append(alm_ctx *cx, alm_symbols *sym, uint64_t hash, const alm_view *view,
                                  const char *ptr, uint32_t *code)
 {
     (void)pthread_mutex_lock(&sym->lock);
-    alm_status st = ALM_OK;
-    const uint32_t found = find_hashed(sym, hash, v, ptr);
+    alm_status status = ALM_OK;
+    const uint32_t found = find_hashed(sym, hash, view, ptr);
     if (found != 0)
         *code = found;
-    else if ((st = alm_symbols_admit(cx, sym, v->len)) == ALM_OK &&
-             (st = append(cx, sym, hash, (alm_str){ptr, v->len}, code)) == ALM_OK)
-        alm_symbols_charge(cx, sym, *code, v->len);
+    else if ((status = alm_symbols_admit(cx, sym, view->len)) == ALM_OK &&
+             (status = storage_dict_append(cx, sym, hash, (alm_str){ptr, view->len}, code)) ==
+                 ALM_OK)
+        alm_symbols_charge(cx, sym, *code, view->len);
     (void)pthread_mutex_unlock(&sym->lock);
-    return st;
+    return status;
 }
 
 /* ---------------------------------------------------------------- interface */
@@ -207,7 +210,7 @@ alm_status alm_symbols_new(alm_ctx *cx, uint32_t id, uint64_t table_id, uint32_t
 {
     alm_symbols *sym = calloc(1, sizeof(*sym));
     if (sym == NULL)
-        return no_memory(cx, sizeof(*sym));
+        return storage_dict_no_memory(cx, sizeof(*sym));
     sym->refs = 1;
     sym->id = id;
     sym->table_id = table_id;
@@ -215,16 +218,16 @@ alm_status alm_symbols_new(alm_ctx *cx, uint32_t id, uint64_t table_id, uint32_t
     sym->saved_count = 1;
     (void)pthread_mutex_init(&sym->lock, NULL);
     symbols_table *table = NULL;
-    add_bytes(sym, (int64_t)sizeof(*sym));
-    alm_status st = table_new(cx, FIRST_SLOTS, &table);
+    storage_dict_add_bytes(sym, (int64_t)sizeof(*sym));
+    alm_status status = table_new(cx, FIRST_SLOTS, &table);
     atomic_store(&sym->table, table);
-    if (st == ALM_OK)
-        add_bytes(sym, (int64_t)sizeof(*table) + FIRST_SLOTS * 8);
-    if (st == ALM_OK)
-        st = views_grow(cx, sym, 0);
-    if (st != ALM_OK) {
+    if (status == ALM_OK)
+        storage_dict_add_bytes(sym, (int64_t)sizeof(*table) + FIRST_SLOTS * 8);
+    if (status == ALM_OK)
+        status = views_grow(cx, sym, 0);
+    if (status != ALM_OK) {
         alm_symbols_release(sym);
-        return st;
+        return status;
     }
     atomic_load(&sym->views)[0] = alm_view_null();
     atomic_store(&sym->count, 1);
@@ -291,8 +294,8 @@ uint32_t alm_symbols_find(const alm_symbols *sym, alm_str text)
 {
     if (text.ptr == NULL || text.len >= ALM_VIEW_NULL)
         return 0;
-    const alm_view v = alm_view_of(text);
-    return find_hashed(sym, hash_view(&v, text.ptr), &v, text.ptr);
+    const alm_view view = alm_view_of(text);
+    return find_hashed(sym, storage_dict_hash_view(&view, text.ptr), &view, text.ptr);
 }
 
 static uint32_t find_in_view(const alm_dict *dict, alm_str text)
@@ -324,11 +327,11 @@ alm_status alm_symbols_intern_one(alm_ctx *cx, alm_symbols *sym, alm_str text, u
     }
     if (text.len >= ALM_VIEW_NULL)
         return alm_fail(cx, ALM_E_LIMIT, -1, "symbol of %zu bytes is too long", text.len);
-    const alm_view v = alm_view_of(text);
-    const uint64_t hash = hash_view(&v, text.ptr);
-    const uint32_t found = find_hashed(sym, hash, &v, text.ptr);
+    const alm_view view = alm_view_of(text);
+    const uint64_t hash = storage_dict_hash_view(&view, text.ptr);
+    const uint32_t found = find_hashed(sym, hash, &view, text.ptr);
     if (found == 0)
-        return find_or_append(cx, sym, hash, &v, text.ptr, code);
+        return find_or_append(cx, sym, hash, &view, text.ptr, code);
     *code = found;
     return ALM_OK;
 }
@@ -342,7 +345,7 @@ alm_status alm_symbols_intern(alm_ctx *cx, alm_symbols *sym, const alm_view *vie
             continue;
         }
         const char *ptr = alm_view_ptr(&views[i], heap);
-        const uint64_t hash = hash_view(&views[i], ptr);
+        const uint64_t hash = storage_dict_hash_view(&views[i], ptr);
         codes[i] = find_hashed(sym, hash, &views[i], ptr);
         if (codes[i] == 0)
             ALM_TRY(find_or_append(cx, sym, hash, &views[i], ptr, &codes[i]));
@@ -351,50 +354,51 @@ alm_status alm_symbols_intern(alm_ctx *cx, alm_symbols *sym, const alm_view *vie
 }
 
 /* Codes of a foreign dictionary: its values in use are looked up once. */
-static alm_status translate(alm_ctx *cx, alm_symbols *sym, const alm_vec *in, size_t n,
+static alm_status translate(alm_ctx *cx, alm_symbols *sym, const alm_vec *vec, size_t n_rows,
                             uint32_t *codes)
 {
-    uint32_t *map = calloc(in->dict->count, sizeof(*map)); /* 0: not looked up yet */
+    uint32_t *map = calloc(vec->dict->count, sizeof(*map)); /* 0: not looked up yet */
     if (map == NULL)
-        return no_memory(cx, in->dict->count * sizeof(*map));
-    alm_status st = ALM_OK;
-    for (size_t i = 0; i < n && st == ALM_OK; i++) {
-        const uint32_t code = alm_vec_code(in, i);
+        return storage_dict_no_memory(cx, vec->dict->count * sizeof(*map));
+    alm_status status = ALM_OK;
+    for (size_t i = 0; i < n_rows && status == ALM_OK; i++) {
+        const uint32_t code = alm_vec_code(vec, i);
         if (code != 0 && map[code] == 0)
-            st = alm_symbols_intern_one(cx, sym, alm_view_str(&in->dict->views[code], NULL),
-                                        &map[code]);
+            status = alm_symbols_intern_one(cx, sym, alm_view_str(&vec->dict->views[code], NULL),
+                                            &map[code]);
         codes[i] = map[code];
     }
     free(map);
-    return st;
+    return status;
 }
 
-alm_status alm_symbols_encode(alm_ctx *cx, alm_symbols *sym, const alm_vec *in, size_t n,
+alm_status alm_symbols_encode(alm_ctx *cx, alm_symbols *sym, const alm_vec *vec, size_t n_rows,
                               uint32_t *codes)
 {
-    if (n == 0)
+    if (n_rows == 0)
         return ALM_OK;
     ALM_TRY(alm_symbols_usable(cx, sym));
-    if (in->is_const) {
-        ALM_TRY(alm_symbols_intern_one(cx, sym, alm_vec_text(in, 0), &codes[0]));
-        for (size_t i = 1; i < n; i++)
+    if (vec->is_const) {
+        ALM_TRY(alm_symbols_intern_one(cx, sym, alm_vec_text(vec, 0), &codes[0]));
+        for (size_t i = 1; i < n_rows; i++)
             codes[i] = codes[0];
         return ALM_OK;
     }
-    if (in->dict == NULL)
-        return alm_symbols_intern(cx, sym, in->data, in->heap, n, codes);
-    if (in->dict->id == sym->id && in->dict->owner == sym) {
-        for (size_t i = 0; i < n; i++)
-            codes[i] = alm_vec_code(in, i);
+    if (vec->dict == NULL)
+        return alm_symbols_intern(cx, sym, vec->data, vec->heap, n_rows, codes);
+    if (vec->dict->id == sym->id && vec->dict->owner == sym) {
+        for (size_t i = 0; i < n_rows; i++)
+            codes[i] = alm_vec_code(vec, i);
         return ALM_OK;
     }
-    if (in->dict->count <= n * 4 + 1024)
-        return translate(cx, sym, in, n, codes);
-    for (size_t i = 0; i < n; i++) { /* a large dictionary, few rows: no array over its codes */
-        const uint32_t code = alm_vec_code(in, i);
+    if (vec->dict->count <= n_rows * 4 + 1024)
+        return translate(cx, sym, vec, n_rows, codes);
+    for (size_t i = 0; i < n_rows;
+         i++) { /* a large dictionary, few rows: no array over its codes */
+        const uint32_t code = alm_vec_code(vec, i);
         codes[i] = 0;
         if (code != 0)
-            ALM_TRY(alm_symbols_intern_one(cx, sym, alm_view_str(&in->dict->views[code], NULL),
+            ALM_TRY(alm_symbols_intern_one(cx, sym, alm_view_str(&vec->dict->views[code], NULL),
                                            &codes[i]));
     }
     return ALM_OK;
@@ -405,18 +409,19 @@ alm_status alm_symbols_name(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_st
     ALM_ASSERT(code > 0 && code < alm_symbols_count(sym));
     (void)pthread_mutex_lock(&sym->lock);
     char *copy = NULL;
-    const alm_status st = text.len > ALM_VIEW_INLINE ? heap_take(cx, sym, text.len, &copy) : ALM_OK;
+    const alm_status status =
+        text.len > ALM_VIEW_INLINE ? heap_take(cx, sym, text.len, &copy) : ALM_OK;
     if (copy != NULL) {
         memcpy(copy, text.ptr, text.len);
         text.ptr = copy;
     }
-    if (st == ALM_OK) {
+    if (status == ALM_OK) {
         atomic_load_explicit(&sym->views, memory_order_relaxed)[code] = alm_view_of(text);
         if (code < sym->summed)
             sym->summed = sym->crc = 0;
     }
     (void)pthread_mutex_unlock(&sym->lock);
-    return st;
+    return status;
 }
 
 alm_status alm_symbols_put(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_str text)
@@ -448,24 +453,24 @@ alm_status alm_symbols_copy(alm_ctx *cx, alm_symbols *from, uint32_t id, uint32_
     alm_symbols *copy = NULL;
     ALM_ASSERT(count >= 1 && count <= alm_symbols_count(from) && from->lost == NULL);
     ALM_TRY(alm_symbols_new(cx, id, from->table_id, from->col_id, &copy));
-    alm_status st = ALM_OK;
-    for (uint32_t code = 1; code < count && st == ALM_OK; code++)
-        st = alm_symbols_put(cx, copy, code, alm_symbols_text(from, code));
+    alm_status status = ALM_OK;
+    for (uint32_t code = 1; code < count && status == ALM_OK; code++)
+        status = alm_symbols_put(cx, copy, code, alm_symbols_text(from, code));
     (void)pthread_mutex_lock(&from->lock);
     copy->database_id = from->database_id;
     copy->saved_count = from->saved_count;
     copy->saved_bytes = from->saved_bytes;
     copy->saved_version = from->saved_version;
-    if (st == ALM_OK && from->saved_count > count)
-        st = alm_fail(cx, ALM_E_INTERNAL, -1,
-                      "symbol dictionary of column %u: the file has %u codes, of which %u stay",
-                      from->col_id, from->saved_count - 1, count - 1);
-    if (st == ALM_OK)
-        st = alm_symbols_share_charges(cx, from, copy);
+    if (status == ALM_OK && from->saved_count > count)
+        status = alm_fail(cx, ALM_E_INTERNAL, -1,
+                          "symbol dictionary of column %u: the file has %u codes, of which %u stay",
+                          from->col_id, from->saved_count - 1, count - 1);
+    if (status == ALM_OK)
+        status = alm_symbols_share_charges(cx, from, copy);
     (void)pthread_mutex_unlock(&from->lock);
-    if (st != ALM_OK) {
+    if (status != ALM_OK) {
         alm_symbols_release(copy);
-        return st;
+        return status;
     }
     if (from->space != NULL)
         alm_symbols_join(copy, from->space, from->maker);

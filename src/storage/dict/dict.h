@@ -86,8 +86,8 @@ ALM_NODISCARD alm_status alm_symbols_intern_one(alm_ctx *cx, alm_symbols *sym, a
                                                 uint32_t *code);
 /* Codes of a vector of SYMBOL or text (views or codes of any dictionary, dense or const), n
  * elements. A translation of a foreign dictionary costs one look-up per value in use. */
-ALM_NODISCARD alm_status alm_symbols_encode(alm_ctx *cx, alm_symbols *sym, const alm_vec *in,
-                                            size_t n, uint32_t *codes);
+ALM_NODISCARD alm_status alm_symbols_encode(alm_ctx *cx, alm_symbols *sym, const alm_vec *vec,
+                                            size_t n_rows, uint32_t *codes);
 /* Recovery: value of `code`, which is the next one or holds the same text already (else
  * ALM_E_CORRUPT). */
 ALM_NODISCARD alm_status alm_symbols_put(alm_ctx *cx, alm_symbols *sym, uint32_t code,

@@ -77,12 +77,12 @@ static alm_status save_record(alm_ctx *cx, dict_out *to, uint32_t first, uint32_
         .magic = ALM_DICT_RECORD_MAGIC, .first = first, .n = n, .text_bytes = text_bytes};
     head.crc = record_crc(&head, to->version, buf + sizeof(head), bytes - sizeof(head));
     memcpy(buf, &head, sizeof(head));
-    const alm_status st =
+    const alm_status status =
         alm_io_write_all(cx, to->io, to->handle, buf, bytes, to->offset, to->path);
     free(buf);
-    if (st == ALM_OK)
+    if (status == ALM_OK)
         to->offset += (int64_t)bytes;
-    return st;
+    return status;
 }
 
 /* How many codes from `first` fit one record. */
@@ -95,7 +95,7 @@ static uint32_t record_fill(const alm_symbols *sym, uint32_t first, uint32_t cou
     return code - first;
 }
 
-static alm_status write_header(alm_ctx *cx, dict_out *to)
+static alm_status dict_file_write_header(alm_ctx *cx, dict_out *to)
 {
     const alm_symbols *sym = to->sym;
     file_header head = {.version = ALM_SYMBOLS_VERSION,
@@ -122,8 +122,8 @@ static alm_status write_codes(alm_ctx *cx, dict_out *to, uint32_t from, uint32_t
 
 static alm_status sync_file(alm_ctx *cx, const alm_io *io, int handle, const char *path)
 {
-    const int rc = io->sync(io, handle);
-    return rc < 0 ? alm_io_fail(cx, rc, path) : ALM_OK;
+    const int code = io->sync(io, handle);
+    return code < 0 ? alm_io_fail(cx, code, path) : ALM_OK;
 }
 
 alm_status alm_symbols_export(alm_ctx *cx, const alm_symbols *sym, const alm_io *io,
@@ -134,33 +134,33 @@ alm_status alm_symbols_export(alm_ctx *cx, const alm_symbols *sym, const alm_io 
     if (handle < 0)
         return alm_io_fail(cx, handle, path);
     dict_out to = {.sym = sym, .io = io, .handle = handle, .path = path};
-    alm_status st = write_header(cx, &to);
-    if (st == ALM_OK)
-        st = write_codes(cx, &to, 1, count);
-    if (st == ALM_OK)
-        st = sync_file(cx, io, handle, path);
-    const int rc = io->close(io, handle);
-    if (st == ALM_OK && rc < 0)
-        st = alm_io_fail(cx, rc, path);
-    return st;
+    alm_status status = dict_file_write_header(cx, &to);
+    if (status == ALM_OK)
+        status = write_codes(cx, &to, 1, count);
+    if (status == ALM_OK)
+        status = sync_file(cx, io, handle, path);
+    const int code = io->close(io, handle);
+    if (status == ALM_OK && code < 0)
+        status = alm_io_fail(cx, code, path);
+    return status;
 }
 
-static alm_status corrupt(alm_ctx *cx, const char *path, int64_t offset, const char *what)
+static alm_status dict_file_corrupt(alm_ctx *cx, const char *path, int64_t offset, const char *what)
 {
     return alm_fail(cx, ALM_E_CORRUPT, -1, "dictionary file '%s', offset %lld: %s", path,
                     (long long)offset, what);
 }
 
 /* The header in the form of today, and its length in the file. */
-static alm_status read_header(alm_ctx *cx, const char *path, const char *map, size_t size,
-                              file_header *head, size_t *bytes)
+static alm_status dict_file_read_header(alm_ctx *cx, const char *path, const char *map, size_t size,
+                                        file_header *head, size_t *bytes)
 {
     file_header_1 first;
     if (size < sizeof(first))
-        return corrupt(cx, path, 0, "too short");
+        return dict_file_corrupt(cx, path, 0, "too short");
     memcpy(&first, map, sizeof(first));
     if (memcmp(first.magic, FILE_MAGIC, sizeof(first.magic)) != 0)
-        return corrupt(cx, path, 0, "not a dictionary");
+        return dict_file_corrupt(cx, path, 0, "not a dictionary");
     if (first.version > ALM_SYMBOLS_VERSION)
         return alm_fail(cx, ALM_E_UNSUPPORTED, -1,
                         "dictionary file '%s' has version %u, newer than %u: use a newer server",
@@ -169,21 +169,21 @@ static alm_status read_header(alm_ctx *cx, const char *path, const char *map, si
         (file_header){.version = first.version, .col_id = first.col_id, .table_id = first.table_id};
     *bytes = first.version == 1 ? sizeof(first) : sizeof(*head);
     if (size < *bytes)
-        return corrupt(cx, path, 0, "too short");
+        return dict_file_corrupt(cx, path, 0, "too short");
     uint32_t crc = alm_crc32c(0, &first, offsetof(file_header_1, crc));
     head->crc = first.crc;
     if (first.version != 1) {
         memcpy(head, map, sizeof(*head));
         crc = alm_crc32c(0, head, offsetof(file_header, crc));
     }
-    return head->crc == crc ? ALM_OK : corrupt(cx, path, 0, "header fails its checksum");
+    return head->crc == crc ? ALM_OK : dict_file_corrupt(cx, path, 0, "header fails its checksum");
 }
 
 alm_status alm_dict_check_header(alm_ctx *cx, const alm_symbols *sym, const char *path,
                                  const char *map, size_t size, alm_dict_form *form)
 {
     file_header head;
-    ALM_TRY(read_header(cx, path, map, size, &head, &form->bytes));
+    ALM_TRY(dict_file_read_header(cx, path, map, size, &head, &form->bytes));
     form->version = head.version;
     if (head.database_id != 0 && sym->database_id != 0 && head.database_id != sym->database_id)
         return alm_fail(cx, ALM_E_CORRUPT, -1,
@@ -210,41 +210,41 @@ alm_status alm_dict_is_of(alm_ctx *cx, const alm_io *io, const char *path, uint6
     const int handle = io->open(io, path, ALM_IO_READ);
     if (handle < 0)
         return alm_io_fail(cx, handle, path);
-    const int64_t n = io->read(io, handle, head, sizeof(head), 0);
+    const int64_t got = io->read(io, handle, head, sizeof(head), 0);
     (void)io->close(io, handle);
-    return n < 0 ? alm_io_fail(cx, (int)n, path)
-                 : alm_dict_check_header(cx, &meant, path, head, (size_t)n, &form);
+    return got < 0 ? alm_io_fail(cx, (int)got, path)
+                   : alm_dict_check_header(cx, &meant, path, head, (size_t)got, &form);
 }
 
 /* Is the file that is appended to still the one that was written, by its header and its length? A scrub compares all of it. */
-static alm_status check_file(alm_ctx *cx, const alm_symbols *sym, const alm_io *io, int handle,
-                             const char *path)
+static alm_status dict_check_file(alm_ctx *cx, const alm_symbols *sym, const alm_io *io, int handle,
+                                  const char *path)
 {
     char head[sizeof(file_header)];
     alm_io_stat meta = {0};
     alm_dict_form form;
-    const int rc = io->stat(io, path, &meta);
-    if (rc < 0)
-        return alm_io_fail(cx, rc, path);
+    const int code = io->stat(io, path, &meta);
+    if (code < 0)
+        return alm_io_fail(cx, code, path);
     if (meta.size_bytes < sym->saved_bytes)
-        return corrupt(cx, path, meta.size_bytes, "it was cut, or is an older copy");
+        return dict_file_corrupt(cx, path, meta.size_bytes, "it was cut, or is an older copy");
     const size_t n = (size_t)ALM_MIN(meta.size_bytes, (int64_t)sizeof(head));
     ALM_TRY(alm_io_read_all(cx, io, handle, head, n, 0, path));
     ALM_TRY(alm_dict_check_header(cx, sym, path, head, n, &form));
     return form.version == sym->saved_version
                ? ALM_OK
-               : corrupt(cx, path, 0, "it has another version than it had");
+               : dict_file_corrupt(cx, path, 0, "it has another version than it had");
 }
 
-static alm_status write_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *path,
-                               uint32_t count, alm_symbols_saving *out)
+static alm_status dict_file_write_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io,
+                                         const char *path, uint32_t count, alm_symbols_saving *out)
 {
     const bool fresh = sym->saved_bytes == 0;
     const int handle =
         alm_io_create(io, path, ALM_IO_READ | ALM_IO_WRITE | (fresh ? ALM_IO_TRUNCATE : 0u));
     if (handle < 0)
         return alm_io_fail(cx, handle, path);
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     dict_out to = {.sym = sym,
                    .io = io,
                    .handle = handle,
@@ -252,20 +252,20 @@ static alm_status write_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, 
                    .version = sym->saved_version,
                    .offset = sym->saved_bytes};
     if (fresh) {
-        st = write_header(cx, &to);
+        status = dict_file_write_header(cx, &to);
         sym->saved_version = ALM_SYMBOLS_VERSION;
     } else {
-        st = check_file(cx, sym, io, handle, path);
-        const int rc =
-            st == ALM_OK ? io->truncate(io, handle, to.offset) : 0; /* what a crash left behind */
-        if (rc < 0)
-            st = alm_io_fail(cx, rc, path);
+        status = dict_check_file(cx, sym, io, handle, path);
+        const int code = status == ALM_OK ? io->truncate(io, handle, to.offset)
+                                          : 0; /* what a crash left behind */
+        if (code < 0)
+            status = alm_io_fail(cx, code, path);
     }
-    if (st == ALM_OK)
-        st = write_codes(cx, &to, sym->saved_count, count);
-    if (st != ALM_OK) {
+    if (status == ALM_OK)
+        status = write_codes(cx, &to, sym->saved_count, count);
+    if (status != ALM_OK) {
         (void)io->close(io, handle);
-        return st;
+        return status;
     }
     *out = (alm_symbols_saving){
         .sym = sym, .handle = handle, .fresh = fresh, .count = count, .bytes = to.offset};
@@ -279,20 +279,20 @@ static alm_status rewrite_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io
     char tmp[PATH_BYTES + 8];
     alm_io_stat meta;
     (void)snprintf(tmp, sizeof(tmp), "%s.tmp", path);
-    alm_status st = alm_symbols_export(cx, sym, io, tmp, sym->saved_count);
-    int rc = st == ALM_OK ? io->stat(io, tmp, &meta) : 0;
-    if (st == ALM_OK && rc >= 0)
-        rc = alm_io_rename_over(io, tmp, path);
-    if (st == ALM_OK && rc >= 0) {
+    alm_status status = alm_symbols_export(cx, sym, io, tmp, sym->saved_count);
+    int code = status == ALM_OK ? io->stat(io, tmp, &meta) : 0;
+    if (status == ALM_OK && code >= 0)
+        code = alm_io_rename_over(io, tmp, path);
+    if (status == ALM_OK && code >= 0) {
         sym->saved_bytes = meta.size_bytes;
         sym->saved_version = ALM_SYMBOLS_VERSION;
-        rc = io->sync_dir(io, dir);
+        code = io->sync_dir(io, dir);
     }
-    if (st == ALM_OK && rc < 0)
-        st = alm_io_fail(cx, rc, path);
-    if (st != ALM_OK)
+    if (status == ALM_OK && code < 0)
+        status = alm_io_fail(cx, code, path);
+    if (status != ALM_OK)
         (void)io->unlink(io, tmp); /* not there any more, if it has its name */
-    return st;
+    return status;
 }
 
 /* alm_symbols_crc with one value more. */
@@ -340,17 +340,17 @@ alm_status alm_symbols_write(alm_ctx *cx, alm_symbols *sym, const alm_io *io, co
     if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
         return alm_fail(cx, ALM_E_LIMIT, -1, "path '%s/%s' is too long", dir, name);
     (void)pthread_mutex_lock(&sym->lock);
-    alm_status st = write_locked(cx, sym, io, path, count, out);
-    if (st == ALM_E_CORRUPT || st == ALM_E_UNSUPPORTED) {
+    alm_status status = dict_file_write_locked(cx, sym, io, path, count, out);
+    if (status == ALM_E_CORRUPT || status == ALM_E_UNSUPPORTED) {
         /* Memory has all values, from the file as it was: whatever has its name is replaced. */
         alm_log_warn("storage", "a dictionary is written anew: %s", cx->err.msg);
         alm_error_clear(cx);
-        st = rewrite_locked(cx, sym, io, dir, path);
-        if (st == ALM_OK)
-            st = write_locked(cx, sym, io, path, count, out);
+        status = rewrite_locked(cx, sym, io, dir, path);
+        if (status == ALM_OK)
+            status = dict_file_write_locked(cx, sym, io, path, count, out);
     }
     (void)pthread_mutex_unlock(&sym->lock);
-    return st;
+    return status;
 }
 
 void alm_symbols_saved(const alm_symbols_saving *saving)
@@ -369,17 +369,17 @@ alm_status alm_dict_find_record(alm_ctx *cx, const alm_dict_bytes *file, size_t 
     const char *path = file->path, *map = file->map;
     const size_t size = file->size;
     if (size - offset < sizeof(*head))
-        return corrupt(cx, path, (int64_t)offset, "record is cut off");
+        return dict_file_corrupt(cx, path, (int64_t)offset, "record is cut off");
     memcpy(head, map + offset, sizeof(*head));
     const size_t room = size - offset - sizeof(*head);
     if (head->magic != ALM_DICT_RECORD_MAGIC || head->first != first)
-        return corrupt(cx, path, (int64_t)offset, "not the next record");
+        return dict_file_corrupt(cx, path, (int64_t)offset, "not the next record");
     if ((size_t)head->n * 4 > room || head->text_bytes > room - (size_t)head->n * 4)
-        return corrupt(cx, path, (int64_t)offset, "record is cut off");
+        return dict_file_corrupt(cx, path, (int64_t)offset, "record is cut off");
     *lens = map + offset + sizeof(*head);
     if (head->crc !=
         record_crc(head, file->version, *lens, (size_t)head->n * 4 + (size_t)head->text_bytes))
-        return corrupt(cx, path, (int64_t)offset, "record fails its checksum");
+        return dict_file_corrupt(cx, path, (int64_t)offset, "record fails its checksum");
     return ALM_OK;
 }
 
@@ -397,7 +397,7 @@ static alm_status walk_record(alm_ctx *cx, alm_symbols *sym, const alm_dict_byte
         uint32_t len;
         memcpy(&len, lens + (size_t)i * 4, 4);
         if (len > left)
-            return corrupt(cx, file->path, (int64_t)*offset, "lengths exceed the record");
+            return dict_file_corrupt(cx, file->path, (int64_t)*offset, "lengths exceed the record");
         ALM_TRY(each(cx, sym, head.first + i, (alm_str){text, len}));
         text += len;
         left -= len;
@@ -426,8 +426,9 @@ static alm_status walk_file(alm_ctx *cx, alm_symbols *sym, alm_dict_bytes *file,
     *end = form.bytes;
     for (; first < count; first += n)
         ALM_TRY(walk_record(cx, sym, file, first, each, end, &n));
-    return first == count ? ALM_OK
-                          : corrupt(cx, file->path, (int64_t)*end, "record reaches over the count");
+    return first == count
+               ? ALM_OK
+               : dict_file_corrupt(cx, file->path, (int64_t)*end, "record reaches over the count");
 }
 
 /* All of it is checked before any of it is taken in: a file that is refused leaves nothing behind. */
@@ -436,16 +437,16 @@ static alm_status load_map(alm_ctx *cx, alm_symbols *sym, const char *path, cons
 {
     size_t offset = 0;
     alm_dict_bytes file = {.path = path, .map = map, .size = size};
-    alm_status st = walk_file(cx, sym, &file, count, sum_value, &offset);
-    if (st == ALM_OK && crc != 0 && sym->crc != crc)
-        st =
+    alm_status status = walk_file(cx, sym, &file, count, sum_value, &offset);
+    if (status == ALM_OK && crc != 0 && sym->crc != crc)
+        status =
             alm_fail(cx, ALM_E_CORRUPT, -1,
                      "dictionary file '%s' is another one than the catalogue says: the checksum of "
                      "its first %u values is %08x, not %08x",
                      path, count - 1, sym->crc, crc);
-    if (st != ALM_OK) {
+    if (status != ALM_OK) {
         sym->summed = sym->crc = 0;
-        return st;
+        return status;
     }
     ALM_TRY(walk_file(cx, sym, &file, count, alm_symbols_put, &offset));
     sym->saved_version = file.version;
@@ -455,13 +456,13 @@ static alm_status load_map(alm_ctx *cx, alm_symbols *sym, const char *path, cons
 }
 
 /* What hurts this file alone: it is damage, and no reason to refuse what others need. */
-static alm_status open_failed(alm_ctx *cx, const char *path, int code)
+static alm_status dict_file_open_failed(alm_ctx *cx, const char *path, int code)
 {
     char what[128];
     if (code == -EMFILE || code == -ENFILE || code == -ENOMEM || code == -EINTR)
         return alm_io_fail(cx, code, path);
     (void)snprintf(what, sizeof(what), "it cannot be opened: %s", strerror(-code));
-    return corrupt(cx, path, 0, what);
+    return dict_file_corrupt(cx, path, 0, what);
 }
 
 alm_status alm_symbols_load(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *path,
@@ -470,26 +471,27 @@ alm_status alm_symbols_load(alm_ctx *cx, alm_symbols *sym, const alm_io *io, con
     ALM_ASSERT(alm_symbols_count(sym) == 1);
     alm_io_stat meta = {0};
     const void *map = NULL;
-    int rc = io->stat(io, path, &meta);
-    if (rc == -ENOENT || (rc >= 0 && (meta.is_dir || meta.size_bytes == 0)))
-        return corrupt(cx, path, 0, "it is missing");
-    const int handle = rc < 0 ? rc : io->open(io, path, ALM_IO_READ);
+    int code = io->stat(io, path, &meta);
+    if (code == -ENOENT || (code >= 0 && (meta.is_dir || meta.size_bytes == 0)))
+        return dict_file_corrupt(cx, path, 0, "it is missing");
+    const int handle = code < 0 ? code : io->open(io, path, ALM_IO_READ);
     if (handle < 0)
-        return open_failed(cx, path, handle);
-    rc = io->map(io, handle, (size_t)meta.size_bytes, &map);
+        return dict_file_open_failed(cx, path, handle);
+    code = io->map(io, handle, (size_t)meta.size_bytes, &map);
     (void)io->close(io, handle);
-    if (rc < 0)
-        return alm_io_fail(cx, rc, path);
-    const alm_status st = io->prefetch(io, map, (size_t)meta.size_bytes) == -EFAULT
-                              ? corrupt(cx, path, 0, "its bytes cannot be read")
-                              : load_map(cx, sym, path, map, (size_t)meta.size_bytes, count, crc);
+    if (code < 0)
+        return alm_io_fail(cx, code, path);
+    const alm_status status =
+        io->prefetch(io, map, (size_t)meta.size_bytes) == -EFAULT
+            ? dict_file_corrupt(cx, path, 0, "its bytes cannot be read")
+            : load_map(cx, sym, path, map, (size_t)meta.size_bytes, count, crc);
     (void)io->unmap(io, map, (size_t)meta.size_bytes);
-    return st;
+    return status;
 }
 
 /* ---------------------------------------------------------------- of a server that runs */
 
-static alm_status same_value(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_str text)
+static alm_status dict_file_same_value(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_str text)
 {
     if (code < alm_symbols_count(sym) && alm_str_eq(alm_symbols_text(sym, code), text))
         return ALM_OK;
@@ -509,10 +511,11 @@ static alm_status compare_map(alm_ctx *cx, alm_symbols *sym, const char *path, c
     size_t offset = form.bytes;
     for (; offset < size; first += n) {
         ALM_TRY(alm_check(cx));
-        ALM_TRY(walk_record(cx, sym, &file, first, same_value, &offset, &n));
+        ALM_TRY(walk_record(cx, sym, &file, first, dict_file_same_value, &offset, &n));
     }
-    return first == count ? ALM_OK
-                          : corrupt(cx, path, (int64_t)offset, "it has not the values it should");
+    return first == count
+               ? ALM_OK
+               : dict_file_corrupt(cx, path, (int64_t)offset, "it has not the values it should");
 }
 
 /* Only appended to beyond `bytes`: what is compared does not change. */
@@ -521,21 +524,21 @@ static alm_status compare_file(alm_ctx *cx, alm_symbols *sym, const alm_io *io, 
 {
     alm_io_stat meta = {0};
     const void *map = NULL;
-    int rc = io->stat(io, path, &meta);
-    if (rc == -ENOENT || (rc >= 0 && (meta.is_dir || meta.size_bytes < (int64_t)bytes)))
-        return corrupt(cx, path, meta.size_bytes, "it is missing, or was cut");
-    const int handle = rc < 0 ? rc : io->open(io, path, ALM_IO_READ);
+    int code = io->stat(io, path, &meta);
+    if (code == -ENOENT || (code >= 0 && (meta.is_dir || meta.size_bytes < (int64_t)bytes)))
+        return dict_file_corrupt(cx, path, meta.size_bytes, "it is missing, or was cut");
+    const int handle = code < 0 ? code : io->open(io, path, ALM_IO_READ);
     if (handle < 0)
-        return open_failed(cx, path, handle);
-    rc = io->map(io, handle, bytes, &map);
+        return dict_file_open_failed(cx, path, handle);
+    code = io->map(io, handle, bytes, &map);
     (void)io->close(io, handle);
-    if (rc < 0)
-        return alm_io_fail(cx, rc, path);
-    const alm_status st = io->prefetch(io, map, bytes) == -EFAULT
-                              ? corrupt(cx, path, 0, "its bytes cannot be read")
-                              : compare_map(cx, sym, path, map, bytes, count);
+    if (code < 0)
+        return alm_io_fail(cx, code, path);
+    const alm_status status = io->prefetch(io, map, bytes) == -EFAULT
+                                  ? dict_file_corrupt(cx, path, 0, "its bytes cannot be read")
+                                  : compare_map(cx, sym, path, map, bytes, count);
     (void)io->unmap(io, map, bytes);
-    return st;
+    return status;
 }
 
 alm_status alm_symbols_compare(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
@@ -559,7 +562,7 @@ alm_status alm_symbols_rewrite(alm_ctx *cx, alm_symbols *sym, const alm_io *io, 
     if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
         return alm_fail(cx, ALM_E_LIMIT, -1, "path '%s/%s' is too long", dir, name);
     (void)pthread_mutex_lock(&sym->lock);
-    const alm_status st = rewrite_locked(cx, sym, io, dir, path);
+    const alm_status status = rewrite_locked(cx, sym, io, dir, path);
     (void)pthread_mutex_unlock(&sym->lock);
-    return st;
+    return status;
 }

@@ -29,8 +29,8 @@ alm_status alm_symbols_lose(alm_ctx *cx, alm_symbols *sym, uint32_t count, uint3
 
 static alm_str placeholder(uint32_t code, char *text, size_t size)
 {
-    const int n = snprintf(text, size, "%s%u", PLACEHOLDER, code);
-    return (alm_str){text, (size_t)n};
+    const int len = snprintf(text, size, "%s%u", PLACEHOLDER, code);
+    return (alm_str){text, (size_t)len};
 }
 
 alm_status alm_symbols_pad(alm_ctx *cx, alm_symbols *sym, uint32_t count)
@@ -90,10 +90,10 @@ alm_status alm_symbols_usable(alm_ctx *cx, const alm_symbols *sym)
 
 static bool any_begins(const alm_symbols *sym, const char *prefix)
 {
-    const size_t n = strlen(prefix);
+    const size_t len = strlen(prefix);
     for (uint32_t code = 1; code < alm_symbols_count(sym); code++) {
         const alm_str text = alm_symbols_text(sym, code);
-        if (text.len >= n && memcmp(text.ptr, prefix, n) == 0)
+        if (text.len >= len && memcmp(text.ptr, prefix, len) == 0)
             return true;
     }
     return false;
@@ -112,8 +112,8 @@ alm_status alm_symbols_name_lost(alm_ctx *cx, alm_symbols *sym, char *prefix, si
     for (uint32_t code = 1; code < alm_symbols_count(sym); code++) {
         if (alm_symbols_knows(sym, code))
             continue;
-        const int n = snprintf(text, sizeof(text), "%s%u", prefix, code);
-        ALM_TRY(alm_symbols_name(cx, sym, code, (alm_str){text, (size_t)n}));
+        const int len = snprintf(text, sizeof(text), "%s%u", prefix, code);
+        ALM_TRY(alm_symbols_name(cx, sym, code, (alm_str){text, (size_t)len}));
         ++*lost;
     }
     return ALM_OK;
@@ -125,13 +125,13 @@ alm_status alm_symbols_regain(alm_ctx *cx, alm_symbols *sym, const alm_io *io, c
     alm_io_stat meta = {0};
     ALM_ASSERT(why != NULL && sym->saved_bytes == 0);
     sym->lost = NULL;
-    alm_status st = alm_symbols_export(cx, sym, io, path, alm_symbols_count(sym));
-    const int e = st == ALM_OK ? io->stat(io, path, &meta) : 0;
-    if (e < 0)
-        st = alm_io_fail(cx, e, path);
-    if (st != ALM_OK) {
+    alm_status status = alm_symbols_export(cx, sym, io, path, alm_symbols_count(sym));
+    const int code = status == ALM_OK ? io->stat(io, path, &meta) : 0;
+    if (code < 0)
+        status = alm_io_fail(cx, code, path);
+    if (status != ALM_OK) {
         sym->lost = why;
-        return st;
+        return status;
     }
     free(why);
     sym->saved_count = alm_symbols_count(sym);

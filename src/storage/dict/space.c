@@ -50,7 +50,7 @@ static alm_status admit_to_account(alm_ctx *cx, const alm_mem *account, int64_t 
         (long long)used, (long long)max);
 }
 
-static bool goes_on(const alm_symbols *sym, const alm_mem *account)
+static bool dict_space_goes_on(const alm_symbols *sym, const alm_mem *account)
 {
     return sym->n_charges > 0 && sym->charges[sym->n_charges - 1].account == account;
 }
@@ -68,7 +68,7 @@ alm_status alm_symbols_room(alm_ctx *cx, const alm_symbols_space *space, size_t 
 /* Room for one more entry, if values of the account do not follow on values of its own. */
 static alm_status reserve_entry(alm_ctx *cx, alm_symbols *sym, const alm_mem *account)
 {
-    if (goes_on(sym, account) || sym->n_charges < sym->cap_charges)
+    if (dict_space_goes_on(sym, account) || sym->n_charges < sym->cap_charges)
         return ALM_OK;
     const uint32_t cap = ALM_MAX(4U, sym->cap_charges * 2);
     symbols_charge *more = realloc(sym->charges, cap * sizeof(*more));
@@ -80,9 +80,9 @@ static alm_status reserve_entry(alm_ctx *cx, alm_symbols *sym, const alm_mem *ac
     return ALM_OK;
 }
 
-static void charge(alm_symbols *sym, alm_mem *account, uint32_t code, int64_t bytes)
+static void dict_space_charge(alm_symbols *sym, alm_mem *account, uint32_t code, int64_t bytes)
 {
-    if (!goes_on(sym, account)) {
+    if (!dict_space_goes_on(sym, account)) {
         ALM_ASSERT(sym->n_charges < sym->cap_charges);
         ALM_ASSERT(sym->n_charges == 0 || sym->charges[sym->n_charges - 1].first < code);
         sym->charges[sym->n_charges++] = (symbols_charge){.account = account, .first = code};
@@ -105,7 +105,7 @@ alm_status alm_symbols_admit(alm_ctx *cx, alm_symbols *sym, size_t len)
 void alm_symbols_charge(const alm_ctx *cx, alm_symbols *sym, uint32_t code, size_t len)
 {
     if (sym->space != NULL)
-        charge(sym, cx->symbols, code, charge_of(len));
+        dict_space_charge(sym, cx->symbols, code, charge_of(len));
 }
 
 alm_status alm_symbols_share_charges(alm_ctx *cx, const alm_symbols *from, alm_symbols *to)
@@ -120,7 +120,7 @@ alm_status alm_symbols_share_charges(alm_ctx *cx, const alm_symbols *from, alm_s
             bytes += charge_of(alm_symbols_text(to, code).len);
         ALM_ASSERT(bytes <= c->bytes);
         ALM_TRY(reserve_entry(cx, to, c->account));
-        charge(to, c->account, c->first, bytes);
+        dict_space_charge(to, c->account, c->first, bytes);
     }
     return ALM_OK;
 }

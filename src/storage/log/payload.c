@@ -7,19 +7,19 @@
 
 /* -------------------------------------------------------------------- writing */
 
-alm_status alm_put_u32(alm_ctx *cx, alm_buf *buf, uint32_t v)
+alm_status alm_put_u32(alm_ctx *cx, alm_buf *buf, uint32_t value)
 {
-    return alm_buf_append(cx, buf, &v, sizeof v);
+    return alm_buf_append(cx, buf, &value, sizeof value);
 }
 
-alm_status alm_put_u64(alm_ctx *cx, alm_buf *buf, uint64_t v)
+alm_status alm_put_u64(alm_ctx *cx, alm_buf *buf, uint64_t value)
 {
-    return alm_buf_append(cx, buf, &v, sizeof v);
+    return alm_buf_append(cx, buf, &value, sizeof value);
 }
 
-alm_status alm_put_i64(alm_ctx *cx, alm_buf *buf, int64_t v)
+alm_status alm_put_i64(alm_ctx *cx, alm_buf *buf, int64_t value)
 {
-    return alm_buf_append(cx, buf, &v, sizeof v);
+    return alm_buf_append(cx, buf, &value, sizeof value);
 }
 
 alm_status alm_put_text(alm_ctx *cx, alm_buf *buf, alm_str text)
@@ -54,71 +54,71 @@ alm_status alm_op_end(alm_ctx *cx, alm_buf *buf, size_t mark)
 
 /* -------------------------------------------------------------------- reading */
 
-const char *alm_get_bytes(alm_reader *r, uint64_t n)
+const char *alm_get_bytes(alm_reader *reader, uint64_t n)
 {
-    if (r->bad || n > (uint64_t)(r->end - r->at)) {
-        r->bad = true;
+    if (reader->bad || n > (uint64_t)(reader->end - reader->at)) {
+        reader->bad = true;
         return NULL;
     }
-    const char *at = r->at;
-    r->at += n;
-    return at;
+    const char *ptr = reader->at;
+    reader->at += n;
+    return ptr;
 }
 
-uint8_t alm_get_u8(alm_reader *r)
+uint8_t alm_get_u8(alm_reader *reader)
 {
-    const char *at = alm_get_bytes(r, 1);
-    return at == NULL ? 0 : (uint8_t)*at;
+    const char *ptr = alm_get_bytes(reader, 1);
+    return ptr == NULL ? 0 : (uint8_t)*ptr;
 }
 
-uint32_t alm_get_u32(alm_reader *r)
+uint32_t alm_get_u32(alm_reader *reader)
 {
-    uint32_t v = 0;
-    const char *at = alm_get_bytes(r, sizeof v);
-    if (at != NULL)
-        memcpy(&v, at, sizeof v);
-    return v;
+    uint32_t value = 0;
+    const char *ptr = alm_get_bytes(reader, sizeof value);
+    if (ptr != NULL)
+        memcpy(&value, ptr, sizeof value);
+    return value;
 }
 
-uint64_t alm_get_u64(alm_reader *r)
+uint64_t alm_get_u64(alm_reader *reader)
 {
-    uint64_t v = 0;
-    const char *at = alm_get_bytes(r, sizeof v);
-    if (at != NULL)
-        memcpy(&v, at, sizeof v);
-    return v;
+    uint64_t value = 0;
+    const char *ptr = alm_get_bytes(reader, sizeof value);
+    if (ptr != NULL)
+        memcpy(&value, ptr, sizeof value);
+    return value;
 }
 
-int64_t alm_get_i64(alm_reader *r)
+int64_t alm_get_i64(alm_reader *reader)
 {
-    int64_t v = 0;
-    const char *at = alm_get_bytes(r, sizeof v);
-    if (at != NULL)
-        memcpy(&v, at, sizeof v);
-    return v;
+    int64_t value = 0;
+    const char *ptr = alm_get_bytes(reader, sizeof value);
+    if (ptr != NULL)
+        memcpy(&value, ptr, sizeof value);
+    return value;
 }
 
-alm_str alm_get_text(alm_reader *r)
+alm_str alm_get_text(alm_reader *reader)
 {
-    const uint32_t len = alm_get_u32(r);
-    const char *at = alm_get_bytes(r, len);
-    return at == NULL ? (alm_str){"", 0} : (alm_str){at, len};
+    const uint32_t len = alm_get_u32(reader);
+    const char *ptr = alm_get_bytes(reader, len);
+    return ptr == NULL ? (alm_str){"", 0} : (alm_str){ptr, len};
 }
 
-bool alm_get_op(alm_reader *r, alm_op_kind *kind, alm_reader *body)
+bool alm_get_op(alm_reader *reader, alm_op_kind *kind, alm_reader *body)
 {
-    if (r->bad || r->at == r->end)
+    if (reader->bad || reader->at == reader->end)
         return false;
-    const uint32_t k = alm_get_u32(r);
-    const uint32_t form = alm_get_u32(r);
-    const uint64_t n = alm_get_u64(r);
-    const char *at = n > (uint64_t)1 << 62 ? NULL : alm_get_bytes(r, alm_padded(n));
-    if (at == NULL || k < ALM_OP_ROWS || k > ALM_OP_LAST ||
+    const uint32_t k = alm_get_u32(reader);
+    const uint32_t form = alm_get_u32(reader);
+    const uint64_t n = alm_get_u64(reader);
+    const char *ptr = n > (uint64_t)1 << 62 ? NULL : alm_get_bytes(reader, alm_padded(n));
+    if (ptr == NULL || k < ALM_OP_ROWS || k > ALM_OP_LAST ||
         form > (k == ALM_OP_PARTS ? ALM_PARTS_FORM : 0)) {
-        r->bad = true;
+        reader->bad = true;
         return false;
     }
     *kind = (alm_op_kind)k;
-    *body = (alm_reader){.at = at, .end = at + n, .form = form};
+    *body = (alm_reader){.at = ptr, .end = ptr + n, .form = form};
     return true;
 }

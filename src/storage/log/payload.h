@@ -39,9 +39,9 @@ enum { ALM_PARTS_FORM = 2 };
 
 /* ------------------------------------------------------------------- writing */
 
-ALM_NODISCARD alm_status alm_put_u32(alm_ctx *cx, alm_buf *buf, uint32_t v);
-ALM_NODISCARD alm_status alm_put_u64(alm_ctx *cx, alm_buf *buf, uint64_t v);
-ALM_NODISCARD alm_status alm_put_i64(alm_ctx *cx, alm_buf *buf, int64_t v);
+ALM_NODISCARD alm_status alm_put_u32(alm_ctx *cx, alm_buf *buf, uint32_t value);
+ALM_NODISCARD alm_status alm_put_u64(alm_ctx *cx, alm_buf *buf, uint64_t value);
+ALM_NODISCARD alm_status alm_put_i64(alm_ctx *cx, alm_buf *buf, int64_t value);
 ALM_NODISCARD alm_status alm_put_text(alm_ctx *cx, alm_buf *buf, alm_str text);
 /* An operation around what is put between the two calls. */
 ALM_NODISCARD alm_status alm_op_begin(alm_ctx *cx, alm_buf *buf, alm_op_kind kind, size_t *mark);
@@ -61,15 +61,15 @@ typedef struct alm_reader {
     uint32_t form; /* of what is described: ALM_PARTS_FORM or before */
 } alm_reader;
 
-uint8_t alm_get_u8(alm_reader *r);
-uint32_t alm_get_u32(alm_reader *r);
-uint64_t alm_get_u64(alm_reader *r);
-int64_t alm_get_i64(alm_reader *r);
-alm_str alm_get_text(alm_reader *r);
+uint8_t alm_get_u8(alm_reader *reader);
+uint32_t alm_get_u32(alm_reader *reader);
+uint64_t alm_get_u64(alm_reader *reader);
+int64_t alm_get_i64(alm_reader *reader);
+alm_str alm_get_text(alm_reader *reader);
 /* n bytes, NULL if there are not that many. */
-const char *alm_get_bytes(alm_reader *r, uint64_t n);
+const char *alm_get_bytes(alm_reader *reader, uint64_t n);
 
 /* One operation of a payload; false: no more (or bad). */
-bool alm_get_op(alm_reader *r, alm_op_kind *kind, alm_reader *body);
+bool alm_get_op(alm_reader *reader, alm_op_kind *kind, alm_reader *body);
 
 #endif

@@ -196,7 +196,7 @@ ALM_NODISCARD alm_status alm_wal_start(alm_ctx *cx, alm_wal *wal, const alm_wal_
 /* Writes the records (LSNs ascending) and syncs if asked. On an error *fatal says whether the state
  * of the disk is unknown; if not, the log is as it was before. */
 ALM_NODISCARD alm_status alm_wal_append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *records,
-                                        size_t n, bool sync, bool *fatal);
+                                        size_t n_records, bool sync, bool *fatal);
 /* Ends the current segment, if it has a record, and begins the next one, of `bytes`. Errors as of alm_wal_append. */
 ALM_NODISCARD alm_status alm_wal_begin_segment(alm_ctx *cx, alm_wal *wal, int64_t bytes,
                                                bool *fatal);

@@ -23,7 +23,7 @@ typedef struct listing {
 } listing;
 
 /* "<prefix>%016x.wal" */
-static bool parse_name(const char *name, const char *prefix, uint64_t *number)
+static bool wal_read_parse_name(const char *name, const char *prefix, uint64_t *number)
 {
     const size_t skip = strlen(prefix);
     if (strncmp(name, prefix, skip) != 0 || strlen(name) != skip + 20 ||
@@ -43,22 +43,23 @@ static int64_t file_bytes(const alm_wal *wal, const char *name)
     return wal->io->stat(wal->io, path, &meta) == 0 ? meta.size_bytes : 0;
 }
 
-static int list_one(void *arg, const char *name)
+static int wal_read_list_one(void *arg, const char *name)
 {
-    listing *l = arg;
-    alm_wal *wal = l->wal;
+    listing *self = arg;
+    alm_wal *wal = self->wal;
     uint64_t number;
-    if (parse_name(name, "spare-", &number)) {
+    if (wal_read_parse_name(name, "spare-", &number)) {
         if (wal->n_spares < ALM_COUNT(wal->spares)) {
             wal->spare_bytes[wal->n_spares] = file_bytes(wal, name);
             wal->spares[wal->n_spares++] = number;
         }
-    } else if (parse_name(name, "", &number)) {
+    } else if (wal_read_parse_name(name, "", &number)) {
         if (wal->n_segments == wal->cap_segments) {
             const size_t cap = ALM_MAX((size_t)16, wal->cap_segments * 2);
             alm_wal_segment *bigger = realloc(wal->segments, cap * sizeof *bigger);
             if (bigger == NULL) {
-                l->st = alm_fail(l->cx, ALM_E_MEMORY, -1, "no memory for the list of log segments");
+                self->st =
+                    alm_fail(self->cx, ALM_E_MEMORY, -1, "no memory for the list of log segments");
                 return 1;
             }
             wal->segments = bigger;
@@ -76,13 +77,13 @@ static int list_one(void *arg, const char *name)
 
 alm_status alm_wal_list(alm_ctx *cx, alm_wal *wal)
 {
-    listing l = {.wal = wal, .cx = cx, .st = ALM_OK};
-    const int e = wal->io->list(wal->io, wal->dir, list_one, &l);
-    if (e == -ENOENT)
+    listing self = {.wal = wal, .cx = cx, .st = ALM_OK};
+    const int code = wal->io->list(wal->io, wal->dir, wal_read_list_one, &self);
+    if (code == -ENOENT)
         return ALM_OK;
-    if (e < 0)
-        return alm_io_fail(cx, e, "list the log");
-    return l.st;
+    if (code < 0)
+        return alm_io_fail(cx, code, "list the log");
+    return self.st;
 }
 
 void alm_wal_forget(alm_wal *wal)
@@ -101,7 +102,7 @@ typedef struct segment_view {
     alm_wal_header head;
 } segment_view;
 
-static void segment_path(const alm_wal *wal, uint64_t number, char *path)
+static void wal_read_segment_path(const alm_wal *wal, uint64_t number, char *path)
 {
     (void)snprintf(path, PATH_BYTES, "%s/%016llx.wal", wal->dir, (unsigned long long)number);
 }
@@ -120,7 +121,7 @@ static bool has_id(const alm_wal_header *head)
            head->database_id != 0;
 }
 
-static bool is_header(const alm_wal_header *head, uint64_t number)
+static bool wal_read_is_header(const alm_wal_header *head, uint64_t number)
 {
     const char *bytes = (const char *)head;
     const uint32_t crc = alm_crc32c(alm_crc32c(0, bytes, 12), bytes + 16, ALM_WAL_HEADER - 16);
@@ -136,9 +137,9 @@ void alm_wal_maps_free(const alm_io *io, alm_wal_maps *maps)
 }
 
 /* The view is closed when the maps are freed. */
-static alm_status view_keep(alm_ctx *cx, segment_view *v, alm_wal_maps *maps)
+static alm_status view_keep(alm_ctx *cx, segment_view *segment, alm_wal_maps *maps)
 {
-    if (v->bytes == NULL)
+    if (segment->bytes == NULL)
         return ALM_OK;
     if (maps->n == maps->cap) {
         const size_t cap = ALM_MAX((size_t)16, maps->cap * 2);
@@ -148,17 +149,17 @@ static alm_status view_keep(alm_ctx *cx, segment_view *v, alm_wal_maps *maps)
         maps->maps = bigger;
         maps->cap = cap;
     }
-    maps->maps[maps->n++] = (struct alm_wal_map){v->bytes, (size_t)v->n};
-    maps->bytes += v->n;
-    v->bytes = NULL;
+    maps->maps[maps->n++] = (struct alm_wal_map){segment->bytes, (size_t)segment->n};
+    maps->bytes += segment->n;
+    segment->bytes = NULL;
     return ALM_OK;
 }
 
-static void view_close(const alm_wal *wal, segment_view *v)
+static void view_close(const alm_wal *wal, segment_view *segment)
 {
-    if (v->bytes != NULL)
-        (void)wal->io->unmap(wal->io, v->bytes, (size_t)v->n);
-    v->bytes = NULL;
+    if (segment->bytes != NULL)
+        (void)wal->io->unmap(wal->io, segment->bytes, (size_t)segment->n);
+    segment->bytes = NULL;
 }
 
 static alm_status check_version(alm_ctx *cx, const alm_wal *wal, const char *path,
@@ -178,42 +179,42 @@ static alm_status view_open(alm_ctx *cx, const alm_wal *wal, const alm_wal_segme
 {
     const alm_io *io = wal->io;
     char path[PATH_BYTES];
-    segment_path(wal, seg->number, path);
+    wal_read_segment_path(wal, seg->number, path);
     *out = (segment_view){.n = seg->bytes};
     if (seg->bytes < ALM_WAL_HEADER)
         return ALM_OK;
-    const int h = io->open(io, path, ALM_IO_READ);
-    if (h < 0)
-        return alm_io_fail(cx, h, path);
+    const int handle = io->open(io, path, ALM_IO_READ);
+    if (handle < 0)
+        return alm_io_fail(cx, handle, path);
     const void *map = NULL;
-    const int e = io->map(io, h, (size_t)seg->bytes, &map);
-    (void)io->close(io, h); /* read-only */
-    if (e < 0)
-        return alm_io_fail(cx, e, path);
+    const int code = io->map(io, handle, (size_t)seg->bytes, &map);
+    (void)io->close(io, handle); /* read-only */
+    if (code < 0)
+        return alm_io_fail(cx, code, path);
     out->bytes = map;
     memcpy(&out->head, map, sizeof out->head);
-    out->valid = is_header(&out->head, seg->number);
-    const alm_status st = out->valid ? check_version(cx, wal, path, &out->head) : ALM_OK;
-    if (st != ALM_OK)
+    out->valid = wal_read_is_header(&out->head, seg->number);
+    const alm_status status = out->valid ? check_version(cx, wal, path, &out->head) : ALM_OK;
+    if (status != ALM_OK)
         view_close(wal, out);
-    return st;
+    return status;
 }
 
 /* Its header, or one of version 0 where that is not sound. */
-static alm_status read_header(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
-                              const char *path, alm_wal_header *out)
+static alm_status wal_read_header(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
+                                  const char *path, alm_wal_header *out)
 {
     *out = (alm_wal_header){.version = 0};
     if (seg->bytes < ALM_WAL_HEADER)
         return ALM_OK;
-    const int h = wal->io->open(wal->io, path, ALM_IO_READ);
-    if (h < 0)
-        return alm_io_fail(cx, h, path);
-    const alm_status st = alm_io_read_all(cx, wal->io, h, out, sizeof *out, 0, path);
-    (void)wal->io->close(wal->io, h); /* read-only */
-    if (st == ALM_OK && !is_header(out, seg->number))
+    const int handle = wal->io->open(wal->io, path, ALM_IO_READ);
+    if (handle < 0)
+        return alm_io_fail(cx, handle, path);
+    const alm_status status = alm_io_read_all(cx, wal->io, handle, out, sizeof *out, 0, path);
+    (void)wal->io->close(wal->io, handle); /* read-only */
+    if (status == ALM_OK && !wal_read_is_header(out, seg->number))
         *out = (alm_wal_header){.version = 0};
-    return st;
+    return status;
 }
 
 alm_status alm_wal_identify(alm_ctx *cx, alm_wal *wal, const char *from, uint64_t *id)
@@ -222,8 +223,8 @@ alm_status alm_wal_identify(alm_ctx *cx, alm_wal *wal, const char *from, uint64_
     (void)snprintf(known, sizeof known, "%s", from);
     for (size_t i = 0; i < wal->n_segments; i++) {
         alm_wal_header head;
-        segment_path(wal, wal->segments[i].number, path);
-        ALM_TRY(read_header(cx, wal, &wal->segments[i], path, &head));
+        wal_read_segment_path(wal, wal->segments[i].number, path);
+        ALM_TRY(wal_read_header(cx, wal, &wal->segments[i], path, &head));
         if (!has_id(&head))
             continue;
         if (*id != 0 && head.database_id != *id)
@@ -236,29 +237,29 @@ alm_status alm_wal_identify(alm_ctx *cx, alm_wal *wal, const char *from, uint64_
     return ALM_OK;
 }
 
-/* A whole record of this life of the segment (any, if its header is no good) at `at`. */
-static bool record_at(const segment_view *v, int64_t at, alm_rec_header *out)
+/* A whole record of this life of the segment (any, if its header is no good) at `offset`. */
+static bool wal_read_record_at(const segment_view *segment, int64_t offset, alm_rec_header *out)
 {
-    if (at + ALM_REC_HEADER > v->n)
+    if (offset + ALM_REC_HEADER > segment->n)
         return false;
-    memcpy(out, v->bytes + at, sizeof *out);
-    if (memcmp(out->magic, "REC1", 4) != 0 || (v->valid && out->salt != v->head.salt))
+    memcpy(out, segment->bytes + offset, sizeof *out);
+    if (memcmp(out->magic, "REC1", 4) != 0 || (segment->valid && out->salt != segment->head.salt))
         return false;
-    if (out->bytes > (uint64_t)(v->n - at - ALM_REC_HEADER) || out->bytes % 8 != 0)
+    if (out->bytes > (uint64_t)(segment->n - offset - ALM_REC_HEADER) || out->bytes % 8 != 0)
         return false;
-    const char *payload = v->bytes + at + ALM_REC_HEADER;
+    const char *payload = segment->bytes + offset + ALM_REC_HEADER;
     const uint32_t crc = alm_crc32c(0, payload, (size_t)out->bytes);
-    return out->crc == alm_crc32c(crc, v->bytes + at + 8, ALM_REC_HEADER - 8);
+    return out->crc == alm_crc32c(crc, segment->bytes + offset + 8, ALM_REC_HEADER - 8);
 }
 
-/* Is there a record at or behind `at` which proves that records after `lsn` had been synced? One may stand at offset 0, where a
+/* Is there a record at or behind `offset` which proves that records after `lsn` had been synced? One may stand at offset 0, where a
  * misplaced write came over the header. */
-static bool proves_loss(const segment_view *v, int64_t at, uint64_t lsn)
+static bool proves_loss(const segment_view *segment, int64_t offset, uint64_t lsn)
 {
-    for (; at + ALM_REC_HEADER <= v->n; at += 8) {
+    for (; offset + ALM_REC_HEADER <= segment->n; offset += 8) {
         alm_rec_header rec;
-        if (memcmp(v->bytes + at, "REC1", 4) == 0 && record_at(v, at, &rec) && rec.lsn > lsn &&
-            rec.synced_lsn > lsn)
+        if (memcmp(segment->bytes + offset, "REC1", 4) == 0 &&
+            wal_read_record_at(segment, offset, &rec) && rec.lsn > lsn && rec.synced_lsn > lsn)
             return true;
     }
     return false;
@@ -274,45 +275,46 @@ typedef struct chain {
     alm_wal_scan *out;
 } chain;
 
-/* Follows the chain through one segment, from `at` on. */
-static alm_status walk_segment(const chain *c, const segment_view *v, size_t index, int64_t at)
+/* Follows the chain through one segment, from `offset` on. */
+static alm_status walk_segment(const chain *self, const segment_view *segment, size_t index,
+                               int64_t offset)
 {
-    c->out->segment = index;
-    c->out->at = at;
+    self->out->segment = index;
+    self->out->at = offset;
     for (;;) {
         alm_rec_header rec;
-        if (!record_at(v, c->out->at, &rec) || rec.prev_lsn != c->out->last_lsn ||
-            rec.lsn <= rec.prev_lsn)
+        if (!wal_read_record_at(segment, self->out->at, &rec) ||
+            rec.prev_lsn != self->out->last_lsn || rec.lsn <= rec.prev_lsn)
             return ALM_OK;
-        if (c->wal->limit_lsn != 0 && rec.lsn > c->wal->limit_lsn)
+        if (self->wal->limit_lsn != 0 && rec.lsn > self->wal->limit_lsn)
             return ALM_OK;
-        if (rec.lsn > c->after)
-            ALM_TRY(c->each(c->cx, c->arg, rec.lsn, v->bytes + c->out->at + ALM_REC_HEADER,
-                            (size_t)rec.bytes));
-        c->out->last_lsn = rec.lsn;
-        c->out->at += ALM_REC_HEADER + (int64_t)rec.bytes;
-        c->out->bytes += ALM_REC_HEADER + (int64_t)rec.bytes;
+        if (rec.lsn > self->after)
+            ALM_TRY(self->each(self->cx, self->arg, rec.lsn,
+                               segment->bytes + self->out->at + ALM_REC_HEADER, (size_t)rec.bytes));
+        self->out->last_lsn = rec.lsn;
+        self->out->at += ALM_REC_HEADER + (int64_t)rec.bytes;
+        self->out->bytes += ALM_REC_HEADER + (int64_t)rec.bytes;
     }
 }
 
-static alm_status damaged(const chain *c, size_t segment, int64_t at)
+static alm_status wal_read_damaged(const chain *self, size_t segment, int64_t offset)
 {
-    return alm_fail(c->cx, ALM_E_CORRUPT, -1,
+    return alm_fail(self->cx, ALM_E_CORRUPT, -1,
                     "the log is damaged: segment '%s/%016llx.wal' has no valid record at offset "
                     "%lld, after lsn %llu, but later records exist",
-                    c->wal->dir, (unsigned long long)c->wal->segments[segment].number,
-                    (long long)at, (unsigned long long)c->out->last_lsn);
+                    self->wal->dir, (unsigned long long)self->wal->segments[segment].number,
+                    (long long)offset, (unsigned long long)self->out->last_lsn);
 }
 
 /* The segment that the mark behind record `lsn` (0: any) names; 0: there is none. */
-static uint64_t mark_at(const segment_view *v, int64_t at, uint64_t lsn)
+static uint64_t mark_at(const segment_view *segment, int64_t offset, uint64_t lsn)
 {
     alm_wal_mark mark;
-    if (!v->valid || at + ALM_REC_HEADER > v->n)
+    if (!segment->valid || offset + ALM_REC_HEADER > segment->n)
         return 0;
-    memcpy(&mark, v->bytes + at, sizeof mark);
-    const bool good = memcmp(mark.magic, "NEXT", 4) == 0 && mark.salt == v->head.salt &&
-                      mark.crc == alm_crc32c(0, v->bytes + at + 8, ALM_REC_HEADER - 8);
+    memcpy(&mark, segment->bytes + offset, sizeof mark);
+    const bool good = memcmp(mark.magic, "NEXT", 4) == 0 && mark.salt == segment->head.salt &&
+                      mark.crc == alm_crc32c(0, segment->bytes + offset + 8, ALM_REC_HEADER - 8);
     const bool follows = lsn == 0 || mark.lsn == 0 || mark.lsn == lsn;
     return good && follows ? mark.next : 0;
 }
@@ -320,29 +322,31 @@ static uint64_t mark_at(const segment_view *v, int64_t at, uint64_t lsn)
 alm_status alm_wal_walk(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
                         alm_wal_each each, void *arg, alm_wal_scan *out)
 {
-    segment_view v;
-    const chain c = {.cx = cx, .wal = wal, .each = each, .arg = arg, .out = out};
+    segment_view segment;
+    const chain self = {.cx = cx, .wal = wal, .each = each, .arg = arg, .out = out};
     *out = (alm_wal_scan){.at = 0};
-    ALM_TRY(view_open(cx, wal, seg, &v));
-    out->last_lsn = out->prev_lsn = v.head.prev_lsn;
-    alm_status st = ALM_OK;
-    if (v.n > 0 && wal->io->prefetch(wal->io, v.bytes, (size_t)v.n) == -EFAULT)
-        st = alm_fail(cx, ALM_E_CORRUPT, -1,
-                      "the log is damaged: bytes of segment '%s/%016llx.wal' cannot be read",
-                      wal->dir, (unsigned long long)seg->number);
+    ALM_TRY(view_open(cx, wal, seg, &segment));
+    out->last_lsn = out->prev_lsn = segment.head.prev_lsn;
+    alm_status status = ALM_OK;
+    if (segment.n > 0 && wal->io->prefetch(wal->io, segment.bytes, (size_t)segment.n) == -EFAULT)
+        status = alm_fail(cx, ALM_E_CORRUPT, -1,
+                          "the log is damaged: bytes of segment '%s/%016llx.wal' cannot be read",
+                          wal->dir, (unsigned long long)seg->number);
     else
-        st = v.valid ? walk_segment(&c, &v, 0, ALM_WAL_HEADER)
+        status = segment.valid
+                     ? walk_segment(&self, &segment, 0, ALM_WAL_HEADER)
                      : alm_fail(cx, ALM_E_CORRUPT, -1,
                                 "the log is damaged: segment '%s/%016llx.wal', whose header "
                                 "fails its checksum",
                                 wal->dir, (unsigned long long)seg->number);
-    if (st == ALM_OK) {
-        out->awaited = mark_at(&v, out->at, out->last_lsn);
-        out->marked = out->awaited != 0 || v.head.version < MARKS_VERSION;
-        out->crc = alm_crc32c(0, v.bytes, (size_t)ALM_MIN(out->at + ALM_REC_HEADER, v.n));
+    if (status == ALM_OK) {
+        out->awaited = mark_at(&segment, out->at, out->last_lsn);
+        out->marked = out->awaited != 0 || segment.head.version < MARKS_VERSION;
+        out->crc =
+            alm_crc32c(0, segment.bytes, (size_t)ALM_MIN(out->at + ALM_REC_HEADER, segment.n));
     }
-    view_close(wal, &v);
-    return st;
+    view_close(wal, &segment);
+    return status;
 }
 
 alm_status alm_wal_whole(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
@@ -367,10 +371,10 @@ alm_status alm_wal_whole(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment 
 alm_status alm_wal_prev_lsn(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
                             uint64_t *lsn)
 {
-    segment_view v;
-    ALM_TRY(view_open(cx, wal, seg, &v));
-    *lsn = v.valid ? v.head.prev_lsn : 0;
-    view_close(wal, &v);
+    segment_view segment;
+    ALM_TRY(view_open(cx, wal, seg, &segment));
+    *lsn = segment.valid ? segment.head.prev_lsn : 0;
+    view_close(wal, &segment);
     return ALM_OK;
 }
 
@@ -386,7 +390,8 @@ alm_status alm_wal_ends(alm_ctx *cx, const alm_wal *wal, size_t i, const alm_wal
     return alm_wal_whole(cx, wal, &seg, scan);
 }
 
-static alm_status pass_over(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload, size_t bytes)
+static alm_status wal_read_pass_over(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
+                                     size_t bytes)
 {
     (void)arg, (void)lsn, (void)payload, (void)bytes;
     return alm_check(cx);
@@ -395,7 +400,7 @@ static alm_status pass_over(alm_ctx *cx, void *arg, uint64_t lsn, const char *pa
 alm_status alm_wal_verify(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg)
 {
     alm_wal_scan scan;
-    ALM_TRY(alm_wal_walk(cx, wal, seg, pass_over, NULL, &scan));
+    ALM_TRY(alm_wal_walk(cx, wal, seg, wal_read_pass_over, NULL, &scan));
     if (scan.prev_lsn != seg->prev_lsn)
         return alm_fail(cx, ALM_E_CORRUPT, -1,
                         "the log is damaged: segment '%s/%016llx.wal' is another one than was "
@@ -406,31 +411,33 @@ alm_status alm_wal_verify(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment
 }
 
 /* The chain ended; nothing behind the end may show that the log went on for certain. */
-static alm_status check_end(const chain *c)
+static alm_status check_end(const chain *self)
 {
-    const alm_wal *wal = c->wal;
-    if (c->out->awaited != 0)
-        return alm_fail(c->cx, ALM_E_CORRUPT, -1,
+    const alm_wal *wal = self->wal;
+    if (self->out->awaited != 0)
+        return alm_fail(self->cx, ALM_E_CORRUPT, -1,
                         "the log is damaged: segment '%s/%016llx.wal' is missing or is not the one "
                         "that follows lsn %llu",
-                        wal->dir, (unsigned long long)c->out->awaited,
-                        (unsigned long long)c->out->last_lsn);
-    for (size_t i = c->out->segment; i < wal->n_segments; i++) {
-        segment_view v;
-        ALM_TRY(view_open(c->cx, wal, &wal->segments[i], &v));
-        const int64_t from = i == c->out->segment ? c->out->at : ALM_WAL_HEADER;
-        const bool lost = proves_loss(&v, from, c->out->last_lsn);
-        view_close(wal, &v);
+                        wal->dir, (unsigned long long)self->out->awaited,
+                        (unsigned long long)self->out->last_lsn);
+    for (size_t i = self->out->segment; i < wal->n_segments; i++) {
+        segment_view segment;
+        ALM_TRY(view_open(self->cx, wal, &wal->segments[i], &segment));
+        const int64_t from = i == self->out->segment ? self->out->at : ALM_WAL_HEADER;
+        const bool lost = proves_loss(&segment, from, self->out->last_lsn);
+        view_close(wal, &segment);
         if (lost)
-            return damaged(c, c->out->segment, c->out->at);
+            return wal_read_damaged(self, self->out->segment, self->out->at);
     }
     return ALM_OK;
 }
 
 /* Reads a segment ahead: bytes that the disk cannot give are no torn end of the log. */
-static alm_status fetch(alm_ctx *cx, const alm_wal *wal, size_t i, const segment_view *v)
+static alm_status wal_read_fetch(alm_ctx *cx, const alm_wal *wal, size_t i,
+                                 const segment_view *segment)
 {
-    if (v->bytes == NULL || wal->io->prefetch(wal->io, v->bytes, (size_t)v->n) != -EFAULT)
+    if (segment->bytes == NULL ||
+        wal->io->prefetch(wal->io, segment->bytes, (size_t)segment->n) != -EFAULT)
         return ALM_OK;
     return alm_fail(cx, ALM_E_IO, -1, "bytes of the log cannot be read: segment '%s/%016llx.wal'",
                     wal->dir, (unsigned long long)wal->segments[i].number);
@@ -444,68 +451,71 @@ typedef struct beginning {
 } beginning;
 
 /* Walks from there on, at or before the checkpoint. */
-static alm_status walk_from(const chain *c, alm_wal *wal, beginning from)
+static alm_status walk_from(const chain *self, alm_wal *wal, beginning from)
 {
     bool first = true;
     for (size_t i = 0; i < wal->n_segments; i++)
         wal->segments[i].in_chain = false;
-    *c->out =
-        (alm_wal_scan){.last_lsn = c->after, .segment = from.segment, .passed = c->out->passed};
+    *self->out = (alm_wal_scan){
+        .last_lsn = self->after, .segment = from.segment, .passed = self->out->passed};
     for (size_t i = from.segment; i < wal->n_segments; i++) {
-        segment_view v;
-        ALM_TRY(view_open(c->cx, wal, &wal->segments[i], &v));
-        alm_status st = fetch(c->cx, wal, i, &v);
-        if (st != ALM_OK) {
-            view_close(wal, &v);
-            return st;
+        segment_view segment;
+        ALM_TRY(view_open(self->cx, wal, &wal->segments[i], &segment));
+        alm_status status = wal_read_fetch(self->cx, wal, i, &segment);
+        if (status != ALM_OK) {
+            view_close(wal, &segment);
+            return status;
         }
-        wal->segments[i].in_chain = v.valid && (first || v.head.prev_lsn == c->out->last_lsn);
+        wal->segments[i].in_chain =
+            segment.valid && (first || segment.head.prev_lsn == self->out->last_lsn);
         if (wal->segments[i].in_chain) {
             const bool within = first && from.at > 0;
-            c->out->last_lsn = within ? from.lsn : v.head.prev_lsn;
-            wal->segments[i].prev_lsn = v.head.prev_lsn;
-            st = walk_segment(c, &v, i, within ? from.at : ALM_WAL_HEADER);
-            wal->segments[i].last_lsn = c->out->last_lsn;
-            c->out->awaited = mark_at(&v, c->out->at, c->out->last_lsn);
-            if (c->maps != NULL && st == ALM_OK)
-                st = view_keep(c->cx, &v, c->maps);
+            self->out->last_lsn = within ? from.lsn : segment.head.prev_lsn;
+            wal->segments[i].prev_lsn = segment.head.prev_lsn;
+            status = walk_segment(self, &segment, i, within ? from.at : ALM_WAL_HEADER);
+            wal->segments[i].last_lsn = self->out->last_lsn;
+            self->out->awaited = mark_at(&segment, self->out->at, self->out->last_lsn);
+            if (self->maps != NULL && status == ALM_OK)
+                status = view_keep(self->cx, &segment, self->maps);
         }
         first = false;
-        view_close(wal, &v);
-        ALM_TRY(st);
+        view_close(wal, &segment);
+        ALM_TRY(status);
     }
     return ALM_OK;
 }
 
-static alm_status too_short(const chain *c, bool begins)
+static alm_status too_short(const chain *self, bool begins)
 {
-    return alm_fail(c->cx, ALM_E_CORRUPT, -1, "the log in '%s' does not %s lsn %llu", c->wal->dir,
+    return alm_fail(self->cx, ALM_E_CORRUPT, -1, "the log in '%s' does not %s lsn %llu",
+                    self->wal->dir,
                     begins ? "reach the checkpoint at" : "go back to the checkpoint at",
-                    (unsigned long long)c->after);
+                    (unsigned long long)self->after);
 }
 
 /* Of a log that does not lead to the checkpoint: the record of its number, or the one that follows that, where it stands whole. All before it is in
  * the catalogue, and the chain goes on from it. */
-static alm_status find_resume(const chain *c, const alm_wal *wal, beginning *out)
+static alm_status find_resume(const chain *self, const alm_wal *wal, beginning *out)
 {
     *out = (beginning){.at = 0};
     for (size_t i = wal->n_segments; i-- > 0 && out->at == 0;) {
-        segment_view v;
+        segment_view segment;
         alm_rec_header rec;
-        ALM_TRY(view_open(c->cx, wal, &wal->segments[i], &v));
-        if (v.valid && v.head.prev_lsn <= c->after) {
-            const alm_status st = fetch(c->cx, wal, i, &v);
-            for (int64_t at = ALM_WAL_HEADER;
-                 st == ALM_OK && out->at == 0 && at + ALM_REC_HEADER <= v.n; at += 8)
-                if (record_at(&v, at, &rec) && rec.lsn > rec.prev_lsn &&
-                    (rec.lsn == c->after || rec.prev_lsn == c->after))
-                    *out = (beginning){i, at, rec.prev_lsn};
-            if (st != ALM_OK) {
-                view_close(wal, &v);
-                return st;
+        ALM_TRY(view_open(self->cx, wal, &wal->segments[i], &segment));
+        if (segment.valid && segment.head.prev_lsn <= self->after) {
+            const alm_status status = wal_read_fetch(self->cx, wal, i, &segment);
+            for (int64_t offset = ALM_WAL_HEADER;
+                 status == ALM_OK && out->at == 0 && offset + ALM_REC_HEADER <= segment.n;
+                 offset += 8)
+                if (wal_read_record_at(&segment, offset, &rec) && rec.lsn > rec.prev_lsn &&
+                    (rec.lsn == self->after || rec.prev_lsn == self->after))
+                    *out = (beginning){i, offset, rec.prev_lsn};
+            if (status != ALM_OK) {
+                view_close(wal, &segment);
+                return status;
             }
         }
-        view_close(wal, &v);
+        view_close(wal, &segment);
     }
     return ALM_OK;
 }
@@ -518,23 +528,23 @@ static alm_status find_resume(const chain *c, const alm_wal *wal, beginning *out
 alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each each, void *arg,
                         alm_wal_maps *maps, alm_wal_scan *out)
 {
-    const chain c = {
+    const chain self = {
         .cx = cx, .wal = wal, .after = after, .each = each, .arg = arg, .maps = maps, .out = out};
     bool any = false, begins = false;
     beginning from = {.at = 0};
     *out = (alm_wal_scan){.last_lsn = after, .segment = wal->n_segments};
     for (size_t i = wal->n_segments; i-- > 0;) {
-        segment_view v;
-        ALM_TRY(view_open(cx, wal, &wal->segments[i], &v));
-        const bool fits = v.valid && v.head.prev_lsn <= after;
-        any |= v.valid;
-        view_close(wal, &v);
+        segment_view segment;
+        ALM_TRY(view_open(cx, wal, &wal->segments[i], &segment));
+        const bool fits = segment.valid && segment.head.prev_lsn <= after;
+        any |= segment.valid;
+        view_close(wal, &segment);
         if (!fits)
             continue;
-        ALM_TRY(walk_from(&c, wal, (beginning){.segment = i}));
+        ALM_TRY(walk_from(&self, wal, (beginning){.segment = i}));
         if (out->last_lsn >= after) {
             out->passed.segment = 0;
-            return check_end(&c);
+            return check_end(&self);
         }
         if (!begins) { /* of the latest one */
             out->passed.segment = wal->segments[out->segment].number;
@@ -546,15 +556,15 @@ alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each 
     if (!any &&
         after == 0) { /* a new database, or one that stopped while it made its first segment */
         *out = (alm_wal_scan){.at = 0};
-        ALM_TRY(check_end(&c));
+        ALM_TRY(check_end(&self));
         out->segment = wal->n_segments;
         return ALM_OK;
     }
-    ALM_TRY(find_resume(&c, wal, &from));
+    ALM_TRY(find_resume(&self, wal, &from));
     if (from.at == 0)
-        return too_short(&c, begins);
-    ALM_TRY(walk_from(&c, wal, from));
-    return out->last_lsn >= after ? check_end(&c) : too_short(&c, begins);
+        return too_short(&self, begins);
+    ALM_TRY(walk_from(&self, wal, from));
+    return out->last_lsn >= after ? check_end(&self) : too_short(&self, begins);
 }
 
 void alm_wal_passed_text(const alm_wal *wal, const alm_wal_scan *scan, char *text, size_t size)
@@ -577,13 +587,13 @@ alm_status alm_wal_reach_back(alm_ctx *cx, alm_wal *wal, uint64_t lsn, bool *rea
     size_t i = first;
     *reached = first < wal->n_segments && wal->segments[first].prev_lsn <= lsn;
     for (bool goes_on = first < wal->n_segments; goes_on && !*reached && i > 0;) {
-        segment_view v;
+        segment_view segment;
         alm_wal_segment *seg = &wal->segments[--i];
-        ALM_TRY(view_open(cx, wal, seg, &v));
-        goes_on = v.valid && v.head.prev_lsn <= wal->segments[i + 1].prev_lsn;
-        seg->prev_lsn = v.head.prev_lsn;
+        ALM_TRY(view_open(cx, wal, seg, &segment));
+        goes_on = segment.valid && segment.head.prev_lsn <= wal->segments[i + 1].prev_lsn;
+        seg->prev_lsn = segment.head.prev_lsn;
         seg->last_lsn = wal->segments[i + 1].prev_lsn;
-        view_close(wal, &v);
+        view_close(wal, &segment);
         *reached = goes_on && seg->prev_lsn <= lsn;
     }
     for (; *reached && i < first; i++)
@@ -595,23 +605,23 @@ alm_status alm_wal_reach_back(alm_ctx *cx, alm_wal *wal, uint64_t lsn, bool *rea
  * others may be what is damaged. */
 alm_status alm_wal_is_torn(alm_ctx *cx, const alm_wal *wal, const alm_wal_scan *scan, bool *torn)
 {
-    segment_view v;
+    segment_view segment;
     alm_rec_header rec;
     *torn = false;
     if (scan->segment >= wal->n_segments)
         return ALM_OK;
-    ALM_TRY(view_open(cx, wal, &wal->segments[scan->segment], &v));
-    if (v.valid && scan->at + ALM_REC_HEADER <= v.n) {
-        memcpy(&rec, v.bytes + scan->at, sizeof rec);
-        *torn =
-            rec.salt == v.head.salt || (memcmp(rec.magic, "REC1", 4) == 0 &&
-                                        rec.prev_lsn == scan->last_lsn && rec.lsn > rec.prev_lsn);
+    ALM_TRY(view_open(cx, wal, &wal->segments[scan->segment], &segment));
+    if (segment.valid && scan->at + ALM_REC_HEADER <= segment.n) {
+        memcpy(&rec, segment.bytes + scan->at, sizeof rec);
+        *torn = rec.salt == segment.head.salt ||
+                (memcmp(rec.magic, "REC1", 4) == 0 && rec.prev_lsn == scan->last_lsn &&
+                 rec.lsn > rec.prev_lsn);
     }
     /* A file that ends within the head of a record: a whole head never stood here, so it is of this use. */
-    const int64_t left = v.n - scan->at;
-    if (v.valid && left > 0 && left < ALM_REC_HEADER)
-        *torn = memcmp(v.bytes + scan->at, "REC1", (size_t)ALM_MIN(left, (int64_t)4)) == 0;
-    view_close(wal, &v);
+    const int64_t left = segment.n - scan->at;
+    if (segment.valid && left > 0 && left < ALM_REC_HEADER)
+        *torn = memcmp(segment.bytes + scan->at, "REC1", (size_t)ALM_MIN(left, (int64_t)4)) == 0;
+    view_close(wal, &segment);
     return ALM_OK;
 }
 
@@ -622,62 +632,64 @@ alm_status alm_wal_cut(alm_ctx *cx, const alm_wal *wal, const alm_wal_scan *scan
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof path, "%s/%016llx.wal", wal->dir,
                    (unsigned long long)wal->segments[scan->segment].number);
-    const int h = io->open(io, path, ALM_IO_READ | ALM_IO_WRITE);
-    if (h < 0)
-        return alm_io_fail(cx, h, path);
-    alm_status st = alm_io_write_all(cx, io, h, zeros, sizeof zeros, scan->at, path);
-    const int e = st == ALM_OK ? io->sync(io, h) : 0;
-    if (e < 0)
-        st = alm_io_fail(cx, e, path);
-    (void)io->close(io, h);
-    return st;
+    const int handle = io->open(io, path, ALM_IO_READ | ALM_IO_WRITE);
+    if (handle < 0)
+        return alm_io_fail(cx, handle, path);
+    alm_status status = alm_io_write_all(cx, io, handle, zeros, sizeof zeros, scan->at, path);
+    const int code = status == ALM_OK ? io->sync(io, handle) : 0;
+    if (code < 0)
+        status = alm_io_fail(cx, code, path);
+    (void)io->close(io, handle);
+    return status;
 }
 
 /* ------------------------------------------------------------------ a damaged log */
 
 /* A segment of which records can be told from what an older use left. Of one with a damaged header the first record says the salt. */
 static alm_status whole_open(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
-                             segment_view *v, bool *readable)
+                             segment_view *segment, bool *readable)
 {
     alm_rec_header rec;
     *readable = false;
-    const alm_status st = view_open(cx, wal, seg, v);
-    if (st == ALM_E_CORRUPT || st == ALM_E_UNSUPPORTED || st == ALM_E_IO) {
+    const alm_status status = view_open(cx, wal, seg, segment);
+    if (status == ALM_E_CORRUPT || status == ALM_E_UNSUPPORTED || status == ALM_E_IO) {
         alm_error_clear(cx);
         return ALM_OK;
     }
-    ALM_TRY(st);
-    if (v->bytes == NULL || wal->io->prefetch(wal->io, v->bytes, (size_t)v->n) == -EFAULT)
+    ALM_TRY(status);
+    if (segment->bytes == NULL ||
+        wal->io->prefetch(wal->io, segment->bytes, (size_t)segment->n) == -EFAULT)
         return ALM_OK;
-    if (!v->valid && record_at(v, ALM_WAL_HEADER, &rec)) {
-        v->head.salt = rec.salt;
-        v->valid = true;
+    if (!segment->valid && wal_read_record_at(segment, ALM_WAL_HEADER, &rec)) {
+        segment->head.salt = rec.salt;
+        segment->valid = true;
     }
-    *readable = v->valid;
+    *readable = segment->valid;
     return ALM_OK;
 }
 
 /* *seen: of the last record, whether it was called for or not. */
-static alm_status whole_records(const chain *c, const segment_view *v, uint64_t *seen,
+static alm_status whole_records(const chain *self, const segment_view *segment, uint64_t *seen,
                                 alm_wal_gaps *gaps)
 {
     alm_rec_header rec;
-    for (int64_t at = ALM_WAL_HEADER; at + ALM_REC_HEADER <= v->n && mark_at(v, at, 0) == 0;) {
-        if (!record_at(v, at, &rec) || rec.lsn <= *seen) {
-            at += 8;
+    for (int64_t offset = ALM_WAL_HEADER;
+         offset + ALM_REC_HEADER <= segment->n && mark_at(segment, offset, 0) == 0;) {
+        if (!wal_read_record_at(segment, offset, &rec) || rec.lsn <= *seen) {
+            offset += 8;
             continue;
         }
-        at += ALM_REC_HEADER + (int64_t)rec.bytes;
-        const uint64_t before = ALM_MAX(*seen, c->after);
+        offset += ALM_REC_HEADER + (int64_t)rec.bytes;
+        const uint64_t before = ALM_MAX(*seen, self->after);
         *seen = rec.lsn;
-        if (rec.lsn <= c->after)
+        if (rec.lsn <= self->after)
             continue;
         if (rec.prev_lsn > before && gaps->n++ == 0) {
             gaps->from = before;
             gaps->to = rec.lsn;
         }
-        ALM_TRY(
-            c->each(c->cx, c->arg, rec.lsn, v->bytes + at - (int64_t)rec.bytes, (size_t)rec.bytes));
+        ALM_TRY(self->each(self->cx, self->arg, rec.lsn,
+                           segment->bytes + offset - (int64_t)rec.bytes, (size_t)rec.bytes));
         gaps->last_lsn = rec.lsn;
     }
     return ALM_OK;
@@ -686,18 +698,18 @@ static alm_status whole_records(const chain *c, const segment_view *v, uint64_t 
 alm_status alm_wal_read_whole(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each each,
                               void *arg, alm_wal_gaps *out)
 {
-    const chain c = {.cx = cx, .wal = wal, .after = after, .each = each, .arg = arg};
+    const chain self = {.cx = cx, .wal = wal, .after = after, .each = each, .arg = arg};
     uint64_t seen = 0;
     *out = (alm_wal_gaps){.last_lsn = after};
     for (size_t i = 0; i < wal->n_segments; i++) {
-        segment_view v;
+        segment_view segment;
         bool readable = false;
-        alm_status st = whole_open(cx, wal, &wal->segments[i], &v, &readable);
-        if (st == ALM_OK && readable)
-            st = whole_records(&c, &v, &seen, out);
-        out->unread += st == ALM_OK && !readable;
-        view_close(wal, &v);
-        ALM_TRY(st);
+        alm_status status = whole_open(cx, wal, &wal->segments[i], &segment, &readable);
+        if (status == ALM_OK && readable)
+            status = whole_records(&self, &segment, &seen, out);
+        out->unread += status == ALM_OK && !readable;
+        view_close(wal, &segment);
+        ALM_TRY(status);
     }
     return ALM_OK;
 }

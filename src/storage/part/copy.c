@@ -15,61 +15,65 @@
 
 enum { SMALL = 64 << 10, ALIGN = 64 };
 
-static size_t aligned(size_t n)
+static size_t part_copy_aligned(size_t n)
 {
     return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static size_t footer_bytes(const alm_part_footer *f)
+static size_t footer_bytes(const alm_part_footer *footer)
 {
-    return sizeof *f + f->n_cols * sizeof(alm_part_col) +
-           (size_t)f->n_cols * f->n_blocks * sizeof(alm_part_block);
+    return sizeof *footer + footer->n_cols * sizeof(alm_part_col) +
+           (size_t)footer->n_cols * footer->n_blocks * sizeof(alm_part_block);
 }
 
 static size_t copy_bytes(const alm_part *part)
 {
-    const alm_part_footer *f = part->footer;
-    size_t n = aligned(footer_bytes(f));
-    for (uint32_t c = 0; c < f->n_cols; c++)
-        n += aligned((size_t)f->rows * part->cols[c].width) + aligned(part->cols[c].heap_bytes) +
-             aligned(part->cols[c].n_last * sizeof(int32_t));
+    const alm_part_footer *footer = part->footer;
+    size_t n = part_copy_aligned(footer_bytes(footer));
+    for (uint32_t col = 0; col < footer->n_cols; col++)
+        n += part_copy_aligned((size_t)footer->rows * part->cols[col].width) +
+             part_copy_aligned(part->cols[col].heap_bytes) +
+             part_copy_aligned(part->cols[col].n_last * sizeof(int32_t));
     return n;
 }
 
 static alm_status verify_all(alm_ctx *cx, const alm_part *part)
 {
-    for (uint32_t c = 0; c < part->footer->n_cols; c++) {
+    for (uint32_t col = 0; col < part->footer->n_cols; col++) {
         const int32_t *last = NULL;
         uint32_t n = 0;
-        ALM_TRY(alm_part_touch(cx, part, c, 0, part->footer->rows));
-        ALM_TRY(alm_part_last(cx, part, c, &last, &n));
+        ALM_TRY(alm_part_touch(cx, part, col, 0, part->footer->rows));
+        ALM_TRY(alm_part_last(cx, part, col, &last, &n));
     }
     return ALM_OK;
 }
 
 /* Moves a segment to *at, which ascends; gives its new offset. */
-static uint64_t put(const alm_part *part, uint8_t *to, size_t *at, uint64_t off, size_t n)
+static uint64_t part_copy_put(const alm_part *part, uint8_t *dest, size_t *at, uint64_t off,
+                              size_t n)
 {
     const size_t place = *at;
     if (n > 0)
-        memcpy(to + place, part->map + off, n);
-    *at += aligned(n);
+        memcpy(dest + place, part->map + off, n);
+    *at += part_copy_aligned(n);
     return place;
 }
 
-static void fill(const alm_part *part, uint8_t *to, size_t size)
+static void part_copy_fill(const alm_part *part, uint8_t *dest, size_t size)
 {
-    const alm_part_footer *f = part->footer;
-    alm_part_col *cols = (alm_part_col *)(void *)(to + sizeof *f);
-    size_t at = aligned(footer_bytes(f));
-    memcpy(to, f, footer_bytes(f));
-    for (uint32_t c = 0; c < f->n_cols; c++) {
-        const alm_part_col *from = &part->cols[c];
-        cols[c].data_off = put(part, to, &at, from->data_off, (size_t)f->rows * from->width);
-        cols[c].heap_off = put(part, to, &at, from->heap_off, from->heap_bytes);
-        cols[c].last_off = put(part, to, &at, from->last_off, from->n_last * sizeof(int32_t));
+    const alm_part_footer *footer = part->footer;
+    alm_part_col *cols = (alm_part_col *)(void *)(dest + sizeof *footer);
+    size_t offset = part_copy_aligned(footer_bytes(footer));
+    memcpy(dest, footer, footer_bytes(footer));
+    for (uint32_t col = 0; col < footer->n_cols; col++) {
+        const alm_part_col *from = &part->cols[col];
+        cols[col].data_off =
+            part_copy_put(part, dest, &offset, from->data_off, (size_t)footer->rows * from->width);
+        cols[col].heap_off = part_copy_put(part, dest, &offset, from->heap_off, from->heap_bytes);
+        cols[col].last_off =
+            part_copy_put(part, dest, &offset, from->last_off, from->n_last * sizeof(int32_t));
     }
-    ALM_ASSERT(at == size);
+    ALM_ASSERT(offset == size);
 }
 
 static bool wants_copy(const alm_part *part, const alm_decoded *decoded, size_t *bytes)
@@ -94,18 +98,18 @@ alm_status alm_part_copy_read(alm_ctx *cx, alm_part *part, alm_decoded *decoded)
     size_t bytes = 0;
     if (!wants_copy(part, decoded, &bytes))
         return ALM_OK;
-    uint8_t *whole = aligned_alloc(ALIGN, aligned(bytes));
+    uint8_t *whole = aligned_alloc(ALIGN, part_copy_aligned(bytes));
     if (whole == NULL)
         return ALM_OK; /* it is mapped instead */
     const int handle = io->open(io, part->file_path, ALM_IO_READ);
-    alm_status st =
+    alm_status status =
         handle < 0 ? alm_part_no_file(cx, handle, part->path)
                    : alm_io_read_all(cx, io, handle, whole, bytes, part->place.offset, part->path);
     if (handle >= 0)
         (void)io->close(io, handle); /* read-only: nothing to lose */
-    if (st != ALM_OK || alm_part_is_parquet(whole, bytes)) {
+    if (status != ALM_OK || alm_part_is_parquet(whole, bytes)) {
         free(whole);
-        return st;
+        return status;
     }
     part->copy = whole;
     part->map = whole;
@@ -123,7 +127,7 @@ alm_status alm_part_copy_pack(alm_ctx *cx, alm_part *part)
     uint8_t *packed = aligned_alloc(ALIGN, size);
     if (packed == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to open part file '%s'", part->path);
-    fill(part, packed, size);
+    part_copy_fill(part, packed, size);
     free(part->copy);
     part->copy = packed;
     part->copy_bytes = (int64_t)size;

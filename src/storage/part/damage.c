@@ -10,108 +10,108 @@
 #include "storage/part/part.h"
 #include "storage/state.h"
 
-void alm_damages_init(alm_damages *d)
+void alm_damages_init(alm_damages *damages)
 {
-    *d = (alm_damages){.n = 0};
-    (void)pthread_mutex_init(&d->lock, NULL);
+    *damages = (alm_damages){.n = 0};
+    (void)pthread_mutex_init(&damages->lock, NULL);
 }
 
-void alm_damages_deinit(alm_damages *d)
+void alm_damages_deinit(alm_damages *damages)
 {
-    for (size_t i = 0; i < d->n; i++)
-        free(d->list[i].what);
-    free(d->list);
-    (void)pthread_mutex_destroy(&d->lock);
+    for (size_t i = 0; i < damages->n; i++)
+        free(damages->list[i].what);
+    free(damages->list);
+    (void)pthread_mutex_destroy(&damages->lock);
 }
 
-static bool same(const alm_damage_key *a, const alm_damage_key *b)
+static bool damage_same(const alm_damage_key *a, const alm_damage_key *b)
 {
     return a->kind == b->kind && a->table_id == b->table_id && a->id == b->id;
 }
 
-static alm_damage *find(alm_damages *d, const alm_damage_key *key)
+static alm_damage *damage_find(alm_damages *damages, const alm_damage_key *key)
 {
-    for (size_t i = 0; i < d->n; i++)
-        if (same(&d->list[i].key, key))
-            return &d->list[i];
+    for (size_t i = 0; i < damages->n; i++)
+        if (damage_same(&damages->list[i].key, key))
+            return &damages->list[i];
     return NULL;
 }
 
 /* A place for one more, NULL: there is no memory. */
-static alm_damage *place(alm_damages *d)
+static alm_damage *damage_place(alm_damages *damages)
 {
-    if (d->n == d->cap) {
-        const size_t cap = d->cap == 0 ? 16 : d->cap * 2;
-        alm_damage *bigger = realloc(d->list, cap * sizeof *bigger);
+    if (damages->n == damages->cap) {
+        const size_t cap = damages->cap == 0 ? 16 : damages->cap * 2;
+        alm_damage *bigger = realloc(damages->list, cap * sizeof *bigger);
         if (bigger == NULL)
             return NULL;
-        d->list = bigger;
-        d->cap = cap;
+        damages->list = bigger;
+        damages->cap = cap;
     }
-    return &d->list[d->n];
+    return &damages->list[damages->n];
 }
 
-void alm_damage_add(alm_storage *st, alm_damage_key key, const char *what)
+void alm_damage_add(alm_storage *storage, alm_damage_key key, const char *what)
 {
-    alm_damages *d = &st->damages;
+    alm_damages *damages = &storage->damages;
     ALM_ASSERT(what[0] != 0);
-    (void)pthread_mutex_lock(&d->lock);
-    const bool fresh = find(d, &key) == NULL;
-    alm_damage *at = fresh ? place(d) : NULL;
+    (void)pthread_mutex_lock(&damages->lock);
+    const bool fresh = damage_find(damages, &key) == NULL;
+    alm_damage *at = fresh ? damage_place(damages) : NULL;
     if (at != NULL) {
-        *at = (alm_damage){key, st->io->wall_ns(st->io) / 1000, strdup(what)};
+        *at = (alm_damage){key, storage->io->wall_ns(storage->io) / 1000, strdup(what)};
         if (at->what != NULL)
-            d->n++;
+            damages->n++;
     }
     if (fresh)
-        alm_count(&d->found, 1);
-    atomic_store(&d->known, (int64_t)d->n);
-    (void)pthread_mutex_unlock(&d->lock);
+        alm_count(&damages->found, 1);
+    atomic_store(&damages->known, (int64_t)damages->n);
+    (void)pthread_mutex_unlock(&damages->lock);
     if (fresh)
         alm_log_error("storage", "damage: %s", what);
 }
 
-static void remove_at(alm_damages *d, size_t i)
+static void damage_remove_at(alm_damages *damages, size_t i)
 {
-    ALM_ASSERT(i < d->n);
-    free(d->list[i].what);
-    d->list[i] = d->list[--d->n];
-    atomic_store(&d->known, (int64_t)d->n);
+    ALM_ASSERT(i < damages->n);
+    free(damages->list[i].what);
+    damages->list[i] = damages->list[--damages->n];
+    atomic_store(&damages->known, (int64_t)damages->n);
 }
 
-void alm_damage_end(alm_storage *st, alm_damage_key key)
+void alm_damage_end(alm_storage *storage, alm_damage_key key)
 {
-    alm_damages *d = &st->damages;
-    if (atomic_load(&d->known) == 0)
+    alm_damages *damages = &storage->damages;
+    if (atomic_load(&damages->known) == 0)
         return;
-    (void)pthread_mutex_lock(&d->lock);
-    alm_damage *at = find(d, &key);
+    (void)pthread_mutex_lock(&damages->lock);
+    alm_damage *at = damage_find(damages, &key);
     if (at != NULL)
-        remove_at(d, (size_t)(at - d->list));
-    (void)pthread_mutex_unlock(&d->lock);
+        damage_remove_at(damages, (size_t)(at - damages->list));
+    (void)pthread_mutex_unlock(&damages->lock);
 }
 
-bool alm_damage_has_log(alm_storage *st)
+bool alm_damage_has_log(alm_storage *storage)
 {
-    alm_damages *d = &st->damages;
+    alm_damages *damages = &storage->damages;
     bool has = false;
-    (void)pthread_mutex_lock(&d->lock);
-    for (size_t i = 0; i < d->n && !has; i++)
-        has = d->list[i].key.kind == ALM_DAMAGE_LOG;
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_lock(&damages->lock);
+    for (size_t i = 0; i < damages->n && !has; i++)
+        has = damages->list[i].key.kind == ALM_DAMAGE_LOG;
+    (void)pthread_mutex_unlock(&damages->lock);
     return has;
 }
 
-void alm_damage_end_log(alm_storage *st, uint64_t number)
+void alm_damage_end_log(alm_storage *storage, uint64_t number)
 {
-    alm_damages *d = &st->damages;
-    if (atomic_load(&d->known) == 0)
+    alm_damages *damages = &storage->damages;
+    if (atomic_load(&damages->known) == 0)
         return;
-    (void)pthread_mutex_lock(&d->lock);
-    for (size_t i = d->n; i-- > 0;)
-        if (d->list[i].key.kind == ALM_DAMAGE_LOG && d->list[i].key.id <= number)
-            remove_at(d, i);
-    (void)pthread_mutex_unlock(&d->lock);
+    (void)pthread_mutex_lock(&damages->lock);
+    for (size_t i = damages->n; i-- > 0;)
+        if (damages->list[i].key.kind == ALM_DAMAGE_LOG && damages->list[i].key.id <= number)
+            damage_remove_at(damages, i);
+    (void)pthread_mutex_unlock(&damages->lock);
 }
 
 /* The error once more, with the table in front. */
@@ -146,9 +146,9 @@ alm_status alm_damage_of_table(alm_ctx *cx, const char *table, const alm_file *f
 
 /* ---------------------------------------------------------------------- the list */
 
-bool alm_storage_is_damaged(const alm_storage *st)
+bool alm_storage_is_damaged(const alm_storage *storage)
 {
-    return atomic_load(&st->damages.known) > 0;
+    return atomic_load(&storage->damages.known) > 0;
 }
 
 static int by_table(const void *a, const void *b)
@@ -160,43 +160,44 @@ static int by_table(const void *a, const void *b)
 }
 
 /* Files are named from the data directory on, as in errors of statements. */
-static void shorten(const alm_storage *st, char *text)
+static void shorten(const alm_storage *storage, char *text)
 {
-    const size_t n = strlen(st->root) - strlen("db"); /* with the slash */
-    ALM_ASSERT(strcmp(st->root + n, "db") == 0);
-    for (char *at = text; *at != 0; at++)
-        if (*at == '\'' && strncmp(at + 1, st->root, n) == 0)
-            (void)memmove(at + 1, at + 1 + n, strlen(at + 1 + n) + 1);
+    const size_t len = strlen(storage->root) - strlen("db"); /* with the slash */
+    ALM_ASSERT(strcmp(storage->root + len, "db") == 0);
+    for (char *ptr = text; *ptr != 0; ptr++)
+        if (*ptr == '\'' && strncmp(ptr + 1, storage->root, len) == 0)
+            (void)memmove(ptr + 1, ptr + 1 + len, strlen(ptr + 1 + len) + 1);
 }
 
 /* One row for each file; then those of a table are one. */
-static alm_status copy_list(alm_ctx *cx, alm_arena *arena, const alm_storage *st, alm_damaged **out)
+static alm_status copy_list(alm_ctx *cx, alm_arena *arena, const alm_storage *storage,
+                            alm_damaged **out)
 {
-    const alm_damages *d = &st->damages;
-    ALM_TRY(ALM_NEWN(cx, arena, d->n + 1, out));
-    for (size_t i = 0; i < d->n; i++) {
-        const alm_damage *from = &d->list[i];
+    const alm_damages *damages = &storage->damages;
+    ALM_TRY(ALM_NEWN(cx, arena, damages->n + 1, out));
+    for (size_t i = 0; i < damages->n; i++) {
+        const alm_damage *from = &damages->list[i];
         (*out)[i] =
             (alm_damaged){.table_id = from->key.table_id, .files = 1, .since_us = from->since_us};
         const char *what = NULL;
         ALM_TRY(alm_arena_zstr(cx, arena, alm_str_of(from->what), &what));
-        shorten(st, (char *)(uintptr_t)what); /* a copy of its own */
+        shorten(storage, (char *)(uintptr_t)what); /* a copy of its own */
         (*out)[i].what = what;
     }
     return ALM_OK;
 }
 
-alm_status alm_storage_damage(alm_ctx *cx, alm_arena *arena, alm_storage *st, alm_damaged **out,
-                              size_t *n)
+alm_status alm_storage_damage(alm_ctx *cx, alm_arena *arena, alm_storage *storage,
+                              alm_damaged **out, size_t *n)
 {
-    alm_damages *d = &st->damages;
+    alm_damages *damages = &storage->damages;
     alm_damaged *all = NULL;
     size_t kept = 0;
-    (void)pthread_mutex_lock(&d->lock);
-    const size_t n_files = d->n;
-    const alm_status e = copy_list(cx, arena, st, &all);
-    (void)pthread_mutex_unlock(&d->lock);
-    ALM_TRY(e);
+    (void)pthread_mutex_lock(&damages->lock);
+    const size_t n_files = damages->n;
+    const alm_status status = copy_list(cx, arena, storage, &all);
+    (void)pthread_mutex_unlock(&damages->lock);
+    ALM_TRY(status);
     qsort(all, n_files, sizeof *all, by_table);
     for (size_t i = 0; i < n_files; i++) {
         if (kept > 0 && all[kept - 1].table_id == all[i].table_id)

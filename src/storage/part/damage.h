@@ -41,16 +41,16 @@ typedef struct alm_damages {
     alm_counter found;     /* since the start */
 } alm_damages;
 
-void alm_damages_init(alm_damages *d);
-void alm_damages_deinit(alm_damages *d);
+void alm_damages_init(alm_damages *damages);
+void alm_damages_deinit(alm_damages *damages);
 
 /* Told in the log of the server when it is new. Without memory for the entry it is only told. */
-void alm_damage_add(alm_storage *st, alm_damage_key key, const char *what);
-void alm_damage_end(alm_storage *st, alm_damage_key key);
+void alm_damage_add(alm_storage *storage, alm_damage_key key, const char *what);
+void alm_damage_end(alm_storage *storage, alm_damage_key key);
 /* Is a segment of the log known to be damaged? */
-bool alm_damage_has_log(alm_storage *st);
+bool alm_damage_has_log(alm_storage *storage);
 /* Of a segment of the log that is given back: all up to this number. */
-void alm_damage_end_log(alm_storage *st, uint64_t number);
+void alm_damage_end_log(alm_storage *storage, uint64_t number);
 
 /* A part or overlay: what is open of it is compared again before it is read on. */
 struct alm_file;

@@ -61,24 +61,24 @@ typedef struct alm_decoded {
     int64_t copies_max;
 } alm_decoded;
 
-void alm_decoded_init(alm_decoded *d, const alm_io *io, alm_spill_space *spill, int64_t max);
+void alm_decoded_init(alm_decoded *decoded, const alm_io *io, alm_spill_space *spill, int64_t max);
 /* All columns are gone, all readings have ended. */
-void alm_decoded_deinit(alm_decoded *d);
+void alm_decoded_deinit(alm_decoded *decoded);
 
-void alm_reading_begin(alm_decoded *d, alm_reading *reading);
-void alm_reading_end(alm_decoded *d, alm_reading *reading);
+void alm_reading_begin(alm_decoded *decoded, alm_reading *reading);
+void alm_reading_end(alm_decoded *decoded, alm_reading *reading);
 
 /* Says that a reading looks at the column; before it looks whether a block is decoded (both in one total
- * order). `d` NULL: nothing ever goes. */
-void alm_decoded_touch(alm_decoded *d, alm_decoded_col *col);
+ * order). `decoded` NULL: nothing ever goes. */
+void alm_decoded_touch(alm_decoded *decoded, alm_decoded_col *col);
 
 /* Memory for [from, from + n) of a column, before it is filled. */
-ALM_NODISCARD alm_status alm_decoded_take(alm_ctx *cx, alm_decoded *d, alm_decoded_col *col,
+ALM_NODISCARD alm_status alm_decoded_take(alm_ctx *cx, alm_decoded *decoded, alm_decoded_col *col,
                                           size_t from, size_t n);
 /* All memory of the column, at its end. */
-void alm_decoded_give(alm_decoded *d, alm_decoded_col *col);
+void alm_decoded_give(alm_decoded *decoded, alm_decoded_col *col);
 
 /* Drops all that nobody looks at; for tests. */
-void alm_decoded_drop_all(alm_decoded *d);
+void alm_decoded_drop_all(alm_decoded *decoded);
 
 #endif

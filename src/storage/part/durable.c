@@ -13,122 +13,124 @@ enum {
     SYNC_AT_ONCE_BYTES = 4 << 20 /* such a file takes longer to write than to sync */
 };
 
-static void tables_dir(const alm_storage *st, char *dir, size_t size)
+static void durable_tables_dir(const alm_storage *storage, char *dir, size_t size)
 {
-    (void)snprintf(dir, size, "%s/tables", st->root);
+    (void)snprintf(dir, size, "%s/tables", storage->root);
 }
 
-alm_status alm_durable_open(alm_ctx *cx, alm_storage *st)
+alm_status alm_durable_open(alm_ctx *cx, alm_storage *storage)
 {
-    alm_durable *d = &st->durable;
+    alm_durable *durable = &storage->durable;
     char dir[ALM_PATH_MAX];
     alm_io_stat meta;
-    tables_dir(st, dir, sizeof dir);
-    const int e = st->io->stat(st->io, dir, &meta);
-    if (e < 0)
-        return alm_io_fail(cx, e, dir);
-    d->device = meta.device;
-    d->dir = st->io->open_dir(st->io, dir);
-    if (d->dir < 0)
-        return alm_io_fail(cx, d->dir, dir);
-    d->whole = st->io->syncs_all(st->io, d->dir);
+    durable_tables_dir(storage, dir, sizeof dir);
+    const int code = storage->io->stat(storage->io, dir, &meta);
+    if (code < 0)
+        return alm_io_fail(cx, code, dir);
+    durable->device = meta.device;
+    durable->dir = storage->io->open_dir(storage->io, dir);
+    if (durable->dir < 0)
+        return alm_io_fail(cx, durable->dir, dir);
+    durable->whole = storage->io->syncs_all(storage->io, durable->dir);
     return ALM_OK;
 }
 
-void alm_durable_close(alm_storage *st)
+void alm_durable_close(alm_storage *storage)
 {
-    ALM_ASSERT(st->durable.handles == 0);
-    if (st->durable.dir >= 0)
-        (void)st->io->close(st->io, st->durable.dir);
-    st->durable.dir = -1;
+    ALM_ASSERT(storage->durable.handles == 0);
+    if (storage->durable.dir >= 0)
+        (void)storage->io->close(storage->io, storage->durable.dir);
+    storage->durable.dir = -1;
 }
 
 /* --------------------------------------------------------------------------- one file */
 
 /* Under the lock: who finds the directory also finds it counted. */
-static alm_status make_dir(alm_ctx *cx, alm_storage *st, const char *dir, alm_io_stat *meta)
+static alm_status durable_make_dir(alm_ctx *cx, alm_storage *storage, const char *dir,
+                                   alm_io_stat *meta)
 {
-    if (st->io->stat(st->io, dir, meta) >= 0)
+    if (storage->io->stat(storage->io, dir, meta) >= 0)
         return ALM_OK;
-    int e = st->io->mkdir(st->io, dir);
-    if (e >= 0)
-        st->durable.made++;
-    if (e >= 0)
-        e = st->io->stat(st->io, dir, meta);
-    return e < 0 ? alm_io_fail(cx, e, dir) : ALM_OK;
+    int code = storage->io->mkdir(storage->io, dir);
+    if (code >= 0)
+        storage->durable.made++;
+    if (code >= 0)
+        code = storage->io->stat(storage->io, dir, meta);
+    return code < 0 ? alm_io_fail(cx, code, dir) : ALM_OK;
 }
 
-alm_status alm_unsynced_begin(alm_ctx *cx, alm_storage *st, uint64_t table_id, alm_unsynced *out)
+alm_status alm_unsynced_begin(alm_ctx *cx, alm_storage *storage, uint64_t table_id,
+                              alm_unsynced *out)
 {
     char dir[ALM_PATH_MAX];
     alm_io_stat meta = {0};
-    alm_storage_table_dir(st, table_id, dir, sizeof dir);
+    alm_storage_table_dir(storage, table_id, dir, sizeof dir);
     *out = (alm_unsynced){
-        .handle = -1, .table_id = table_id, .failures = atomic_load(&st->durable.failures)};
-    (void)pthread_mutex_lock(&st->durable.lock);
-    const alm_status e = make_dir(cx, st, dir, &meta);
-    (void)pthread_mutex_unlock(&st->durable.lock);
-    out->elsewhere = meta.device != st->durable.device;
-    return e;
+        .handle = -1, .table_id = table_id, .failures = atomic_load(&storage->durable.failures)};
+    (void)pthread_mutex_lock(&storage->durable.lock);
+    const alm_status status = durable_make_dir(cx, storage, dir, &meta);
+    (void)pthread_mutex_unlock(&storage->durable.lock);
+    out->elsewhere = meta.device != storage->durable.device;
+    return status;
 }
 
-static bool take_handle(alm_durable *d)
+static bool take_handle(alm_durable *durable)
 {
-    const bool taken = atomic_fetch_add(&d->handles, 1) < UNSYNCED_HANDLES_MAX;
+    const bool taken = atomic_fetch_add(&durable->handles, 1) < UNSYNCED_HANDLES_MAX;
     if (!taken)
-        (void)atomic_fetch_sub(&d->handles, 1);
+        (void)atomic_fetch_sub(&durable->handles, 1);
     return taken;
 }
 
-static int close_handle(alm_storage *st, alm_unsynced *u)
+static int close_handle(alm_storage *storage, alm_unsynced *unsynced)
 {
-    const int handle = u->handle;
+    const int handle = unsynced->handle;
     if (handle < 0)
         return 0;
-    u->handle = -1;
-    const int32_t before = atomic_fetch_sub(&st->durable.handles, 1);
+    unsynced->handle = -1;
+    const int32_t before = atomic_fetch_sub(&storage->durable.handles, 1);
     ALM_ASSERT(before > 0);
-    return st->io->close(st->io, handle);
+    return storage->io->close(storage->io, handle);
 }
 
 /* What is left when the bytes are durable. */
-static alm_unsynced_state with_bytes(const alm_unsynced *u)
+static alm_unsynced_state with_bytes(const alm_unsynced *unsynced)
 {
-    return u->named ? ALM_SYNC_DONE : ALM_SYNC_NAME;
+    return unsynced->named ? ALM_SYNC_DONE : ALM_SYNC_NAME;
 }
 
-static bool may_wait_for_all(const alm_storage *st, const alm_unsynced *u)
+static bool may_wait_for_all(const alm_storage *storage, const alm_unsynced *unsynced)
 {
-    return st->durable.whole && st->conf.sync_files_max > 0 && !u->elsewhere;
+    return storage->durable.whole && storage->conf.sync_files_max > 0 && !unsynced->elsewhere;
 }
 
-alm_status alm_unsynced_written(alm_ctx *cx, alm_storage *st, alm_unsynced *u, int handle,
-                                int64_t bytes, const char *path)
+alm_status alm_unsynced_written(alm_ctx *cx, alm_storage *storage, alm_unsynced *unsynced,
+                                int handle, int64_t bytes, const char *path)
 {
     const bool large = bytes >= SYNC_AT_ONCE_BYTES;
-    u->state = ALM_SYNC_BYTES;
-    if (!large && take_handle(&st->durable)) {
-        u->handle = handle;
+    unsynced->state = ALM_SYNC_BYTES;
+    if (!large && take_handle(&storage->durable)) {
+        unsynced->handle = handle;
         return ALM_OK;
     }
-    int e = 0;
-    if (large || !may_wait_for_all(st, u)) {
-        e = st->io->sync(st->io, handle);
-        u->state = e < 0 ? ALM_SYNC_LOST : with_bytes(u);
+    int code = 0;
+    if (large || !may_wait_for_all(storage, unsynced)) {
+        code = storage->io->sync(storage->io, handle);
+        unsynced->state = code < 0 ? ALM_SYNC_LOST : with_bytes(unsynced);
     }
-    const int closed = st->io->close(st->io, handle);
-    e = e < 0 ? e : closed;
-    return e < 0 ? alm_io_fail(cx, e, path) : ALM_OK;
+    const int closed = storage->io->close(storage->io, handle);
+    code = code < 0 ? code : closed;
+    return code < 0 ? alm_io_fail(cx, code, path) : ALM_OK;
 }
 
-void alm_unsynced_drop(alm_storage *st, alm_unsynced *u)
+void alm_unsynced_drop(alm_storage *storage, alm_unsynced *unsynced)
 {
-    (void)close_handle(st, u);
+    (void)close_handle(storage, unsynced);
 }
 
 /* ------------------------------------------------------------------------- the group */
 
-static alm_status lost(alm_ctx *cx)
+static alm_status durable_lost(alm_ctx *cx)
 {
     return alm_fail(
         cx, ALM_E_IO, -1,
@@ -141,150 +143,152 @@ static size_t count_syncs(alm_unsynced *const *list, size_t n, bool *whole_only)
     size_t syncs = 0;
     uint64_t dir = 0; /* no table has this number */
     for (size_t i = 0; i < n; i++) {
-        const alm_unsynced *u = list[i];
-        if (u->state == ALM_SYNC_DONE)
+        const alm_unsynced *unsynced = list[i];
+        if (unsynced->state == ALM_SYNC_DONE)
             continue;
-        syncs += u->state == ALM_SYNC_BYTES ? 1 : 0;
-        if (!u->named && u->table_id != dir) {
+        syncs += unsynced->state == ALM_SYNC_BYTES ? 1 : 0;
+        if (!unsynced->named && unsynced->table_id != dir) {
             syncs++;
-            dir = u->table_id;
+            dir = unsynced->table_id;
         }
-        *whole_only |= u->state == ALM_SYNC_BYTES && u->handle < 0;
+        *whole_only |= unsynced->state == ALM_SYNC_BYTES && unsynced->handle < 0;
     }
     return syncs;
 }
 
 /* The names of directories that were made before now. */
-static alm_status sync_new_dirs(alm_ctx *cx, alm_storage *st)
+static alm_status sync_new_dirs(alm_ctx *cx, alm_storage *storage)
 {
-    alm_durable *d = &st->durable;
+    alm_durable *durable = &storage->durable;
     char dir[ALM_PATH_MAX];
-    int e = 0;
-    tables_dir(st, dir, sizeof dir);
-    (void)pthread_mutex_lock(&d->lock);
-    if (d->named < d->made)
-        e = st->io->sync_dir(st->io, dir);
-    if (e >= 0)
-        d->named = d->made;
-    (void)pthread_mutex_unlock(&d->lock);
-    return e < 0 ? alm_io_fail(cx, e, dir) : ALM_OK;
+    int code = 0;
+    durable_tables_dir(storage, dir, sizeof dir);
+    (void)pthread_mutex_lock(&durable->lock);
+    if (durable->named < durable->made)
+        code = storage->io->sync_dir(storage->io, dir);
+    if (code >= 0)
+        durable->named = durable->made;
+    (void)pthread_mutex_unlock(&durable->lock);
+    return code < 0 ? alm_io_fail(cx, code, dir) : ALM_OK;
 }
 
-static alm_status sync_bytes(alm_ctx *cx, alm_storage *st, alm_unsynced *u)
+static alm_status sync_bytes(alm_ctx *cx, alm_storage *storage, alm_unsynced *unsynced)
 {
-    if (u->state == ALM_SYNC_LOST)
-        return lost(cx);
-    if (u->state != ALM_SYNC_BYTES)
+    if (unsynced->state == ALM_SYNC_LOST)
+        return durable_lost(cx);
+    if (unsynced->state != ALM_SYNC_BYTES)
         return ALM_OK;
-    ALM_ASSERT(u->handle >= 0);
-    int e = st->io->sync(st->io, u->handle);
-    const int closed = close_handle(st, u);
-    e = e < 0 ? e : closed;
-    u->state = e < 0 ? ALM_SYNC_LOST : with_bytes(u);
-    return e < 0 ? alm_io_fail(cx, e, "sync a file of a table") : ALM_OK;
+    ALM_ASSERT(unsynced->handle >= 0);
+    int code = storage->io->sync(storage->io, unsynced->handle);
+    const int closed = close_handle(storage, unsynced);
+    code = code < 0 ? code : closed;
+    unsynced->state = code < 0 ? ALM_SYNC_LOST : with_bytes(unsynced);
+    return code < 0 ? alm_io_fail(cx, code, "sync a file of a table") : ALM_OK;
 }
 
-static alm_status sync_one_by_one(alm_ctx *cx, alm_storage *st, alm_unsynced *const *list, size_t n)
+static alm_status sync_one_by_one(alm_ctx *cx, alm_storage *storage, alm_unsynced *const *list,
+                                  size_t n)
 {
     uint64_t last = 0;
     for (size_t i = 0; i < n; i++)
-        ALM_TRY(sync_bytes(cx, st, list[i]));
+        ALM_TRY(sync_bytes(cx, storage, list[i]));
     for (size_t i = 0; i < n; i++) {
         char dir[ALM_PATH_MAX];
         if (list[i]->state == ALM_SYNC_DONE || list[i]->table_id == last)
             continue;
         last = list[i]->table_id;
-        alm_storage_table_dir(st, last, dir, sizeof dir);
-        const int e = st->io->sync_dir(st->io, dir);
-        if (e < 0)
-            return alm_io_fail(cx, e, dir);
+        alm_storage_table_dir(storage, last, dir, sizeof dir);
+        const int code = storage->io->sync_dir(storage->io, dir);
+        if (code < 0)
+            return alm_io_fail(cx, code, dir);
     }
-    return sync_new_dirs(cx, st);
+    return sync_new_dirs(cx, storage);
 }
 
-static alm_status sync_each(alm_ctx *cx, alm_storage *st, alm_unsynced *const *list, size_t n)
+static alm_status sync_each(alm_ctx *cx, alm_storage *storage, alm_unsynced *const *list, size_t n)
 {
-    const alm_status e = sync_one_by_one(cx, st, list, n);
+    const alm_status status = sync_one_by_one(cx, storage, list, n);
     for (size_t i = 0; i < n; i++)
         if (list[i]->state != ALM_SYNC_DONE)
-            list[i]->state = e == ALM_OK ? ALM_SYNC_DONE : ALM_SYNC_LOST;
-    return e;
+            list[i]->state = status == ALM_OK ? ALM_SYNC_DONE : ALM_SYNC_LOST;
+    return status;
 }
 
 /* One call at a time: each returns the errors since the one before, to one caller. */
-static alm_status call_sync_all(alm_ctx *cx, alm_storage *st)
+static alm_status call_sync_all(alm_ctx *cx, alm_storage *storage)
 {
-    alm_durable *d = &st->durable;
-    (void)pthread_mutex_lock(&d->sync_lock);
-    (void)pthread_mutex_lock(&d->lock);
-    const uint64_t made = d->made;
-    (void)pthread_mutex_unlock(&d->lock);
-    const int e = st->io->sync_all(st->io, d->dir);
-    if (e < 0)
-        (void)atomic_fetch_add(&d->failures, 1);
-    (void)pthread_mutex_unlock(&d->sync_lock);
-    (void)pthread_mutex_lock(&d->lock);
-    if (e >= 0)
-        d->named = ALM_MAX(d->named, made);
-    (void)pthread_mutex_unlock(&d->lock);
-    return e < 0 ? alm_io_fail(cx, e, "sync the file system of the tables") : ALM_OK;
+    alm_durable *durable = &storage->durable;
+    (void)pthread_mutex_lock(&durable->sync_lock);
+    (void)pthread_mutex_lock(&durable->lock);
+    const uint64_t made = durable->made;
+    (void)pthread_mutex_unlock(&durable->lock);
+    const int code = storage->io->sync_all(storage->io, durable->dir);
+    if (code < 0)
+        (void)atomic_fetch_add(&durable->failures, 1);
+    (void)pthread_mutex_unlock(&durable->sync_lock);
+    (void)pthread_mutex_lock(&durable->lock);
+    if (code >= 0)
+        durable->named = ALM_MAX(durable->named, made);
+    (void)pthread_mutex_unlock(&durable->lock);
+    return code < 0 ? alm_io_fail(cx, code, "sync the file system of the tables") : ALM_OK;
 }
 
-static alm_status sync_whole(alm_ctx *cx, alm_storage *st, alm_unsynced *const *list, size_t n)
+static alm_status sync_whole(alm_ctx *cx, alm_storage *storage, alm_unsynced *const *list, size_t n)
 {
     alm_status status = ALM_OK;
     for (size_t i = 0; i < n && status == ALM_OK; i++)
         if (list[i]->elsewhere)
-            status = sync_bytes(cx, st, list[i]);
+            status = sync_bytes(cx, storage, list[i]);
     if (status == ALM_OK)
-        status = call_sync_all(cx, st);
-    const uint64_t failures = atomic_load(&st->durable.failures);
+        status = call_sync_all(cx, storage);
+    const uint64_t failures = atomic_load(&storage->durable.failures);
     for (size_t i = 0; i < n; i++) {
-        alm_unsynced *u = list[i];
-        const int closed = close_handle(st, u);
-        if (u->state == ALM_SYNC_DONE)
+        alm_unsynced *unsynced = list[i];
+        const int closed = close_handle(storage, unsynced);
+        if (unsynced->state == ALM_SYNC_DONE)
             continue;
-        if (u->state == ALM_SYNC_BYTES &&
-            (status != ALM_OK || closed < 0 || u->failures != failures))
-            u->state = ALM_SYNC_LOST;
-        if (status == ALM_OK && u->state == ALM_SYNC_LOST)
-            status = lost(cx);
-        if (status == ALM_OK && !u->elsewhere)
-            u->state = ALM_SYNC_DONE;
+        if (unsynced->state == ALM_SYNC_BYTES &&
+            (status != ALM_OK || closed < 0 || unsynced->failures != failures))
+            unsynced->state = ALM_SYNC_LOST;
+        if (status == ALM_OK && unsynced->state == ALM_SYNC_LOST)
+            status = durable_lost(cx);
+        if (status == ALM_OK && !unsynced->elsewhere)
+            unsynced->state = ALM_SYNC_DONE;
     }
     ALM_TRY(status);
-    return sync_each(cx, st, list, n); /* names elsewhere; most often nothing is left */
+    return sync_each(cx, storage, list, n); /* names elsewhere; most often nothing is left */
 }
 
-alm_status alm_unsynced_sync(alm_ctx *cx, alm_storage *st, alm_unsynced *const *list, size_t n)
+alm_status alm_unsynced_sync(alm_ctx *cx, alm_storage *storage, alm_unsynced *const *list, size_t n)
 {
     bool whole = false;
     const size_t syncs = count_syncs(list, n, &whole);
     if (syncs == 0)
         return ALM_OK;
-    whole |=
-        st->durable.whole && st->conf.sync_files_max > 0 && syncs > (size_t)st->conf.sync_files_max;
-    ALM_ASSERT(!whole || st->durable.whole);
-    return whole ? sync_whole(cx, st, list, n) : sync_each(cx, st, list, n);
+    whole |= storage->durable.whole && storage->conf.sync_files_max > 0 &&
+             syncs > (size_t)storage->conf.sync_files_max;
+    ALM_ASSERT(!whole || storage->durable.whole);
+    return whole ? sync_whole(cx, storage, list, n) : sync_each(cx, storage, list, n);
 }
 
-alm_status alm_parts_sync(alm_ctx *cx, alm_storage *st, alm_part_ref *const *parts, size_t n)
+alm_status alm_parts_sync(alm_ctx *cx, alm_storage *storage, alm_part_ref *const *parts,
+                          size_t n_parts)
 {
     size_t n_files = 0;
     alm_unsynced **list = NULL;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n_parts; i++)
         n_files += 1u + parts[i]->n_overlays;
     ALM_TRY(alm_heap_bytes(cx, n_files * sizeof *list, "files to sync", (void *)&list));
     size_t n_list = 0;
-    for (size_t i = 0; i < n; i++) {
-        alm_unsynced *u = alm_file_unsynced(parts[i]->file);
-        if (u->state != ALM_SYNC_DONE && (n_list == 0 || list[n_list - 1] != u))
-            list[n_list++] = u; /* of parts that share a file once */
+    for (size_t i = 0; i < n_parts; i++) {
+        alm_unsynced *unsynced = alm_file_unsynced(parts[i]->file);
+        if (unsynced->state != ALM_SYNC_DONE && (n_list == 0 || list[n_list - 1] != unsynced))
+            list[n_list++] = unsynced; /* of parts that share a file once */
         for (uint32_t j = 0; j < parts[i]->n_overlays; j++)
             if (parts[i]->overlays[j].file->unsynced.state != ALM_SYNC_DONE)
                 list[n_list++] = &parts[i]->overlays[j].file->unsynced;
     }
-    const alm_status e = alm_unsynced_sync(cx, st, list, n_list);
+    const alm_status status = alm_unsynced_sync(cx, storage, list, n_list);
     free((void *)list);
-    return e;
+    return status;
 }

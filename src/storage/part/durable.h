@@ -55,23 +55,24 @@ typedef struct alm_durable {
 } alm_durable;
 
 /* Before anything is written below tables/. */
-ALM_NODISCARD alm_status alm_durable_open(alm_ctx *cx, struct alm_storage *st);
-void alm_durable_close(struct alm_storage *st);
+ALM_NODISCARD alm_status alm_durable_open(alm_ctx *cx, struct alm_storage *storage);
+void alm_durable_close(struct alm_storage *storage);
 
 /* The directory of the table is there, and a file may be begun in it. */
-ALM_NODISCARD alm_status alm_unsynced_begin(alm_ctx *cx, struct alm_storage *st, uint64_t table_id,
-                                            alm_unsynced *out);
+ALM_NODISCARD alm_status alm_unsynced_begin(alm_ctx *cx, struct alm_storage *storage,
+                                            uint64_t table_id, alm_unsynced *out);
 /* The file was written whole through this handle, which is taken over, also after an error. `path` is for messages. */
-ALM_NODISCARD alm_status alm_unsynced_written(alm_ctx *cx, struct alm_storage *st, alm_unsynced *u,
-                                              int handle, int64_t bytes, const char *path);
+ALM_NODISCARD alm_status alm_unsynced_written(alm_ctx *cx, struct alm_storage *storage,
+                                              alm_unsynced *unsynced, int handle, int64_t bytes,
+                                              const char *path);
 /* The file is given up. */
-void alm_unsynced_drop(struct alm_storage *st, alm_unsynced *u);
+void alm_unsynced_drop(struct alm_storage *storage, alm_unsynced *unsynced);
 
 /* All of them are durable when it returns ALM_OK. Files of one table stand together. */
-ALM_NODISCARD alm_status alm_unsynced_sync(alm_ctx *cx, struct alm_storage *st,
+ALM_NODISCARD alm_status alm_unsynced_sync(alm_ctx *cx, struct alm_storage *storage,
                                            alm_unsynced *const *list, size_t n);
 /* The same for all files of these parts. */
-ALM_NODISCARD alm_status alm_parts_sync(alm_ctx *cx, struct alm_storage *st,
-                                        struct alm_part_ref *const *parts, size_t n);
+ALM_NODISCARD alm_status alm_parts_sync(alm_ctx *cx, struct alm_storage *storage,
+                                        struct alm_part_ref *const *parts, size_t n_parts);
 
 #endif

@@ -14,106 +14,108 @@
 #include "storage/part/retired.h"
 #include "storage/state.h"
 
-static size_t slot_of(const alm_storage *st, uint64_t id)
+static size_t part_file_slot_of(const alm_storage *storage, uint64_t id)
 {
-    size_t at = (size_t)alm_hash_u64(id) & (st->files_cap - 1);
-    while (st->files[at].file != NULL && st->files[at].file->id != id)
-        at = (at + 1) & (st->files_cap - 1);
-    return at;
+    size_t offset = (size_t)alm_hash_u64(id) & (storage->files_cap - 1);
+    while (storage->files[offset].file != NULL && storage->files[offset].file->id != id)
+        offset = (offset + 1) & (storage->files_cap - 1);
+    return offset;
 }
 
-static alm_status registry_room(alm_ctx *cx, alm_storage *st)
+static alm_status registry_room(alm_ctx *cx, alm_storage *storage)
 {
-    if ((st->n_files + 1) * 4 <= st->files_cap * 3)
+    if ((storage->n_files + 1) * 4 <= storage->files_cap * 3)
         return ALM_OK;
-    file_slot *old = st->files;
-    const size_t old_cap = st->files_cap;
+    file_slot *old = storage->files;
+    const size_t old_cap = storage->files_cap;
     const size_t cap = ALM_MAX((size_t)64, old_cap * 2);
     file_slot *bigger = calloc(cap, sizeof *bigger);
     if (bigger == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for the registry of files");
-    st->files = bigger;
-    st->files_cap = cap;
+    storage->files = bigger;
+    storage->files_cap = cap;
     for (size_t i = 0; i < old_cap; i++)
         if (old[i].file != NULL)
-            bigger[slot_of(st, old[i].file->id)] = old[i];
+            bigger[part_file_slot_of(storage, old[i].file->id)] = old[i];
     free(old);
     return ALM_OK;
 }
 
 /* Linear probing without tombstones: what follows moves up. */
-static void registry_remove(alm_storage *st, uint64_t id)
+static void registry_remove(alm_storage *storage, uint64_t id)
 {
-    size_t at = slot_of(st, id);
-    ALM_ASSERT(st->files[at].file != NULL);
-    const size_t mask = st->files_cap - 1;
-    for (size_t next = (at + 1) & mask; st->files[next].file != NULL; next = (next + 1) & mask) {
-        const size_t home = (size_t)alm_hash_u64(st->files[next].file->id) & mask;
-        if (((next - home) & mask) >= ((next - at) & mask)) {
-            st->files[at] = st->files[next];
-            at = next;
+    size_t offset = part_file_slot_of(storage, id);
+    ALM_ASSERT(storage->files[offset].file != NULL);
+    const size_t mask = storage->files_cap - 1;
+    for (size_t next = (offset + 1) & mask; storage->files[next].file != NULL;
+         next = (next + 1) & mask) {
+        const size_t home = (size_t)alm_hash_u64(storage->files[next].file->id) & mask;
+        if (((next - home) & mask) >= ((next - offset) & mask)) {
+            storage->files[offset] = storage->files[next];
+            offset = next;
         }
     }
-    st->files[at].file = NULL;
-    st->n_files--;
+    storage->files[offset].file = NULL;
+    storage->n_files--;
 }
 
-void alm_storage_table_dir(const alm_storage *st, uint64_t table_id, char *dir, size_t dir_size)
+void alm_storage_table_dir(const alm_storage *storage, uint64_t table_id, char *dir,
+                           size_t dir_size)
 {
-    (void)snprintf(dir, dir_size, "%s/tables/%llu", st->root, (unsigned long long)table_id);
+    (void)snprintf(dir, dir_size, "%s/tables/%llu", storage->root, (unsigned long long)table_id);
 }
 
-void alm_storage_table_dir_drop(alm_storage *st, uint64_t table_id)
+void alm_storage_table_dir_drop(alm_storage *storage, uint64_t table_id)
 {
     char dir[ALM_PATH_MAX];
-    if (st->closing || atomic_load(&st->failed))
+    if (storage->closing || atomic_load(&storage->failed))
         return;
-    alm_storage_table_dir(st, table_id, dir, sizeof dir);
-    (void)st->io->rmdir(st->io, dir);
+    alm_storage_table_dir(storage, table_id, dir, sizeof dir);
+    (void)storage->io->rmdir(storage->io, dir);
 }
 
-static alm_status file_make(alm_ctx *cx, alm_storage *st, const alm_part_claim *claim,
+static alm_status file_make(alm_ctx *cx, alm_storage *storage, const alm_part_claim *claim,
                             alm_file **out)
 {
     const uint64_t id = claim->file_id;
-    alm_file *f = NULL;
-    ALM_TRY(alm_heap_bytes(cx, sizeof *f, "a file", &f));
-    *f = (alm_file){.refs = 1,
-                    .id = id,
-                    .table_id = claim->table_id,
-                    .bytes = claim->bytes,
-                    .rows = claim->rows,
-                    .min_ts = claim->min_ts,
-                    .max_ts = claim->max_ts,
-                    .footer_crc = claim->footer_crc,
-                    .st = st,
-                    .unsynced.handle = -1};
-    (void)pthread_mutex_lock(&st->file_lock);
-    const alm_status e = registry_room(cx, st);
-    if (e == ALM_OK) {
-        const size_t at = slot_of(st, id);
-        ALM_ASSERT(st->files[at].file == NULL);
-        st->files[at].file = f;
-        st->n_files++;
+    alm_file *file = NULL;
+    ALM_TRY(alm_heap_bytes(cx, sizeof *file, "a file", &file));
+    *file = (alm_file){.refs = 1,
+                       .id = id,
+                       .table_id = claim->table_id,
+                       .bytes = claim->bytes,
+                       .rows = claim->rows,
+                       .min_ts = claim->min_ts,
+                       .max_ts = claim->max_ts,
+                       .footer_crc = claim->footer_crc,
+                       .st = storage,
+                       .unsynced.handle = -1};
+    (void)pthread_mutex_lock(&storage->file_lock);
+    const alm_status status = registry_room(cx, storage);
+    if (status == ALM_OK) {
+        const size_t offset = part_file_slot_of(storage, id);
+        ALM_ASSERT(storage->files[offset].file == NULL);
+        storage->files[offset].file = file;
+        storage->n_files++;
     }
-    (void)pthread_mutex_unlock(&st->file_lock);
-    if (e != ALM_OK) {
-        free(f);
-        return e;
+    (void)pthread_mutex_unlock(&storage->file_lock);
+    if (status != ALM_OK) {
+        free(file);
+        return status;
     }
-    *out = f;
+    *out = file;
     return ALM_OK;
 }
 
-alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id, uint64_t format,
+alm_status alm_file_new(alm_ctx *cx, alm_storage *storage, uint64_t table_id, uint64_t format,
                         alm_file **out)
 {
     alm_unsynced fresh;
-    ALM_TRY(alm_unsynced_begin(cx, st, table_id, &fresh));
-    const uint64_t id = atomic_fetch_add(&st->next_file_id, 1);
+    ALM_TRY(alm_unsynced_begin(cx, storage, table_id, &fresh));
+    const uint64_t id = atomic_fetch_add(&storage->next_file_id, 1);
     const alm_part_claim claim = {.table_id = table_id, .file_id = id | format};
     ALM_ASSERT((id & ALM_FILE_FORMATS) == 0);
-    ALM_TRY(file_make(cx, st, &claim, out));
+    ALM_TRY(file_make(cx, storage, &claim, out));
     (*out)->unsynced = fresh;
     return ALM_OK;
 }
@@ -142,62 +144,66 @@ alm_status alm_file_write(alm_ctx *cx, alm_file *file, const alm_part_spec *spec
     return alm_unsynced_written(cx, file->st, &file->unsynced, out->handle, out->bytes, name);
 }
 
-alm_file *alm_file_find(alm_storage *st, uint64_t id)
+alm_file *alm_file_find(alm_storage *storage, uint64_t id)
 {
-    (void)pthread_mutex_lock(&st->file_lock);
-    alm_file *f = st->files_cap > 0 ? st->files[slot_of(st, id)].file : NULL;
-    if (f != NULL)
-        (void)atomic_fetch_add(&f->refs, 1);
-    (void)pthread_mutex_unlock(&st->file_lock);
-    return f;
+    (void)pthread_mutex_lock(&storage->file_lock);
+    alm_file *file =
+        storage->files_cap > 0 ? storage->files[part_file_slot_of(storage, id)].file : NULL;
+    if (file != NULL)
+        (void)atomic_fetch_add(&file->refs, 1);
+    (void)pthread_mutex_unlock(&storage->file_lock);
+    return file;
 }
 
 /* Several descriptions of one file must agree. */
-static alm_status settle_claims(alm_ctx *cx, alm_file *f, const alm_part_claim *claim)
+static alm_status part_file_settle_claims(alm_ctx *cx, alm_file *file, const alm_part_claim *claim)
 {
-    const uint32_t known = atomic_load(&f->footer_crc);
-    if (f->table_id != claim->table_id)
+    const uint32_t known = atomic_load(&file->footer_crc);
+    if (file->table_id != claim->table_id)
         return alm_fail(cx, ALM_E_CORRUPT, -1, "file %016llx belongs to tables %llu and %llu",
-                        (unsigned long long)f->id, (unsigned long long)f->table_id,
+                        (unsigned long long)file->id, (unsigned long long)file->table_id,
                         (unsigned long long)claim->table_id);
     if (known != 0 && claim->footer_crc != 0 && known != claim->footer_crc)
-        return alm_fail(
-            cx, ALM_E_CORRUPT, -1, "file %016llx of table %llu has two checksums: %08x and %08x",
-            (unsigned long long)f->id, (unsigned long long)f->table_id, known, claim->footer_crc);
-    if ((f->pack != NULL ? f->pack->id : 0) != claim->pack || f->offset != claim->offset)
+        return alm_fail(cx, ALM_E_CORRUPT, -1,
+                        "file %016llx of table %llu has two checksums: %08x and %08x",
+                        (unsigned long long)file->id, (unsigned long long)file->table_id, known,
+                        claim->footer_crc);
+    if ((file->pack != NULL ? file->pack->id : 0) != claim->pack || file->offset != claim->offset)
         return alm_fail(cx, ALM_E_CORRUPT, -1, "file %016llx of table %llu has two places",
-                        (unsigned long long)f->id, (unsigned long long)f->table_id);
+                        (unsigned long long)file->id, (unsigned long long)file->table_id);
     if (known == 0)
-        atomic_store(&f->footer_crc, claim->footer_crc);
+        atomic_store(&file->footer_crc, claim->footer_crc);
     return ALM_OK;
 }
 
 /* A file that is not registered yet, and its pack. */
-static alm_status make_known(alm_ctx *cx, alm_storage *st, const alm_part_claim *claim,
+static alm_status make_known(alm_ctx *cx, alm_storage *storage, const alm_part_claim *claim,
                              alm_file **out)
 {
     const alm_part_claim shared = {.table_id = claim->table_id, .file_id = claim->pack};
-    ALM_TRY(file_make(cx, st, claim, out));
-    const alm_status e = claim->pack == 0 ? ALM_OK : alm_file_known(cx, st, &shared, &(*out)->pack);
-    if (e != ALM_OK)
+    ALM_TRY(file_make(cx, storage, claim, out));
+    const alm_status status =
+        claim->pack == 0 ? ALM_OK : alm_file_known(cx, storage, &shared, &(*out)->pack);
+    if (status != ALM_OK)
         alm_file_release(*out);
     else
         (*out)->offset = claim->offset;
-    return e;
+    return status;
 }
 
-alm_status alm_file_known(alm_ctx *cx, alm_storage *st, const alm_part_claim *claim, alm_file **out)
+alm_status alm_file_known(alm_ctx *cx, alm_storage *storage, const alm_part_claim *claim,
+                          alm_file **out)
 {
-    alm_file *f = alm_file_find(st, claim->file_id);
+    alm_file *file = alm_file_find(storage, claim->file_id);
     ALM_ASSERT(claim->pack == 0 || claim->pack != claim->file_id);
-    if (f == NULL)
-        return make_known(cx, st, claim, out);
-    const alm_status e = settle_claims(cx, f, claim);
-    if (e == ALM_OK)
-        *out = f;
+    if (file == NULL)
+        return make_known(cx, storage, claim, out);
+    const alm_status status = part_file_settle_claims(cx, file, claim);
+    if (status == ALM_OK)
+        *out = file;
     else
-        alm_file_release(f);
-    return e;
+        alm_file_release(file);
+    return status;
 }
 
 void alm_file_claim(const alm_file *file, alm_part_claim *out)
@@ -214,11 +220,12 @@ void alm_file_claim(const alm_file *file, alm_part_claim *out)
                             .offset = file->offset};
 }
 
-bool alm_file_is_registered(alm_storage *st, uint64_t id)
+bool alm_file_is_registered(alm_storage *storage, uint64_t id)
 {
-    (void)pthread_mutex_lock(&st->file_lock);
-    const bool there = st->files_cap > 0 && st->files[slot_of(st, id)].file != NULL;
-    (void)pthread_mutex_unlock(&st->file_lock);
+    (void)pthread_mutex_lock(&storage->file_lock);
+    const bool there =
+        storage->files_cap > 0 && storage->files[part_file_slot_of(storage, id)].file != NULL;
+    (void)pthread_mutex_unlock(&storage->file_lock);
     return there;
 }
 
@@ -233,29 +240,29 @@ void alm_file_release(alm_file *file)
 {
     if (file == NULL)
         return;
-    alm_storage *st = file->st;
+    alm_storage *storage = file->st;
     /* Under the lock, so that alm_file_known cannot find a file that is about to go. */
-    (void)pthread_mutex_lock(&st->file_lock);
+    (void)pthread_mutex_lock(&storage->file_lock);
     const uint32_t before = atomic_fetch_sub(&file->refs, 1);
     ALM_ASSERT(before > 0);
-    bool stays = st->closing || atomic_load(&st->failed);
+    bool stays = storage->closing || atomic_load(&storage->failed);
     if (before == 1) {
-        registry_remove(st, file->id);
+        registry_remove(storage, file->id);
         /* A log record that failed to sync may be on disk all the same and name this file. */
-        stays = stays || alm_file_retire(st, file);
+        stays = stays || alm_file_retire(storage, file);
     }
-    (void)pthread_mutex_unlock(&st->file_lock);
+    (void)pthread_mutex_unlock(&storage->file_lock);
     if (before > 1)
         return;
     alm_part *part = atomic_load(&file->part);
     if (part != NULL)
         alm_part_release(part);
-    alm_unsynced_drop(st, &file->unsynced);
-    alm_damage_end(st, (alm_damage_key){ALM_DAMAGE_PART, file->table_id, file->id});
+    alm_unsynced_drop(storage, &file->unsynced);
+    alm_damage_end(storage, (alm_damage_key){ALM_DAMAGE_PART, file->table_id, file->id});
     if (!stays) {
         char path[ALM_PATH_MAX];
         alm_file_path(file, path, sizeof path);
-        (void)st->io->unlink(st->io, path); /* if not: the sweep after the next start */
+        (void)storage->io->unlink(storage->io, path); /* if not: the sweep after the next start */
     }
     alm_file *pack = file->pack;
     free(file);
@@ -319,10 +326,10 @@ static alm_status open_meant(alm_ctx *cx, alm_file *file, alm_part **out)
     alm_file_where(file, path, sizeof path, &place, &shared);
     ALM_TRY(alm_part_open(cx, file->st->io, path, shared ? &place : NULL, file->table_id,
                           &file->st->decoded, &part));
-    const alm_status st = alm_part_match(cx, part, &claim);
-    if (st != ALM_OK) {
+    const alm_status status = alm_part_match(cx, part, &claim);
+    if (status != ALM_OK) {
         alm_part_release(part);
-        return st;
+        return status;
     }
     if (claim.footer_crc == 0)
         atomic_store(&file->footer_crc, alm_part_footer_crc(part));

@@ -57,7 +57,7 @@ ALM_NODISCARD alm_status alm_part_set_footer(alm_ctx *cx, alm_part *part, const 
 bool alm_part_compared(const alm_part *part, uint64_t bit, uint64_t rewrite);
 void alm_part_set_compared(const alm_part *part, uint64_t bit, uint64_t rewrite);
 /* Do the bytes of a block that are in the image have their checksums? */
-bool alm_part_block_is_good(const alm_part *part, uint32_t entry, uint32_t b);
+bool alm_part_block_is_good(const alm_part *part, uint32_t entry, uint32_t block);
 
 /* --------------------------------------------------------------- guard.c */
 

@@ -16,8 +16,8 @@ static alm_status other(alm_ctx *cx, const alm_part *part, const char *what, uin
                     part->path, what, (unsigned long long)has, (unsigned long long)expected);
 }
 
-static alm_status other_count(alm_ctx *cx, const alm_part *part, const char *what, int64_t has,
-                              int64_t expected)
+static alm_status match_other_count(alm_ctx *cx, const alm_part *part, const char *what,
+                                    int64_t has, int64_t expected)
 {
     return alm_fail(cx, ALM_E_CORRUPT, -1,
                     "part file '%s' is another one than expected: it has %s %lld, not %lld",
@@ -31,29 +31,29 @@ static bool differs(uint64_t has, uint64_t expected)
 
 static alm_status match_times(alm_ctx *cx, const alm_part *part, const alm_part_claim *claim)
 {
-    const alm_part_footer *f = part->footer;
-    if (f->ts_entry < 0 || claim->min_ts > claim->max_ts)
+    const alm_part_footer *footer = part->footer;
+    if (footer->ts_entry < 0 || claim->min_ts > claim->max_ts)
         return ALM_OK;
-    if (f->min_ts != claim->min_ts)
-        return other_count(cx, part, "first time", f->min_ts, claim->min_ts);
-    if (f->max_ts != claim->max_ts)
-        return other_count(cx, part, "last time", f->max_ts, claim->max_ts);
+    if (footer->min_ts != claim->min_ts)
+        return match_other_count(cx, part, "first time", footer->min_ts, claim->min_ts);
+    if (footer->max_ts != claim->max_ts)
+        return match_other_count(cx, part, "last time", footer->max_ts, claim->max_ts);
     return ALM_OK;
 }
 
 alm_status alm_part_match(alm_ctx *cx, const alm_part *part, const alm_part_claim *claim)
 {
-    const alm_part_footer *f = part->footer;
-    if (differs(f->database_id, claim->database_id))
-        return other(cx, part, "database id", f->database_id, claim->database_id);
-    if (f->table_id != claim->table_id)
-        return other(cx, part, "table id", f->table_id, claim->table_id);
-    if (differs(f->file_id, claim->file_id))
-        return other(cx, part, "file id", f->file_id, claim->file_id);
+    const alm_part_footer *footer = part->footer;
+    if (differs(footer->database_id, claim->database_id))
+        return other(cx, part, "database id", footer->database_id, claim->database_id);
+    if (footer->table_id != claim->table_id)
+        return other(cx, part, "table id", footer->table_id, claim->table_id);
+    if (differs(footer->file_id, claim->file_id))
+        return other(cx, part, "file id", footer->file_id, claim->file_id);
     if (claim->bytes != 0 && (int64_t)part->bytes != claim->bytes)
-        return other_count(cx, part, "bytes", (int64_t)part->bytes, claim->bytes);
-    if (claim->rows != 0 && f->rows != claim->rows)
-        return other_count(cx, part, "rows", f->rows, claim->rows);
+        return match_other_count(cx, part, "bytes", (int64_t)part->bytes, claim->bytes);
+    if (claim->rows != 0 && footer->rows != claim->rows)
+        return match_other_count(cx, part, "rows", footer->rows, claim->rows);
     ALM_TRY(match_times(cx, part, claim));
     if (differs(part->footer_crc, claim->footer_crc))
         return other(cx, part, "the footer with checksum", part->footer_crc, claim->footer_crc);
@@ -88,7 +88,7 @@ alm_status alm_part_is(alm_ctx *cx, const alm_io *io, const char *path, const al
 {
     alm_part *part = NULL;
     ALM_TRY(alm_part_open(cx, io, path, NULL, claim->table_id, NULL, &part));
-    const alm_status st = alm_part_match(cx, part, claim);
+    const alm_status status = alm_part_match(cx, part, claim);
     alm_part_release(part);
-    return st;
+    return status;
 }

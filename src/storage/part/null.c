@@ -19,27 +19,27 @@ typedef struct missing {
 
 static missing missing_of(alm_type type)
 {
-    missing m = {.views = alm_part_has_heap(type), .width = (uint8_t)alm_type_width(type)};
-    ALM_ASSERT(m.width <= sizeof m.bytes);
+    missing result = {.views = alm_part_has_heap(type), .width = (uint8_t)alm_type_width(type)};
+    ALM_ASSERT(result.width <= sizeof result.bytes);
     if (type.id != ALM_T_SYMBOL) /* code 0, whatever the width of the codes is */
-        alm_value_set_null(type, m.bytes);
-    return m;
+        alm_value_set_null(type, result.bytes);
+    return result;
 }
 
 /* Symbols come as codes of any width, or as a const null view: then all rows are null. */
-static bool is_null_symbols(alm_type type, const alm_vec *v)
+static bool is_null_symbols(alm_type type, const alm_vec *vec)
 {
-    return type.id == ALM_T_SYMBOL && v->width == sizeof(alm_view);
+    return type.id == ALM_T_SYMBOL && vec->width == sizeof(alm_view);
 }
 
 /* Row `row` of a vector of values, of which a const one has one. */
-static bool row_is_missing(const missing *m, alm_type type, const alm_vec *v, uint32_t row)
+static bool row_is_missing(const missing *self, alm_type type, const alm_vec *vec, uint32_t row)
 {
-    const size_t at = v->is_const ? 0 : row;
-    if (m->views)
-        return alm_view_is_null((const alm_view *)v->data + at);
-    return is_null_symbols(type, v) ||
-           memcmp((const char *)v->data + at * v->width, m->bytes, v->width) == 0;
+    const size_t offset = vec->is_const ? 0 : row;
+    if (self->views)
+        return alm_view_is_null((const alm_view *)vec->data + offset);
+    return is_null_symbols(type, vec) ||
+           memcmp((const char *)vec->data + offset * vec->width, self->bytes, vec->width) == 0;
 }
 
 static bool views_are_null(const alm_view *views, size_t n)
@@ -50,20 +50,20 @@ static bool views_are_null(const alm_view *views, size_t n)
     return true;
 }
 
-bool alm_values_are_missing(alm_type type, const alm_vec *v, uint32_t rows)
+bool alm_values_are_missing(alm_type type, const alm_vec *vec, uint32_t rows)
 {
-    const missing m = missing_of(type);
+    const missing self = missing_of(type);
     if (rows == 0)
         return true;
-    if (!row_is_missing(&m, type, v, 0))
+    if (!row_is_missing(&self, type, vec, 0))
         return false;
-    if (v->is_const || is_null_symbols(type, v))
+    if (vec->is_const || is_null_symbols(type, vec))
         return true;
-    if (m.views)
-        return views_are_null(v->data, rows);
+    if (self.views)
+        return views_are_null(vec->data, rows);
     /* The first value is that of a missing one, and each is equal to the one before. */
-    const char *bytes = v->data;
-    return memcmp(bytes, bytes + v->width, (size_t)(rows - 1) * v->width) == 0;
+    const char *bytes = vec->data;
+    return memcmp(bytes, bytes + vec->width, (size_t)(rows - 1) * vec->width) == 0;
 }
 
 static alm_status chunks_are_missing(alm_ctx *cx, const alm_part_spec *spec, uint32_t col,
@@ -71,9 +71,10 @@ static alm_status chunks_are_missing(alm_ctx *cx, const alm_part_spec *spec, uin
 {
     const alm_type type = spec->cols[col].type;
     *out = true;
-    for (size_t c = 0; c < spec->n_chunks && *out; c++) {
+    for (size_t chunk = 0; chunk < spec->n_chunks && *out; chunk++) {
         ALM_TRY(alm_check(cx));
-        *out = alm_values_are_missing(type, &spec->chunks[c].cols[col], spec->chunks[c].rows);
+        *out =
+            alm_values_are_missing(type, &spec->chunks[chunk].cols[col], spec->chunks[chunk].rows);
     }
     return ALM_OK;
 }
@@ -83,13 +84,13 @@ static alm_status ordered_are_missing(alm_ctx *cx, const alm_part_spec *spec, ui
                                       const uint64_t *order, int64_t rows, bool *out)
 {
     const alm_type type = spec->cols[col].type;
-    const missing m = missing_of(type);
+    const missing self = missing_of(type);
     *out = true;
     for (int64_t i = 0; i < rows && *out; i++) {
         if (i % CHECK_ROWS == 0)
             ALM_TRY(alm_check(cx));
-        *out =
-            row_is_missing(&m, type, &spec->chunks[order[i] >> 32].cols[col], (uint32_t)order[i]);
+        *out = row_is_missing(&self, type, &spec->chunks[order[i] >> 32].cols[col],
+                              (uint32_t)order[i]);
     }
     return ALM_OK;
 }

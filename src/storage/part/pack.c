@@ -7,13 +7,14 @@
 
 #include "storage/state.h"
 
-void alm_pack_init(alm_pack *pack, alm_storage *st, uint64_t table_id, size_t n)
+void alm_pack_init(alm_pack *pack, alm_storage *storage, uint64_t table_id, size_t n)
 {
-    *pack = (alm_pack){.st = st, .table_id = table_id, .at = {.handle = -1}};
-    pack->on = n >= (size_t)st->conf.shared_parts_min && st->conf.shared_part_bytes_max > 0;
+    *pack = (alm_pack){.st = storage, .table_id = table_id, .at = {.handle = -1}};
+    pack->on =
+        n >= (size_t)storage->conf.shared_parts_min && storage->conf.shared_part_bytes_max > 0;
 }
 
-static alm_status begin(alm_ctx *cx, alm_pack *pack)
+static alm_status part_pack_begin(alm_ctx *cx, alm_pack *pack)
 {
     const alm_io *io = pack->st->io;
     ALM_ASSERT(pack->file == NULL);
@@ -38,7 +39,7 @@ alm_status alm_pack_next(alm_ctx *cx, alm_pack *pack, alm_part_pack **out)
     if (pack->at.end >= ALM_PACK_BYTES_MAX)
         ALM_TRY(alm_pack_finish(cx, pack));
     if (pack->file == NULL)
-        ALM_TRY(begin(cx, pack));
+        ALM_TRY(part_pack_begin(cx, pack));
     *out = &pack->at;
     return ALM_OK;
 }
@@ -52,10 +53,10 @@ alm_status alm_pack_finish(alm_ctx *cx, alm_pack *pack)
     file->bytes = pack->at.end;
     pack->file = NULL;
     pack->at = (alm_part_pack){.handle = -1};
-    const alm_status st =
+    const alm_status status =
         alm_unsynced_written(cx, pack->st, &file->unsynced, handle, file->bytes, pack->path);
     alm_file_release(file); /* its parts hold it; without one it goes */
-    return st;
+    return status;
 }
 
 void alm_pack_deinit(alm_pack *pack)

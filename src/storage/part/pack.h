@@ -27,7 +27,7 @@ typedef struct alm_pack {
 } alm_pack;
 
 /* For `n` parts that are written one after the other. */
-void alm_pack_init(alm_pack *pack, alm_storage *st, uint64_t table_id, size_t n);
+void alm_pack_init(alm_pack *pack, alm_storage *storage, uint64_t table_id, size_t n);
 /* Where the next part may go; NULL: to a file of its own. */
 ALM_NODISCARD alm_status alm_pack_next(alm_ctx *cx, alm_pack *pack, alm_part_pack **out);
 /* All parts are written: their pack is synced with them (alm_parts_sync). */

@@ -37,98 +37,99 @@ typedef struct pq_part_writer {
     bool *raw; /* by column of the spec */
 } pq_part_writer;
 
-static alm_status to_file(alm_ctx *cx, void *arg, const void *bytes, size_t n)
+static alm_status parquet_write_to_file(alm_ctx *cx, void *arg, const void *bytes, size_t n)
 {
-    pq_part_writer *p = arg;
-    ALM_TRY(alm_io_write_all(cx, p->io, p->handle, bytes, n, p->at, p->path));
-    p->at += (int64_t)n;
+    pq_part_writer *writer = arg;
+    ALM_TRY(alm_io_write_all(cx, writer->io, writer->handle, bytes, n, writer->at, writer->path));
+    writer->at += (int64_t)n;
     return ALM_OK;
 }
 
-static alm_status put_u32(alm_ctx *cx, alm_buf *buf, uint32_t x)
+static alm_status put_u32(alm_ctx *cx, alm_buf *buf, uint32_t value)
 {
-    return alm_buf_append(cx, buf, &x, sizeof x);
+    return alm_buf_append(cx, buf, &value, sizeof value);
 }
 
 static alm_status note_codes(alm_ctx *cx, void *arg, uint32_t row_group, uint32_t column,
                              const alm_dict *dict, const uint32_t *code, uint32_t n)
 {
-    pq_part_writer *p = arg;
+    pq_part_writer *writer = arg;
     if (dict == NULL)
-        return alm_fail(cx, ALM_E_INTERNAL, -1, "'%s': symbols without a dictionary", p->path);
-    ALM_TRY(put_u32(cx, &p->codes, row_group));
-    ALM_TRY(put_u32(cx, &p->codes, column));
-    ALM_TRY(put_u32(cx, &p->codes, n));
-    return n > 0 ? alm_buf_append(cx, &p->codes, code, n * sizeof *code) : ALM_OK;
+        return alm_fail(cx, ALM_E_INTERNAL, -1, "'%s': symbols without a dictionary", writer->path);
+    ALM_TRY(put_u32(cx, &writer->codes, row_group));
+    ALM_TRY(put_u32(cx, &writer->codes, column));
+    ALM_TRY(put_u32(cx, &writer->codes, n));
+    return n > 0 ? alm_buf_append(cx, &writer->codes, code, n * sizeof *code) : ALM_OK;
 }
 
 /* ---------------------------------------------------------------------- rows */
 
 /* Views of rows order[0..n) in address form. */
-static void gather_texts(const alm_part_spec *spec, uint32_t col, const uint64_t *order, uint32_t n,
-                         alm_view *out)
+static void parquet_write_gather_texts(const alm_part_spec *spec, uint32_t col,
+                                       const uint64_t *order, uint32_t n, alm_view *out)
 {
     for (uint32_t i = 0; i < n; i++) {
-        const alm_vec *v = &spec->chunks[order[i] >> 32].cols[col];
-        out[i] = ((const alm_view *)v->data)[v->is_const ? 0 : (uint32_t)order[i]];
+        const alm_vec *vec = &spec->chunks[order[i] >> 32].cols[col];
+        out[i] = ((const alm_view *)vec->data)[vec->is_const ? 0 : (uint32_t)order[i]];
         if (!alm_view_is_null(&out[i]) && out[i].len > ALM_VIEW_INLINE)
-            out[i].off += (uint64_t)(uintptr_t)v->heap;
+            out[i].off += (uint64_t)(uintptr_t)vec->heap;
     }
 }
 
-static const alm_dict *dict_of(const alm_part_spec *spec, uint32_t col)
+static const alm_dict *parquet_write_dict_of(const alm_part_spec *spec, uint32_t col)
 {
-    for (size_t c = 0; c < spec->n_chunks; c++)
-        if (spec->chunks[c].cols[col].dict != NULL)
-            return spec->chunks[c].cols[col].dict;
+    for (size_t chunk = 0; chunk < spec->n_chunks; chunk++)
+        if (spec->chunks[chunk].cols[col].dict != NULL)
+            return spec->chunks[chunk].cols[col].dict;
     return NULL;
 }
 
-static alm_status write_ordered(alm_ctx *cx, pq_part_writer *p, alm_arena *arena)
+static alm_status parquet_write_ordered(alm_ctx *cx, pq_part_writer *writer, alm_arena *arena)
 {
-    const alm_part_spec *spec = p->spec;
+    const alm_part_spec *spec = writer->spec;
     alm_vec *cols = NULL;
     ALM_TRY(ALM_NEWN(cx, arena, spec->n_cols, &cols));
-    for (uint32_t c = 0; c < spec->n_cols; c++) {
-        const alm_type type = spec->cols[c].type;
+    for (uint32_t col = 0; col < spec->n_cols; col++) {
+        const alm_type type = spec->cols[col].type;
         const uint32_t width = type.id == ALM_T_SYMBOL ? sizeof(uint32_t) : alm_type_width(type);
-        cols[c] = (alm_vec){.type = type, .width = (uint8_t)width};
+        cols[col] = (alm_vec){.type = type, .width = (uint8_t)width};
         if (type.id == ALM_T_SYMBOL)
-            cols[c].dict = dict_of(spec, c);
-        ALM_TRY(alm_arena_bytes(cx, arena, (size_t)SLICE_ROWS * width, &cols[c].data));
+            cols[col].dict = parquet_write_dict_of(spec, col);
+        ALM_TRY(alm_arena_bytes(cx, arena, (size_t)SLICE_ROWS * width, &cols[col].data));
     }
     alm_batch batch = {.n_cols = spec->n_cols, .cols = cols};
-    for (int64_t row = 0; row < p->plan->footer.rows; row += batch.rows) {
+    for (int64_t row = 0; row < writer->plan->footer.rows; row += batch.rows) {
         ALM_TRY(alm_check(cx));
-        batch.rows = (uint32_t)ALM_MIN(p->plan->footer.rows - row, (int64_t)SLICE_ROWS);
-        for (uint32_t c = 0; c < spec->n_cols; c++) {
-            if (alm_part_has_heap(cols[c].type))
-                gather_texts(spec, c, p->plan->order + row, batch.rows, cols[c].data);
+        batch.rows = (uint32_t)ALM_MIN(writer->plan->footer.rows - row, (int64_t)SLICE_ROWS);
+        for (uint32_t col = 0; col < spec->n_cols; col++) {
+            if (alm_part_has_heap(cols[col].type))
+                parquet_write_gather_texts(spec, col, writer->plan->order + row, batch.rows,
+                                           cols[col].data);
             else
-                alm_part_gather(spec, c, p->plan->order + row, batch.rows, cols[c].data);
+                alm_part_gather(spec, col, writer->plan->order + row, batch.rows, cols[col].data);
         }
-        ALM_TRY(alm_pq_write(cx, p->w, &batch, 0, batch.rows));
+        ALM_TRY(alm_pq_write(cx, writer->w, &batch, 0, batch.rows));
     }
     return ALM_OK;
 }
 
-static alm_status write_rows(alm_ctx *cx, pq_part_writer *p)
+static alm_status parquet_write_rows(alm_ctx *cx, pq_part_writer *writer)
 {
-    if (p->plan->order != NULL) {
+    if (writer->plan->order != NULL) {
         alm_arena arena;
         alm_arena_init(&arena, NULL);
-        const alm_status st = write_ordered(cx, p, &arena);
+        const alm_status status = parquet_write_ordered(cx, writer, &arena);
         alm_arena_deinit(&arena);
-        return st;
+        return status;
     }
-    for (size_t i = 0; i < p->spec->n_chunks; i++) {
-        const alm_part_chunk *chunk = &p->spec->chunks[i];
-        alm_batch batch = {.rows = chunk->rows, .n_cols = p->spec->n_cols};
+    for (size_t i = 0; i < writer->spec->n_chunks; i++) {
+        const alm_part_chunk *chunk = &writer->spec->chunks[i];
+        alm_batch batch = {.rows = chunk->rows, .n_cols = writer->spec->n_cols};
         batch.cols = (alm_vec *)(uintptr_t)chunk->cols; /* not written to */
         for (uint32_t row = 0; row < chunk->rows;) {
             const uint32_t n = ALM_MIN(chunk->rows - row, (uint32_t)ALM_STATS_BLOCK_ROWS);
             ALM_TRY(alm_check(cx));
-            ALM_TRY(alm_pq_write(cx, p->w, &batch, row, row + n));
+            ALM_TRY(alm_pq_write(cx, writer->w, &batch, row, row + n));
             row += n;
         }
     }
@@ -144,54 +145,56 @@ static alm_status pad8(alm_ctx *cx, alm_buf *buf)
     return n > 0 ? alm_buf_append(cx, buf, zeros, n) : ALM_OK;
 }
 
-static alm_status describe(alm_ctx *cx, pq_part_writer *p, alm_buf *out)
+static alm_status parquet_write_describe(alm_ctx *cx, pq_part_writer *writer, alm_buf *out)
 {
-    const alm_part_plan *plan = p->plan;
-    const alm_part_footer *f = &plan->footer;
-    const size_t cols = f->n_cols * sizeof(alm_part_col);
-    const size_t blocks = (size_t)f->n_cols * f->n_blocks * sizeof(alm_part_block);
-    alm_part_pq_head head = {.version = ALM_PART_PQ_VERSION,
-                             .table_id = f->table_id,
-                             .image_bytes = plan->image_bytes,
-                             .footer_bytes = sizeof(*f) + cols + blocks,
-                             .last_bytes = (plan->last.len + 7) / 8 * 8,
-                             .codes_bytes = p->codes.len,
-                             .group_rows = (uint32_t)p->group_rows,
-                             .n_groups = (uint32_t)((f->rows + p->group_rows - 1) / p->group_rows),
-                             .n_cols = f->n_cols};
+    const alm_part_plan *plan = writer->plan;
+    const alm_part_footer *footer = &plan->footer;
+    const size_t cols = footer->n_cols * sizeof(alm_part_col);
+    const size_t blocks = (size_t)footer->n_cols * footer->n_blocks * sizeof(alm_part_block);
+    alm_part_pq_head head = {
+        .version = ALM_PART_PQ_VERSION,
+        .table_id = footer->table_id,
+        .image_bytes = plan->image_bytes,
+        .footer_bytes = sizeof(*footer) + cols + blocks,
+        .last_bytes = (plan->last.len + 7) / 8 * 8,
+        .codes_bytes = writer->codes.len,
+        .group_rows = (uint32_t)writer->group_rows,
+        .n_groups = (uint32_t)((footer->rows + writer->group_rows - 1) / writer->group_rows),
+        .n_cols = footer->n_cols};
     memcpy(head.magic, ALM_PART_PQ_MAGIC, sizeof head.magic);
     ALM_TRY(alm_buf_append(cx, out, &head, sizeof head));
-    ALM_TRY(alm_buf_append(cx, out, plan->by_id, f->n_cols * sizeof *plan->by_id));
+    ALM_TRY(alm_buf_append(cx, out, plan->by_id, footer->n_cols * sizeof *plan->by_id));
     ALM_TRY(pad8(cx, out));
-    ALM_TRY(alm_buf_append(cx, out, f, sizeof *f));
+    ALM_TRY(alm_buf_append(cx, out, footer, sizeof *footer));
     ALM_TRY(alm_buf_append(cx, out, plan->cols, cols));
     ALM_TRY(alm_buf_append(cx, out, plan->blocks, blocks));
     if (plan->last.len > 0)
         ALM_TRY(alm_buf_append(cx, out, plan->last.ptr, plan->last.len));
     ALM_TRY(pad8(cx, out));
-    if (p->codes.len > 0)
-        ALM_TRY(alm_buf_append(cx, out, p->codes.ptr, p->codes.len));
+    if (writer->codes.len > 0)
+        ALM_TRY(alm_buf_append(cx, out, writer->codes.ptr, writer->codes.len));
     const size_t from = offsetof(alm_part_pq_head, crc) + sizeof head.crc;
-    p->crc = alm_crc32c(0, out->ptr + from, out->len - from);
-    memcpy(out->ptr + offsetof(alm_part_pq_head, crc), &p->crc, sizeof p->crc);
+    writer->crc = alm_crc32c(0, out->ptr + from, out->len - from);
+    memcpy(out->ptr + offsetof(alm_part_pq_head, crc), &writer->crc, sizeof writer->crc);
     return ALM_OK;
 }
 
-static alm_status put_description(alm_ctx *cx, pq_part_writer *p)
+static alm_status parquet_write_put_description(alm_ctx *cx, pq_part_writer *writer)
 {
     alm_buf bytes;
     alm_buf_init(&bytes, NULL);
-    alm_status st = describe(cx, p, &bytes);
-    char *text = st == ALM_OK ? malloc((bytes.len + 2) / 3 * 4 + 1) : NULL;
-    if (st == ALM_OK && text == NULL)
-        st = alm_fail(cx, ALM_E_MEMORY, -1, "no memory for the footer of '%s'", p->path);
-    if (st == ALM_OK) {
+    alm_status status = parquet_write_describe(cx, writer, &bytes);
+    char *text = status == ALM_OK ? malloc((bytes.len + 2) / 3 * 4 + 1) : NULL;
+    if (status == ALM_OK && text == NULL)
+        status = alm_fail(cx, ALM_E_MEMORY, -1, "no memory for the footer of '%s'", writer->path);
+    if (status == ALM_OK) {
         const size_t n = alm_base64_encode((alm_str){bytes.ptr, bytes.len}, text);
-        st = alm_pq_put_key_value(cx, p->w, alm_str_of(ALM_PART_PQ_KEY), (alm_str){text, n});
+        status =
+            alm_pq_put_key_value(cx, writer->w, alm_str_of(ALM_PART_PQ_KEY), (alm_str){text, n});
     }
     free(text);
     alm_buf_deinit(&bytes);
-    return st;
+    return status;
 }
 
 /* ---------------------------------------------------------------------- file */
@@ -206,77 +209,78 @@ static int64_t rows_of_group(const alm_part_plan *plan)
     return rows;
 }
 
-static alm_status open_writer(alm_ctx *cx, pq_part_writer *p)
+static alm_status open_writer(alm_ctx *cx, pq_part_writer *writer)
 {
-    const alm_part_spec *spec = p->spec;
-    for (uint32_t c = 0; c < spec->n_cols; c++)
-        p->cols[c] =
-            (alm_pq_column){.name = spec->cols[c].name,
-                            .type = spec->cols[c].type,
-                            .hint = spec->cols[c].type.id == ALM_T_SYMBOL ? ALM_PQ_HINT_DICTIONARY
-                                                                          : ALM_PQ_HINT_AUTO,
-                            .required = (int32_t)c == spec->ts_col,
-                            .raw = p->raw[c]};
+    const alm_part_spec *spec = writer->spec;
+    for (uint32_t col = 0; col < spec->n_cols; col++)
+        writer->cols[col] =
+            (alm_pq_column){.name = spec->cols[col].name,
+                            .type = spec->cols[col].type,
+                            .hint = spec->cols[col].type.id == ALM_T_SYMBOL ? ALM_PQ_HINT_DICTIONARY
+                                                                            : ALM_PQ_HINT_AUTO,
+                            .required = (int32_t)col == spec->ts_col,
+                            .raw = writer->raw[col]};
     const alm_pq_sorting by_time = {.column = (uint32_t)spec->ts_col};
     alm_pq_options options;
     alm_pq_options_init(&options);
-    options.row_group_rows = p->group_rows;
+    options.row_group_rows = writer->group_rows;
     options.row_group_bytes = INT32_MAX;
     options.sorting = spec->ts_col >= 0 ? &by_time : NULL;
     options.n_sorting = spec->ts_col >= 0;
     options.ts_col = spec->ts_col;
     options.on_symbols = note_codes;
-    options.symbols_arg = p;
-    return alm_pq_writer_new(cx, p->cols, spec->n_cols, &options, to_file, p, &p->w);
+    options.symbols_arg = writer;
+    return alm_pq_writer_new(cx, writer->cols, spec->n_cols, &options, parquet_write_to_file,
+                             writer, &writer->w);
 }
 
-static alm_status write_all(alm_ctx *cx, pq_part_writer *p)
+static alm_status write_all(alm_ctx *cx, pq_part_writer *writer)
 {
-    ALM_TRY(open_writer(cx, p));
-    ALM_TRY(write_rows(cx, p));
-    ALM_TRY(alm_pq_end_row_group(cx, p->w));
-    ALM_TRY(put_description(cx, p));
-    ALM_TRY(alm_pq_finish(cx, p->w));
-    const int e = p->spec->later ? 0 : p->io->sync(p->io, p->handle);
-    return e < 0 ? alm_io_fail(cx, e, p->path) : ALM_OK;
+    ALM_TRY(open_writer(cx, writer));
+    ALM_TRY(parquet_write_rows(cx, writer));
+    ALM_TRY(alm_pq_end_row_group(cx, writer->w));
+    ALM_TRY(parquet_write_put_description(cx, writer));
+    ALM_TRY(alm_pq_finish(cx, writer->w));
+    const int code = writer->spec->later ? 0 : writer->io->sync(writer->io, writer->handle);
+    return code < 0 ? alm_io_fail(cx, code, writer->path) : ALM_OK;
 }
 
-static int close_file(pq_part_writer *p)
+static int parquet_write_close_file(pq_part_writer *writer)
 {
-    const int e = p->handle >= 0 ? p->io->close(p->io, p->handle) : 0;
-    p->handle = -1;
-    return e;
+    const int code = writer->handle >= 0 ? writer->io->close(writer->io, writer->handle) : 0;
+    writer->handle = -1;
+    return code;
 }
 
-static alm_status write_file(alm_ctx *cx, pq_part_writer *p)
+static alm_status parquet_write_file(alm_ctx *cx, pq_part_writer *writer)
 {
-    p->at = 0;
-    p->codes.len = 0;
-    p->handle =
-        p->io->open(p->io, p->path, ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
-    if (p->handle < 0)
-        return alm_io_fail(cx, p->handle, p->path);
-    alm_status st = write_all(cx, p);
-    alm_pq_writer_free(p->w);
-    p->w = NULL;
-    if (st == ALM_OK && p->spec->later)
+    writer->at = 0;
+    writer->codes.len = 0;
+    writer->handle = writer->io->open(writer->io, writer->path,
+                                      ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+    if (writer->handle < 0)
+        return alm_io_fail(cx, writer->handle, writer->path);
+    alm_status status = write_all(cx, writer);
+    alm_pq_writer_free(writer->w);
+    writer->w = NULL;
+    if (status == ALM_OK && writer->spec->later)
         return ALM_OK;
-    const int e = close_file(p);
-    return st == ALM_OK && e < 0 ? alm_io_fail(cx, e, p->path) : st;
+    const int code = parquet_write_close_file(writer);
+    return status == ALM_OK && code < 0 ? alm_io_fail(cx, code, writer->path) : status;
 }
 
 /* What was written, read again. *bad: the column of the spec that differs; UINT32_MAX: none. */
-static alm_status read_back(alm_ctx *cx, const pq_part_writer *p, uint32_t *bad)
+static alm_status read_back(alm_ctx *cx, const pq_part_writer *writer, uint32_t *bad)
 {
     alm_part *part = NULL;
     uint32_t entry = 0;
     *bad = UINT32_MAX;
-    ALM_TRY(alm_part_open(cx, p->io, p->path, NULL, p->spec->table_id, NULL, &part));
-    const alm_status st = alm_part_parquet_read_all(cx, part, &entry);
+    ALM_TRY(alm_part_open(cx, writer->io, writer->path, NULL, writer->spec->table_id, NULL, &part));
+    const alm_status status = alm_part_parquet_read_all(cx, part, &entry);
     alm_part_release(part);
-    if (st == ALM_E_CORRUPT)
-        *bad = p->plan->by_id[entry];
-    return st;
+    if (status == ALM_E_CORRUPT)
+        *bad = writer->plan->by_id[entry];
+    return status;
 }
 
 static bool may_be_raw(alm_type type)
@@ -284,19 +288,19 @@ static bool may_be_raw(alm_type type)
     return type.id == ALM_T_ARRAY || type.id == ALM_T_CHAR;
 }
 
-static alm_status write_checked(alm_ctx *cx, pq_part_writer *p)
+static alm_status parquet_write_checked(alm_ctx *cx, pq_part_writer *writer)
 {
     for (;;) {
         uint32_t bad = 0;
-        ALM_TRY(write_file(cx, p));
-        const alm_status st = read_back(cx, p, &bad);
-        if (st != ALM_E_CORRUPT)
-            return st;
-        if (bad == UINT32_MAX || p->raw[bad] || !may_be_raw(p->spec->cols[bad].type))
-            return st;
+        ALM_TRY(parquet_write_file(cx, writer));
+        const alm_status status = read_back(cx, writer, &bad);
+        if (status != ALM_E_CORRUPT)
+            return status;
+        if (bad == UINT32_MAX || writer->raw[bad] || !may_be_raw(writer->spec->cols[bad].type))
+            return status;
         alm_error_clear(cx);
-        p->raw[bad] = true;
-        (void)close_file(p); /* it is written anew */
+        writer->raw[bad] = true;
+        (void)parquet_write_close_file(writer); /* it is written anew */
     }
 }
 
@@ -304,34 +308,34 @@ alm_status alm_part_parquet_write(alm_ctx *cx, const alm_io *io, const char *dir
                                   const alm_part_spec *spec, alm_part_written *out)
 {
     alm_part_plan plan;
-    pq_part_writer p = {.io = io, .path = path, .spec = spec, .plan = &plan, .handle = -1};
-    alm_buf_init(&p.codes, NULL);
-    alm_status st = alm_part_plan_make(cx, path, spec, &plan);
-    p.cols = calloc(spec->n_cols, sizeof *p.cols);
-    p.raw = calloc(spec->n_cols, sizeof *p.raw);
-    if (st == ALM_OK && (p.cols == NULL || p.raw == NULL))
-        st = alm_fail(cx, ALM_E_MEMORY, -1, "no memory to write part '%s'", path);
-    if (st == ALM_OK) {
-        p.group_rows = rows_of_group(&plan);
-        st = write_checked(cx, &p);
-        const int e = st == ALM_OK && !spec->later ? io->sync_dir(io, dir) : 0;
-        if (e < 0)
-            st = alm_io_fail(cx, e, dir);
-        if (st != ALM_OK) {
-            (void)close_file(&p);
+    pq_part_writer writer = {.io = io, .path = path, .spec = spec, .plan = &plan, .handle = -1};
+    alm_buf_init(&writer.codes, NULL);
+    alm_status status = alm_part_plan_make(cx, path, spec, &plan);
+    writer.cols = calloc(spec->n_cols, sizeof *writer.cols);
+    writer.raw = calloc(spec->n_cols, sizeof *writer.raw);
+    if (status == ALM_OK && (writer.cols == NULL || writer.raw == NULL))
+        status = alm_fail(cx, ALM_E_MEMORY, -1, "no memory to write part '%s'", path);
+    if (status == ALM_OK) {
+        writer.group_rows = rows_of_group(&plan);
+        status = parquet_write_checked(cx, &writer);
+        const int code = status == ALM_OK && !spec->later ? io->sync_dir(io, dir) : 0;
+        if (code < 0)
+            status = alm_io_fail(cx, code, dir);
+        if (status != ALM_OK) {
+            (void)parquet_write_close_file(&writer);
             (void)io->unlink(io, path); /* not named by the catalogue: a leftover at worst */
         }
     }
-    if (st == ALM_OK)
+    if (status == ALM_OK)
         *out = (alm_part_written){.rows = plan.footer.rows,
-                                  .bytes = p.at,
+                                  .bytes = writer.at,
                                   .min_ts = plan.footer.min_ts,
                                   .max_ts = plan.footer.max_ts,
-                                  .footer_crc = p.crc,
-                                  .handle = p.handle};
-    free(p.cols);
-    free(p.raw);
-    alm_buf_deinit(&p.codes);
+                                  .footer_crc = writer.crc,
+                                  .handle = writer.handle};
+    free(writer.cols);
+    free(writer.raw);
+    alm_buf_deinit(&writer.codes);
     alm_part_plan_free(&plan);
-    return st;
+    return status;
 }

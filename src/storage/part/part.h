@@ -175,7 +175,7 @@ ALM_NODISCARD alm_status alm_part_sort(alm_ctx *cx, const alm_part_chunk *chunks
                                        uint32_t ts_col, uint64_t **order, int64_t *rows);
 
 /* Does each of the rows have the value that a source without the column reads as? SYMBOL: as in alm_part_chunk. */
-bool alm_values_are_missing(alm_type type, const alm_vec *v, uint32_t rows);
+bool alm_values_are_missing(alm_type type, const alm_vec *vec, uint32_t rows);
 
 /* ------------------------------------------------------------------- reading */
 
@@ -230,7 +230,7 @@ uint32_t alm_part_footer_crc(const alm_part *part);
 /* Checksum of the footer of a Parquet part, which has those of all blocks: it stands for all bytes. */
 uint32_t alm_part_footer_sum(const alm_part *part);
 /* Does a Parquet part have exactly these columns, under these names? */
-bool alm_part_is_as(const alm_part *part, const alm_column *cols, uint32_t n);
+bool alm_part_is_as(const alm_part *part, const alm_column *cols, uint32_t n_cols);
 
 /* What a Parquet part says by itself of a SYMBOL column: each word and its code in the dictionary of the table, some more than once.
  * A native part says nothing. */

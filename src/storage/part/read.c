@@ -32,7 +32,7 @@ static alm_status newer(alm_ctx *cx, const char *path, uint32_t version)
 }
 
 /* Reads bytes ahead: a disk that cannot read them is an error here, and no fault later. */
-static alm_status fetch(alm_ctx *cx, const alm_part *part, uint64_t off, uint64_t size)
+static alm_status part_read_fetch(alm_ctx *cx, const alm_part *part, uint64_t off, uint64_t size)
 {
     if (size > 0 && part->copy == NULL &&
         part->io->prefetch(part->io, part->map + off, size) == -EFAULT)
@@ -42,7 +42,7 @@ static alm_status fetch(alm_ctx *cx, const alm_part *part, uint64_t off, uint64_
 }
 
 /* The state of a part changes behind its const face: what was found good is remembered. */
-static alm_part *state_of(const alm_part *part)
+static alm_part *part_read_state_of(const alm_part *part)
 {
     return (alm_part *)(uintptr_t)part;
 }
@@ -53,18 +53,18 @@ static alm_status compare_footer(alm_ctx *cx, const alm_part *part)
     alm_part_header head;
     alm_part_trailer tail;
     const alm_part_footer *footer = part->guard != NULL ? part->guard->mapped : part->footer;
-    const uint64_t at = part->bytes - sizeof tail;
+    const uint64_t place = part->bytes - sizeof tail;
     const uint64_t off = (uint64_t)((const uint8_t *)footer - part->map);
-    ALM_ASSERT(off >= sizeof head && off < at);
-    ALM_TRY(fetch(cx, part, 0, sizeof head));
-    ALM_TRY(fetch(cx, part, off, part->bytes - off));
+    ALM_ASSERT(off >= sizeof head && off < place);
+    ALM_TRY(part_read_fetch(cx, part, 0, sizeof head));
+    ALM_TRY(part_read_fetch(cx, part, off, part->bytes - off));
     memcpy(&head, part->map, sizeof head);
-    memcpy(&tail, part->map + at, sizeof tail);
+    memcpy(&tail, part->map + place, sizeof tail);
     if (memcmp(head.magic, ALM_PART_MAGIC, sizeof head.magic) != 0 ||
         head.crc != alm_crc32c(0, &head, offsetof(alm_part_header, crc)))
         return alm_part_corrupt(cx, part->path, 0, "the header fails its checksum");
     if (memcmp(tail.magic, ALM_PART_END_MAGIC, sizeof tail.magic) != 0 || tail.footer_off != off ||
-        tail.footer_bytes != at - off || tail.crc != alm_crc32c(0, footer, at - off))
+        tail.footer_bytes != place - off || tail.crc != alm_crc32c(0, footer, place - off))
         return alm_part_corrupt(cx, part->path, off, "the footer fails its checksum");
     if (tail.crc != part->footer_crc)
         return alm_part_corrupt(cx, part->path, off, "another part was written over it");
@@ -81,11 +81,11 @@ static void raise_to(_Atomic uint64_t *at, uint64_t number)
 /* Once for a rewrite; each time as long as it fails. */
 static alm_status footer_again(alm_ctx *cx, const alm_part *part)
 {
-    const alm_status st = compare_footer(cx, part);
-    atomic_store(&state_of(part)->doubted, st != ALM_OK);
-    if (st == ALM_OK)
-        raise_to(&state_of(part)->footer_compared, cx->rewrite);
-    return st;
+    const alm_status status = compare_footer(cx, part);
+    atomic_store(&part_read_state_of(part)->doubted, status != ALM_OK);
+    if (status == ALM_OK)
+        raise_to(&part_read_state_of(part)->footer_compared, cx->rewrite);
+    return status;
 }
 
 static alm_status map_failed(alm_ctx *cx, const alm_part *part, int code)
@@ -128,13 +128,15 @@ alm_status alm_part_usable(alm_ctx *cx, const alm_part *part)
 
 /* ------------------------------------------------------------------ opening */
 
-static alm_status check_header(alm_ctx *cx, alm_part *part, uint64_t table_id, uint32_t *version)
+static alm_status part_read_check_header(alm_ctx *cx, alm_part *part, uint64_t table_id,
+                                         uint32_t *version)
 {
     alm_part_header head;
     if (part->bytes < ALM_PART_HEADER + sizeof(alm_part_footer) + ALM_PART_TRAILER)
         return alm_part_corrupt(cx, part->path, 0, "the file is too short");
-    ALM_TRY(fetch(cx, part, 0, sizeof head));
-    ALM_TRY(fetch(cx, part, part->bytes - sizeof(alm_part_trailer), sizeof(alm_part_trailer)));
+    ALM_TRY(part_read_fetch(cx, part, 0, sizeof head));
+    ALM_TRY(part_read_fetch(cx, part, part->bytes - sizeof(alm_part_trailer),
+                            sizeof(alm_part_trailer)));
     memcpy(&head, part->map, sizeof(head));
     if (memcmp(head.magic, ALM_PART_MAGIC, sizeof(head.magic)) != 0)
         return alm_part_corrupt(cx, part->path, 0, "not a part file");
@@ -160,17 +162,17 @@ static alm_status check_header(alm_ctx *cx, alm_part *part, uint64_t table_id, u
 static alm_status find_footer(alm_ctx *cx, alm_part *part, uint32_t version)
 {
     alm_part_trailer tail;
-    const size_t at = part->bytes - sizeof(tail);
-    memcpy(&tail, part->map + at, sizeof(tail));
+    const size_t offset = part->bytes - sizeof(tail);
+    memcpy(&tail, part->map + offset, sizeof(tail));
     if (memcmp(tail.magic, ALM_PART_END_MAGIC, sizeof(tail.magic)) != 0)
-        return alm_part_corrupt(cx, part->path, at, "the end of the file is missing");
+        return alm_part_corrupt(cx, part->path, offset, "the end of the file is missing");
     if (tail.version != version)
-        return alm_part_corrupt(cx, part->path, at, "header and end are of different versions");
+        return alm_part_corrupt(cx, part->path, offset, "header and end are of different versions");
     if (tail.footer_off < ALM_PART_HEADER || tail.footer_off % part->align != 0 ||
-        tail.footer_off > at || tail.footer_bytes != at - tail.footer_off ||
+        tail.footer_off > offset || tail.footer_bytes != offset - tail.footer_off ||
         tail.footer_bytes < sizeof(alm_part_footer))
-        return alm_part_corrupt(cx, part->path, at, "the footer lies outside of the file");
-    ALM_TRY(fetch(cx, part, tail.footer_off, tail.footer_bytes));
+        return alm_part_corrupt(cx, part->path, offset, "the footer lies outside of the file");
+    ALM_TRY(part_read_fetch(cx, part, tail.footer_off, tail.footer_bytes));
     const void *footer = part->map + tail.footer_off;
     if (tail.crc != alm_crc32c(0, footer, tail.footer_bytes))
         return alm_part_corrupt(cx, part->path, tail.footer_off, "the footer fails its checksum");
@@ -190,26 +192,28 @@ static bool segment_fits(const alm_part *part, uint64_t end, uint64_t off, uint6
     return off % part->align == 0 && off <= end && bytes <= end - off;
 }
 
-static alm_status check_columns(alm_ctx *cx, const alm_part *part, uint64_t end)
+static alm_status part_read_check_columns(alm_ctx *cx, const alm_part *part, uint64_t end)
 {
-    const alm_part_footer *f = part->footer;
-    for (uint32_t c = 0; c < f->n_cols; c++) {
-        const alm_part_col *col = &part->cols[c];
-        const uint64_t at = col->data_off;
-        if (!width_fits(col) || (c > 0 && col->id <= part->cols[c - 1].id) ||
-            !segment_fits(part, end, col->data_off, (uint64_t)f->rows * col->width) ||
+    const alm_part_footer *footer = part->footer;
+    for (uint32_t column = 0; column < footer->n_cols; column++) {
+        const alm_part_col *col = &part->cols[column];
+        const uint64_t place = col->data_off;
+        if (!width_fits(col) || (column > 0 && col->id <= part->cols[column - 1].id) ||
+            !segment_fits(part, end, col->data_off, (uint64_t)footer->rows * col->width) ||
             !segment_fits(part, end, col->heap_off, col->heap_bytes) ||
             !segment_fits(part, end, col->last_off, (uint64_t)col->n_last * sizeof(int32_t)))
-            return alm_part_corrupt(cx, part->path, at, "a column lies outside of the file");
-        const alm_part_block *blocks = alm_part_blocks(part, c);
+            return alm_part_corrupt(cx, part->path, place, "a column lies outside of the file");
+        const alm_part_block *blocks = alm_part_blocks(part, column);
         uint64_t heap_end = 0;
-        for (uint32_t b = 0; alm_part_has_heap(col->type) && b < f->n_blocks; b++) {
-            if (blocks[b].heap_end < heap_end || blocks[b].heap_end > col->heap_bytes)
-                return alm_part_corrupt(cx, part->path, at, "a text heap lies outside of the file");
-            heap_end = blocks[b].heap_end;
+        for (uint32_t block = 0; alm_part_has_heap(col->type) && block < footer->n_blocks;
+             block++) {
+            if (blocks[block].heap_end < heap_end || blocks[block].heap_end > col->heap_bytes)
+                return alm_part_corrupt(cx, part->path, place,
+                                        "a text heap lies outside of the file");
+            heap_end = blocks[block].heap_end;
         }
     }
-    if (f->ts_entry >= 0 && part->cols[f->ts_entry].width != sizeof(int64_t))
+    if (footer->ts_entry >= 0 && part->cols[footer->ts_entry].width != sizeof(int64_t))
         return alm_part_corrupt(cx, part->path, 0, "the designated timestamp has another type");
     return ALM_OK;
 }
@@ -217,30 +221,34 @@ static alm_status check_columns(alm_ctx *cx, const alm_part *part, uint64_t end)
 alm_status alm_part_set_footer(alm_ctx *cx, alm_part *part, const void *footer, uint64_t bytes,
                                uint64_t image_bytes)
 {
-    const alm_part_footer *f = footer;
-    if (bytes < sizeof(*f))
+    const alm_part_footer *part_footer = footer;
+    if (bytes < sizeof(*part_footer))
         return alm_part_corrupt(cx, part->path, image_bytes, "the footer contradicts itself");
     const uint64_t blocks =
-        f->rows <= 0 ? 0 : ((uint64_t)f->rows + ALM_STATS_BLOCK_ROWS - 1) / ALM_STATS_BLOCK_ROWS;
-    const uint64_t need = sizeof(*f) + (uint64_t)f->n_cols * sizeof(alm_part_col) +
-                          (uint64_t)f->n_cols * f->n_blocks * sizeof(alm_part_block);
-    if (f->rows <= 0 || f->rows > ALM_PART_ROWS_LIMIT || f->n_blocks != blocks ||
-        f->block_rows != ALM_STATS_BLOCK_ROWS || f->n_cols == 0 || need != bytes ||
-        f->ts_entry >= (int64_t)f->n_cols)
+        part_footer->rows <= 0
+            ? 0
+            : ((uint64_t)part_footer->rows + ALM_STATS_BLOCK_ROWS - 1) / ALM_STATS_BLOCK_ROWS;
+    const uint64_t need =
+        sizeof(*part_footer) + (uint64_t)part_footer->n_cols * sizeof(alm_part_col) +
+        (uint64_t)part_footer->n_cols * part_footer->n_blocks * sizeof(alm_part_block);
+    if (part_footer->rows <= 0 || part_footer->rows > ALM_PART_ROWS_LIMIT ||
+        part_footer->n_blocks != blocks || part_footer->block_rows != ALM_STATS_BLOCK_ROWS ||
+        part_footer->n_cols == 0 || need != bytes ||
+        part_footer->ts_entry >= (int64_t)part_footer->n_cols)
         return alm_part_corrupt(cx, part->path, image_bytes, "the footer contradicts itself");
-    part->footer = f;
-    part->cols = (const alm_part_col *)(const void *)(f + 1);
-    part->blocks = (const alm_part_block *)(const void *)(part->cols + f->n_cols);
-    return check_columns(cx, part, image_bytes);
+    part->footer = part_footer;
+    part->cols = (const alm_part_col *)(const void *)(part_footer + 1);
+    part->blocks = (const alm_part_block *)(const void *)(part->cols + part_footer->n_cols);
+    return part_read_check_columns(cx, part, image_bytes);
 }
 
 static alm_status map_file(alm_ctx *cx, alm_part *part)
 {
-    const int rc = part->io->map_file(part->io, part->file_path, &part->file);
-    if (rc == -ENODATA)
+    const int code = part->io->map_file(part->io, part->file_path, &part->file);
+    if (code == -ENODATA)
         return alm_part_corrupt(cx, part->path, 0, "the file is too short");
-    if (rc < 0)
-        return map_failed(cx, part, rc);
+    if (code < 0)
+        return map_failed(cx, part, code);
     part->map = part->file->at;
     part->bytes = part->file->bytes;
     if (part->place.bytes == 0)
@@ -262,7 +270,7 @@ static alm_status open_part(alm_ctx *cx, alm_part *part, uint64_t table_id, alm_
     } else {
         uint32_t version = 0;
         part->image = part->map;
-        ALM_TRY(check_header(cx, part, table_id, &version));
+        ALM_TRY(part_read_check_header(cx, part, table_id, &version));
         ALM_TRY(find_footer(cx, part, version));
     }
     part->n_bits = (uint64_t)part->footer->n_cols * part->footer->n_blocks + part->footer->n_cols;
@@ -299,14 +307,14 @@ alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char *path,
     part->io = io;
     part->refs = 1;
     set_place(part, path, place);
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     if (part->path == NULL || part->file_path == NULL)
-        st = alm_fail(cx, ALM_E_MEMORY, -1, "no memory to open part file '%s'", path);
+        status = alm_fail(cx, ALM_E_MEMORY, -1, "no memory to open part file '%s'", path);
     else
-        st = open_part(cx, part, table_id, decoded);
-    if (st != ALM_OK) {
+        status = open_part(cx, part, table_id, decoded);
+    if (status != ALM_OK) {
         alm_part_release(part);
-        return st;
+        return status;
     }
     *out = part;
     return ALM_OK;
@@ -410,33 +418,35 @@ static bool codes_fit(const alm_part_col *col, const void *codes, size_t n)
     return col->type.id != ALM_T_SYMBOL || alm_codes_largest(codes, col->width, n) <= col->max_code;
 }
 
-bool alm_part_block_is_good(const alm_part *part, uint32_t entry, uint32_t b)
+bool alm_part_block_is_good(const alm_part *part, uint32_t entry, uint32_t block)
 {
     const alm_part_col *col = &part->cols[entry];
     const alm_part_block *blocks = alm_part_blocks(part, entry);
-    const uint64_t row = (uint64_t)b * ALM_STATS_BLOCK_ROWS;
+    const uint64_t row = (uint64_t)block * ALM_STATS_BLOCK_ROWS;
     const uint64_t n = ALM_MIN((uint64_t)part->footer->rows - row, (uint64_t)ALM_STATS_BLOCK_ROWS);
     const uint8_t *data = part->image + col->data_off + row * col->width;
-    if (alm_crc32c(0, data, (size_t)n * col->width) != blocks[b].crc ||
+    if (alm_crc32c(0, data, (size_t)n * col->width) != blocks[block].crc ||
         !codes_fit(col, data, (size_t)n))
         return false;
     if (!alm_part_has_heap(col->type))
         return true;
-    const uint64_t start = b == 0 ? 0 : blocks[b - 1].heap_end, end = blocks[b].heap_end;
-    return alm_crc32c(0, part->image + col->heap_off + start, end - start) == blocks[b].heap_crc &&
+    const uint64_t start = block == 0 ? 0 : blocks[block - 1].heap_end,
+                   end = blocks[block].heap_end;
+    return alm_crc32c(0, part->image + col->heap_off + start, end - start) ==
+               blocks[block].heap_crc &&
            views_fit((const alm_view *)(const void *)data, (uint32_t)n, start, end);
 }
 
-static alm_status verify_block(alm_ctx *cx, const alm_part *part, uint32_t entry, uint32_t b)
+static alm_status verify_block(alm_ctx *cx, const alm_part *part, uint32_t entry, uint32_t block)
 {
     const alm_part_col *col = &part->cols[entry];
     const alm_part_block *blocks = alm_part_blocks(part, entry);
-    const uint64_t row = (uint64_t)b * ALM_STATS_BLOCK_ROWS;
+    const uint64_t row = (uint64_t)block * ALM_STATS_BLOCK_ROWS;
     const uint64_t n = ALM_MIN((uint64_t)part->footer->rows - row, (uint64_t)ALM_STATS_BLOCK_ROWS);
     const uint64_t off = col->data_off + row * col->width;
     const size_t size = (size_t)n * col->width;
-    ALM_TRY(fetch(cx, part, off, size));
-    if (alm_crc32c(0, part->map + off, size) != blocks[b].crc)
+    ALM_TRY(part_read_fetch(cx, part, off, size));
+    if (alm_crc32c(0, part->map + off, size) != blocks[block].crc)
         return alm_fail(cx, ALM_E_CORRUPT, -1,
                         "part file '%s', column %u, offset %llu: block of %zu bytes fails its "
                         "checksum",
@@ -445,13 +455,13 @@ static alm_status verify_block(alm_ctx *cx, const alm_part *part, uint32_t entry
         return alm_part_corrupt(cx, part->path, off, "a code is above the largest of its column");
     if (!alm_part_has_heap(col->type))
         return ALM_OK;
-    const uint64_t start = b == 0 ? 0 : blocks[b - 1].heap_end;
-    const uint64_t end = blocks[b].heap_end;
+    const uint64_t start = block == 0 ? 0 : blocks[block - 1].heap_end;
+    const uint64_t end = blocks[block].heap_end;
     if (start > end || end > col->heap_bytes)
         return alm_part_corrupt(cx, part->path, off, "a text heap lies outside of the file");
     const uint8_t *heap = part->map + col->heap_off;
-    ALM_TRY(fetch(cx, part, col->heap_off + start, end - start));
-    if (alm_crc32c(0, heap + start, end - start) != blocks[b].heap_crc ||
+    ALM_TRY(part_read_fetch(cx, part, col->heap_off + start, end - start));
+    if (alm_crc32c(0, heap + start, end - start) != blocks[block].heap_crc ||
         !views_fit((const alm_view *)(const void *)(part->map + off), (uint32_t)n, start, end))
         return alm_fail(cx, ALM_E_CORRUPT, -1,
                         "part file '%s', column %u, offset %llu: texts of %llu bytes fail their "
@@ -477,7 +487,7 @@ void alm_part_set_compared(const alm_part *part, uint64_t bit, uint64_t rewrite)
         _Atomic uint64_t *fresh = calloc(part->n_bits, sizeof(*fresh));
         if (fresh == NULL)
             return; /* it is compared for each batch then */
-        if (atomic_compare_exchange_strong(&state_of(part)->compared, &at, fresh))
+        if (atomic_compare_exchange_strong(&part_read_state_of(part)->compared, &at, fresh))
             at = fresh;
         else
             free(fresh); /* another thread was faster */
@@ -485,14 +495,14 @@ void alm_part_set_compared(const alm_part *part, uint64_t bit, uint64_t rewrite)
     raise_to(&at[bit], rewrite);
 }
 
-static bool bit_get(const alm_ctx *cx, const alm_part *part, uint64_t bit)
+static bool part_read_bit_get(const alm_ctx *cx, const alm_part *part, uint64_t bit)
 {
     const bool good =
         atomic_load_explicit(&part->verified[bit / 64], memory_order_relaxed) >> (bit % 64) & 1;
     return good && (cx->rewrite == 0 || alm_part_compared(part, bit, cx->rewrite));
 }
 
-static void bit_set(const alm_ctx *cx, const alm_part *part, uint64_t bit)
+static void part_read_bit_set(const alm_ctx *cx, const alm_part *part, uint64_t bit)
 {
     atomic_fetch_or_explicit(&part->verified[bit / 64], UINT64_C(1) << (bit % 64),
                              memory_order_relaxed);
@@ -530,17 +540,17 @@ alm_status alm_part_touch(alm_ctx *cx, const alm_part *part, uint32_t entry, int
     ALM_TRY(alm_part_usable(cx, part));
     if (part->parquet != NULL)
         return alm_part_parquet_touch(cx, part, entry, first, last);
-    for (uint32_t b = first; b <= last; b++) {
-        const uint64_t bit = (uint64_t)entry * part->footer->n_blocks + b;
-        if (bit_get(cx, part, bit))
+    for (uint32_t block = first; block <= last; block++) {
+        const uint64_t bit = (uint64_t)entry * part->footer->n_blocks + block;
+        if (part_read_bit_get(cx, part, bit))
             continue;
         ALM_TRY(alm_part_col_usable(cx, part, entry));
-        const alm_status st = verify_block(cx, part, entry, b);
-        if (st != ALM_OK) {
+        const alm_status status = verify_block(cx, part, entry, block);
+        if (status != ALM_OK) {
             bit_clear(part, bit);
-            return st;
+            return status;
         }
-        bit_set(cx, part, bit);
+        part_read_bit_set(cx, part, bit);
     }
     return ALM_OK;
 }
@@ -572,16 +582,16 @@ alm_status alm_part_last(alm_ctx *cx, const alm_part *part, uint32_t entry, cons
                               ? alm_part_parquet_last(part, entry)
                               : (const int32_t *)(const void *)(part->map + col->last_off);
     const uint64_t bit = (uint64_t)part->footer->n_cols * part->footer->n_blocks + entry;
-    if (!bit_get(cx, part, bit)) {
+    if (!part_read_bit_get(cx, part, bit)) {
         if (part->parquet == NULL)
-            ALM_TRY(fetch(cx, part, col->last_off, col->n_last * sizeof(*last)));
+            ALM_TRY(part_read_fetch(cx, part, col->last_off, col->n_last * sizeof(*last)));
         if (alm_crc32c(0, last, col->n_last * sizeof(*last)) != col->last_crc) {
             bit_clear(part, bit);
             return alm_fail(cx, ALM_E_CORRUPT, -1,
                             "part file '%s', column %u, offset %llu: last rows fail their checksum",
                             part->path, col->id, (unsigned long long)col->last_off);
         }
-        bit_set(cx, part, bit);
+        part_read_bit_set(cx, part, bit);
     }
     *rows = last;
     *n = col->n_last;
@@ -612,7 +622,7 @@ alm_status alm_part_vec(alm_ctx *cx, alm_arena *arena, const alm_part *part, uin
 /* ---------------------------------------------------------- search in times */
 
 /* First block whose largest time is >= bound. */
-static uint32_t block_of(const alm_part_block *blocks, uint32_t n, int64_t bound)
+static uint32_t part_read_block_of(const alm_part_block *blocks, uint32_t n, int64_t bound)
 {
     uint32_t lo = 0, hi = n;
     while (lo < hi) {
@@ -627,18 +637,18 @@ static uint32_t block_of(const alm_part_block *blocks, uint32_t n, int64_t bound
 
 alm_status alm_part_lower_bound(alm_ctx *cx, const alm_part *part, int64_t bound, int64_t *row)
 {
-    const alm_part_footer *f = part->footer;
-    if (f->ts_entry < 0)
+    const alm_part_footer *footer = part->footer;
+    if (footer->ts_entry < 0)
         return alm_part_corrupt(cx, part->path, 0, "the part lacks the designated timestamp");
-    const uint32_t entry = (uint32_t)f->ts_entry;
+    const uint32_t entry = (uint32_t)footer->ts_entry;
     const alm_part_block *blocks = alm_part_blocks(part, entry);
-    const uint32_t b = block_of(blocks, f->n_blocks, bound);
-    const int64_t first = (int64_t)b * ALM_STATS_BLOCK_ROWS;
-    if (b == f->n_blocks || (int64_t)blocks[b].min >= bound) {
-        *row = ALM_MIN(first, f->rows);
+    const uint32_t block = part_read_block_of(blocks, footer->n_blocks, bound);
+    const int64_t first = (int64_t)block * ALM_STATS_BLOCK_ROWS;
+    if (block == footer->n_blocks || (int64_t)blocks[block].min >= bound) {
+        *row = ALM_MIN(first, footer->rows);
         return ALM_OK;
     }
-    const int64_t n = ALM_MIN(f->rows - first, (int64_t)ALM_STATS_BLOCK_ROWS);
+    const int64_t n = ALM_MIN(footer->rows - first, (int64_t)ALM_STATS_BLOCK_ROWS);
     ALM_TRY(alm_part_touch(cx, part, entry, first, n));
     ALM_TRY(alm_part_col_usable(cx, part, entry));
     const int64_t *ts = (const int64_t *)alm_part_data(part, entry) + first;

@@ -12,12 +12,12 @@
 
 /* The last reference to a file goes. True: it stays on the disk until alm_retired_remove; false: the caller removes it now.
  * The caller holds file_lock. */
-bool alm_file_retire(alm_storage *st, const alm_file *file);
+bool alm_file_retire(alm_storage *storage, const alm_file *file);
 /* Is the file one that waits? */
-bool alm_retired_waits(alm_storage *st, uint64_t file_id);
+bool alm_retired_waits(alm_storage *storage, uint64_t file_id);
 /* Removes those that nothing needs any more: none while a checkpoint is held, none that the archive still needs. */
-void alm_retired_remove(alm_storage *st);
+void alm_retired_remove(alm_storage *storage);
 /* Frees the list; the files stay for the sweep of the next start. */
-void alm_retired_free(alm_storage *st);
+void alm_retired_free(alm_storage *storage);
 
 #endif

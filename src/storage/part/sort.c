@@ -46,29 +46,29 @@ typedef struct sorter {
     size_t n_spare;
 } sorter;
 
-static inline int64_t time_of(const sort_times *times, uint64_t at)
+static inline int64_t part_sort_time_of(const sort_times *times, uint64_t place)
 {
-    const sort_times *t = &times[at >> 32];
-    return t->ts[(uint32_t)at & t->mask];
+    const sort_times *t = &times[place >> 32];
+    return t->ts[(uint32_t)place & t->mask];
 }
 
 /* What rows of one deal are ordered by. */
-static inline uint64_t key_of(const sorter *s, uint64_t row)
+static inline uint64_t part_sort_key_of(const sorter *self, uint64_t row)
 {
-    return s->at_bits > 0 ? row >> s->at_bits
-                          : (uint64_t)time_of(s->times, row) ^ (uint64_t)1 << 63;
+    return self->at_bits > 0 ? row >> self->at_bits
+                             : (uint64_t)part_sort_time_of(self->times, row) ^ (uint64_t)1 << 63;
 }
 
 /* chunk << 32 | number */
-static inline uint64_t place_of(const sorter *s, uint64_t row)
+static inline uint64_t part_sort_place_of(const sorter *self, uint64_t row)
 {
-    if (s->at_bits == 0)
+    if (self->at_bits == 0)
         return row;
-    const uint64_t at = row & (((uint64_t)1 << s->at_bits) - 1);
-    return at >> s->row_bits << 32 | (at & (((uint64_t)1 << s->row_bits) - 1));
+    const uint64_t place = row & (((uint64_t)1 << self->at_bits) - 1);
+    return place >> self->row_bits << 32 | (place & (((uint64_t)1 << self->row_bits) - 1));
 }
 
-static uint32_t bits_of(uint64_t n)
+static uint32_t part_sort_bits_of(uint64_t n)
 {
     return n == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(n);
 }
@@ -76,20 +76,20 @@ static uint32_t bits_of(uint64_t n)
 static alm_status scan_range(alm_ctx *cx, const alm_part_chunk *chunks, const sort_times *times,
                              size_t n_chunks, sort_range *out)
 {
-    sort_range r = {.lo = INT64_MAX, .hi = INT64_MIN, .ordered = true};
+    sort_range range = {.lo = INT64_MAX, .hi = INT64_MIN, .ordered = true};
     int64_t last = INT64_MIN;
-    for (size_t c = 0; c < n_chunks; c++) {
+    for (size_t chunk = 0; chunk < n_chunks; chunk++) {
         ALM_TRY(alm_check(cx));
-        for (uint32_t i = 0; i < chunks[c].rows; i++) {
-            const int64_t t = times[c].ts[i & times[c].mask];
-            r.ordered &= t >= last;
-            last = t;
-            r.lo = t < r.lo ? t : r.lo;
-            r.hi = t > r.hi ? t : r.hi;
+        for (uint32_t i = 0; i < chunks[chunk].rows; i++) {
+            const int64_t time = times[chunk].ts[i & times[chunk].mask];
+            range.ordered &= time >= last;
+            last = time;
+            range.lo = time < range.lo ? time : range.lo;
+            range.hi = time > range.hi ? time : range.hi;
         }
-        r.rows += chunks[c].rows;
+        range.rows += chunks[chunk].rows;
     }
-    *out = r;
+    *out = range;
     return ALM_OK;
 }
 
@@ -129,34 +129,34 @@ static sort_row *sort_low(sort_row *in, sort_row *out, size_t n, uint32_t bits)
 }
 
 /* The same for few rows: each goes back to its place. */
-static void sort_few(sort_row *rows, size_t n)
+static void sort_few(sort_row *rows, size_t n_rows)
 {
-    for (size_t i = 1; i < n; i++) {
+    for (size_t i = 1; i < n_rows; i++) {
         const sort_row row = rows[i];
-        size_t at = i;
-        for (; at > 0 && rows[at - 1].key > row.key; at--)
-            rows[at] = rows[at - 1];
-        rows[at] = row;
+        size_t offset = i;
+        for (; offset > 0 && rows[offset - 1].key > row.key; offset--)
+            rows[offset] = rows[offset - 1];
+        rows[offset] = row;
     }
 }
 
-static void sort_small(const sorter *s, uint64_t *order, size_t n)
+static void sort_small(const sorter *self, uint64_t *order, size_t n)
 {
     enum { FEW = 24 };
     uint64_t least = UINT64_MAX, largest = 0;
     for (size_t i = 0; i < n; i++) {
-        const uint64_t key = key_of(s, order[i]);
-        s->rows[i] = (sort_row){key, place_of(s, order[i])};
+        const uint64_t key = part_sort_key_of(self, order[i]);
+        self->rows[i] = (sort_row){key, part_sort_place_of(self, order[i])};
         least = ALM_MIN(least, key);
         largest = ALM_MAX(largest, key);
     }
     for (size_t i = 0; i < n; i++)
-        s->rows[i].key -= least;
-    const sort_row *sorted = s->rows;
+        self->rows[i].key -= least;
+    const sort_row *sorted = self->rows;
     if (n <= FEW)
-        sort_few(s->rows, n);
+        sort_few(self->rows, n);
     else
-        sorted = sort_low(s->rows, s->other, n, bits_of(largest - least));
+        sorted = sort_low(self->rows, self->other, n, part_sort_bits_of(largest - least));
     for (size_t i = 0; i < n; i++)
         order[i] = sorted[i].at;
 }
@@ -166,8 +166,8 @@ static void sort_small(const sorter *s, uint64_t *order, size_t n)
 /* Highest bits of (time - lo) by which n rows are dealt. */
 static uint32_t deal_shift(size_t n, uint64_t width)
 {
-    const uint32_t bits = bits_of(width);
-    const uint32_t deal = ALM_MIN(ALM_MIN(bits_of(n / DEAL), (uint32_t)DIGIT_BITS), bits);
+    const uint32_t bits = part_sort_bits_of(width);
+    const uint32_t deal = ALM_MIN(ALM_MIN(part_sort_bits_of(n / DEAL), (uint32_t)DIGIT_BITS), bits);
     return bits - deal;
 }
 
@@ -182,123 +182,125 @@ static void to_places(size_t places[DIGITS])
     }
 }
 
-static alm_status sort_deals(sorter *s, uint64_t *order, const size_t ends[DIGITS]);
+static alm_status sort_deals(sorter *self, uint64_t *order, const size_t ends[DIGITS]);
 
-static alm_status need_spare(sorter *s, size_t n)
+static alm_status need_spare(sorter *self, size_t n)
 {
-    if (n <= s->n_spare)
+    if (n <= self->n_spare)
         return ALM_OK;
-    free(s->spare);
-    s->n_spare = 0;
-    s->spare = malloc(n * sizeof *s->spare);
-    if (s->spare == NULL)
-        return alm_fail(s->cx, ALM_E_MEMORY, -1, "no memory to sort %zu rows", n);
-    s->n_spare = n;
+    free(self->spare);
+    self->n_spare = 0;
+    self->spare = malloc(n * sizeof *self->spare);
+    if (self->spare == NULL)
+        return alm_fail(self->cx, ALM_E_MEMORY, -1, "no memory to sort %zu rows", n);
+    self->n_spare = n;
     return ALM_OK;
 }
 
-static alm_status sort_again(sorter *s, uint64_t *order, size_t n)
+static alm_status sort_again(sorter *self, uint64_t *order, size_t n)
 {
     size_t places[DIGITS] = {0};
     uint64_t least = UINT64_MAX, largest = 0;
     for (size_t i = 0; i < n; i++) {
-        const uint64_t key = key_of(s, order[i]);
+        const uint64_t key = part_sort_key_of(self, order[i]);
         least = ALM_MIN(least, key);
         largest = ALM_MAX(largest, key);
     }
     if (least == largest) {
         for (size_t i = 0; i < n; i++)
-            order[i] = place_of(s, order[i]);
+            order[i] = part_sort_place_of(self, order[i]);
         return ALM_OK;
     }
-    ALM_TRY(need_spare(s, n));
+    ALM_TRY(need_spare(self, n));
     const uint32_t shift = deal_shift(n, largest - least);
     for (size_t i = 0; i < n; i++)
-        places[(key_of(s, order[i]) - least) >> shift]++;
+        places[(part_sort_key_of(self, order[i]) - least) >> shift]++;
     to_places(places);
     for (size_t i = 0; i < n; i++)
-        s->spare[places[(key_of(s, order[i]) - least) >> shift]++] = order[i];
-    memcpy(order, s->spare, n * sizeof *order);
-    return sort_deals(s, order, places);
+        self->spare[places[(part_sort_key_of(self, order[i]) - least) >> shift]++] = order[i];
+    memcpy(order, self->spare, n * sizeof *order);
+    return sort_deals(self, order, places);
 }
 
 /* ends[d]: behind the rows of deal d. Fewer bits differ in a deal of a deal. */
-static alm_status sort_deals(sorter *s, uint64_t *order, const size_t ends[DIGITS])
+static alm_status sort_deals(sorter *self, uint64_t *order, const size_t ends[DIGITS])
 {
     for (size_t d = 0, from = 0; d < DIGITS; from = ends[d++]) {
         const size_t n = ends[d] - from;
         if (n > SMALL)
-            ALM_TRY(sort_again(s, order + from, n));
+            ALM_TRY(sort_again(self, order + from, n));
         else if (n > 0)
-            sort_small(s, order + from, n);
-        ALM_TRY(alm_check(s->cx));
+            sort_small(self, order + from, n);
+        ALM_TRY(alm_check(self->cx));
     }
     return ALM_OK;
 }
 
 /* How rows are written whose times differ in the lowest `low` bits. */
-static void choose_bits(sorter *s, const alm_part_chunk *chunks, size_t n_chunks, uint32_t low)
+static void choose_bits(sorter *self, const alm_part_chunk *chunks, size_t n_chunks, uint32_t low)
 {
     uint32_t most = 0;
-    for (size_t c = 0; c < n_chunks; c++)
-        most = ALM_MAX(most, chunks[c].rows);
-    s->row_bits = bits_of(most);
-    const uint32_t at_bits = s->row_bits + bits_of(n_chunks);
-    s->at_bits = low + at_bits <= 64 ? at_bits : 0;
+    for (size_t chunk = 0; chunk < n_chunks; chunk++)
+        most = ALM_MAX(most, chunks[chunk].rows);
+    self->row_bits = part_sort_bits_of(most);
+    const uint32_t at_bits = self->row_bits + part_sort_bits_of(n_chunks);
+    self->at_bits = low + at_bits <= 64 ? at_bits : 0;
 }
 
-static alm_status sort_chunks(sorter *s, const alm_part_chunk *chunks, size_t n_chunks,
+static alm_status sort_chunks(sorter *self, const alm_part_chunk *chunks, size_t n_chunks,
                               const sort_range *range, uint64_t *order)
 {
     size_t places[DIGITS] = {0};
     const uint64_t lo = (uint64_t)range->lo;
     const uint32_t low = deal_shift((size_t)range->rows, (uint64_t)range->hi - lo);
     ALM_ASSERT(low < 64 - 1);
-    choose_bits(s, chunks, n_chunks, low);
-    for (size_t c = 0; c < n_chunks; c++)
-        for (uint32_t i = 0; i < chunks[c].rows; i++)
-            places[((uint64_t)s->times[c].ts[i & s->times[c].mask] - lo) >> low]++;
+    choose_bits(self, chunks, n_chunks, low);
+    for (size_t chunk = 0; chunk < n_chunks; chunk++)
+        for (uint32_t i = 0; i < chunks[chunk].rows; i++)
+            places[((uint64_t)self->times[chunk].ts[i & self->times[chunk].mask] - lo) >> low]++;
     to_places(places);
     const uint64_t below = ((uint64_t)1 << low) - 1;
-    for (size_t c = 0; c < n_chunks; c++)
-        for (uint32_t i = 0; i < chunks[c].rows; i++) {
-            const uint64_t key = (uint64_t)s->times[c].ts[i & s->times[c].mask] - lo;
-            const uint64_t at = s->at_bits > 0 ? (key & below) << s->at_bits | c << s->row_bits | i
-                                               : (uint64_t)c << 32 | i;
-            order[places[key >> low]++] = at;
+    for (size_t chunk = 0; chunk < n_chunks; chunk++)
+        for (uint32_t i = 0; i < chunks[chunk].rows; i++) {
+            const uint64_t key = (uint64_t)self->times[chunk].ts[i & self->times[chunk].mask] - lo;
+            const uint64_t place =
+                self->at_bits > 0 ? (key & below) << self->at_bits | chunk << self->row_bits | i
+                                  : (uint64_t)chunk << 32 | i;
+            order[places[key >> low]++] = place;
         }
-    return sort_deals(s, order, places);
+    return sort_deals(self, order, places);
 }
 
 /* Few rows need no dealing. */
-static void sort_all(const sorter *s, const alm_part_chunk *chunks, size_t n_chunks,
+static void sort_all(const sorter *self, const alm_part_chunk *chunks, size_t n_chunks,
                      uint64_t *order)
 {
-    size_t n = 0;
-    for (size_t c = 0; c < n_chunks; c++)
-        for (uint32_t i = 0; i < chunks[c].rows; i++)
-            order[n++] = (uint64_t)c << 32 | i;
-    sort_small(s, order, n);
+    size_t count = 0;
+    for (size_t chunk = 0; chunk < n_chunks; chunk++)
+        for (uint32_t i = 0; i < chunks[chunk].rows; i++)
+            order[count++] = (uint64_t)chunk << 32 | i;
+    sort_small(self, order, count);
 }
 
 static alm_status sort_range_of(alm_ctx *cx, const alm_part_chunk *chunks, size_t n_chunks,
                                 const sort_times *times, const sort_range *range, uint64_t *order)
 {
-    sorter s = {.cx = cx, .times = times};
+    sorter self = {.cx = cx, .times = times};
     const size_t n = ALM_MIN((size_t)range->rows, (size_t)SMALL);
-    s.rows = malloc(n * sizeof *s.rows);
-    s.other = malloc(n * sizeof *s.other);
-    alm_status st = ALM_OK;
-    if (s.rows == NULL || s.other == NULL)
-        st = alm_fail(cx, ALM_E_MEMORY, -1, "no memory to sort %lld rows", (long long)range->rows);
+    self.rows = malloc(n * sizeof *self.rows);
+    self.other = malloc(n * sizeof *self.other);
+    alm_status status = ALM_OK;
+    if (self.rows == NULL || self.other == NULL)
+        status =
+            alm_fail(cx, ALM_E_MEMORY, -1, "no memory to sort %lld rows", (long long)range->rows);
     else if (range->rows <= SMALL)
-        sort_all(&s, chunks, n_chunks, order);
+        sort_all(&self, chunks, n_chunks, order);
     else
-        st = sort_chunks(&s, chunks, n_chunks, range, order);
-    free(s.rows);
-    free(s.other);
-    free(s.spare);
-    return st;
+        status = sort_chunks(&self, chunks, n_chunks, range, order);
+    free(self.rows);
+    free(self.other);
+    free(self.spare);
+    return status;
 }
 
 alm_status alm_part_sort(alm_ctx *cx, const alm_part_chunk *chunks, size_t n_chunks,
@@ -309,22 +311,22 @@ alm_status alm_part_sort(alm_ctx *cx, const alm_part_chunk *chunks, size_t n_chu
     uint64_t *out = NULL;
     *order = NULL;
     ALM_TRY(alm_heap_bytes(cx, n_chunks * sizeof *times, "sorting", &times));
-    for (size_t c = 0; c < n_chunks; c++) {
-        const alm_vec *v = &chunks[c].cols[ts_col];
-        times[c] = (sort_times){v->data, v->is_const ? 0 : UINT32_MAX};
+    for (size_t chunk = 0; chunk < n_chunks; chunk++) {
+        const alm_vec *vec = &chunks[chunk].cols[ts_col];
+        times[chunk] = (sort_times){vec->data, vec->is_const ? 0 : UINT32_MAX};
     }
-    alm_status st = scan_range(cx, chunks, times, n_chunks, &range);
+    alm_status status = scan_range(cx, chunks, times, n_chunks, &range);
     *n_rows = range.rows;
-    if (st == ALM_OK && !range.ordered) {
+    if (status == ALM_OK && !range.ordered) {
         out = malloc((size_t)range.rows * sizeof *out);
-        st = out == NULL ? alm_fail(cx, ALM_E_MEMORY, -1, "no memory to sort %lld rows",
-                                    (long long)range.rows)
-                         : sort_range_of(cx, chunks, n_chunks, times, &range, out);
+        status = out == NULL ? alm_fail(cx, ALM_E_MEMORY, -1, "no memory to sort %lld rows",
+                                        (long long)range.rows)
+                             : sort_range_of(cx, chunks, n_chunks, times, &range, out);
     }
     free(times);
-    if (st == ALM_OK)
+    if (status == ALM_OK)
         *order = out;
     else
         free(out);
-    return st;
+    return status;
 }

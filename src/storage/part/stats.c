@@ -7,7 +7,7 @@
 
 #include "type/value.h"
 
-static uint64_t bits_of(double value)
+static uint64_t part_stats_bits_of(double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof(bits));
@@ -43,14 +43,14 @@ DEFINE_NARROW(stats_code8, uint8_t, true, 0)
 DEFINE_NARROW(stats_code16, uint16_t, true, 0)
 DEFINE_NARROW(stats_code32, uint32_t, true, 0)
 
-ALM_SIMD static void minmax_i64(const int64_t *restrict in, uint32_t n, alm_part_block *out)
+ALM_SIMD static void minmax_i64(const int64_t *restrict input, uint32_t n, alm_part_block *out)
 {
     int64_t lo = INT64_MAX, hi = INT64_MIN;
     uint32_t nulls = 0;
     for (uint32_t i = 0; i < n; i++) {
-        nulls += in[i] == ALM_LONG_NULL;
-        lo = in[i] != ALM_LONG_NULL && in[i] < lo ? in[i] : lo;
-        hi = in[i] > hi ? in[i] : hi; /* the null is the least of all */
+        nulls += input[i] == ALM_LONG_NULL;
+        lo = input[i] != ALM_LONG_NULL && input[i] < lo ? input[i] : lo;
+        hi = input[i] > hi ? input[i] : hi; /* the null is the least of all */
     }
     out->nulls = nulls;
     out->min = (uint64_t)lo;
@@ -58,14 +58,14 @@ ALM_SIMD static void minmax_i64(const int64_t *restrict in, uint32_t n, alm_part
     out->flags = nulls < n ? (uint32_t)ALM_BLOCK_MINMAX : 0u;
 }
 
-static void stats_i64(const int64_t *in, uint32_t n, alm_part_block *out)
+static void stats_i64(const int64_t *input, uint32_t n, alm_part_block *out)
 {
-    minmax_i64(in, n, out);
+    minmax_i64(input, n, out);
     int64_t sum = 0;
     bool overflow = false;
     for (uint32_t i = 0; i < n; i++) {
-        const int64_t v = in[i] == ALM_LONG_NULL ? 0 : in[i];
-        overflow |= __builtin_add_overflow(sum, v, &sum);
+        const int64_t value = input[i] == ALM_LONG_NULL ? 0 : input[i];
+        overflow |= __builtin_add_overflow(sum, value, &sum);
     }
     out->sum = overflow ? 0 : (uint64_t)sum;
     out->flags |= overflow ? (uint32_t)ALM_BLOCK_OVERFLOW : (uint32_t)ALM_BLOCK_SUM;
@@ -103,22 +103,22 @@ static void stats_i64(const int64_t *in, uint32_t n, alm_part_block *out)
         out->flags = !finite      ? 0u                                                             \
                      : nulls == n ? (uint32_t)ALM_BLOCK_SUM                                        \
                                   : (uint32_t)(ALM_BLOCK_SUM | ALM_BLOCK_MINMAX);                  \
-        out->min = bits_of(lo[0]);                                                                 \
-        out->max = bits_of(hi[0]);                                                                 \
-        out->sum = bits_of(total);                                                                 \
+        out->min = part_stats_bits_of(lo[0]);                                                      \
+        out->max = part_stats_bits_of(hi[0]);                                                      \
+        out->sum = part_stats_bits_of(total);                                                      \
     }
 DEFINE_FLOATING(stats_f32, float)
 DEFINE_FLOATING(stats_f64, double)
 
-static uint32_t nulls_long2(const int64_t *in, uint32_t n)
+static uint32_t part_stats_nulls_long2(const int64_t *input, uint32_t n)
 {
     uint32_t nulls = 0;
     for (uint32_t i = 0; i < n; i++)
-        nulls += in[2 * i] == ALM_LONG_NULL && in[2 * i + 1] == ALM_LONG_NULL;
+        nulls += input[2 * i] == ALM_LONG_NULL && input[2 * i + 1] == ALM_LONG_NULL;
     return nulls;
 }
 
-static uint32_t nulls_any(alm_type type, uint32_t width, const void *in, uint32_t n)
+static uint32_t nulls_any(alm_type type, uint32_t width, const void *input, uint32_t n)
 {
     enum { STEP = 1024 };
     uint8_t mask[STEP];
@@ -126,13 +126,13 @@ static uint32_t nulls_any(alm_type type, uint32_t width, const void *in, uint32_
     for (uint32_t i = 0; i < n; i += STEP) {
         const alm_vec part = {.type = type,
                               .width = (uint8_t)width,
-                              .data = (char *)(uintptr_t)in + (size_t)i * width};
+                              .data = (char *)(uintptr_t)input + (size_t)i * width};
         nulls += alm_vec_null_mask(&part, ALM_MIN(n - i, (uint32_t)STEP), mask);
     }
     return (uint32_t)nulls;
 }
 
-static uint32_t nulls_view(const alm_view *in, uint32_t n)
+static uint32_t part_stats_nulls_view(const alm_view *in, uint32_t n)
 {
     uint32_t nulls = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -216,7 +216,7 @@ void alm_part_block_stats(alm_type type, uint32_t width, const void *data, uint3
         break;
     case ALM_FORM_UUID:
     case ALM_FORM_INTERVAL:
-        out->nulls = nulls_long2(data, n);
+        out->nulls = part_stats_nulls_long2(data, n);
         break;
     case ALM_FORM_I128:
     case ALM_FORM_I256:
@@ -230,7 +230,7 @@ void alm_part_block_stats(alm_type type, uint32_t width, const void *data, uint3
         if (alm_type_info_of(type)->null == ALM_NULL_CODE)
             code_stats(width, data, n, out);
         else
-            out->nulls = nulls_view(data, n);
+            out->nulls = part_stats_nulls_view(data, n);
         break;
     case ALM_FORM_NONE:
         ALM_ASSERT(false); /* never stored */

@@ -54,58 +54,59 @@ typedef struct chunk_at {
 } chunk_at;
 
 /* Offsets are of the part. */
-static alm_status write_out(alm_ctx *cx, const part_writer *w, const void *bytes, size_t n,
-                            uint64_t offset)
+static alm_status part_write_out(alm_ctx *cx, const part_writer *writer, const void *bytes,
+                                 size_t n, uint64_t offset)
 {
-    return alm_io_write_all(cx, w->io, w->handle, bytes, n, w->base + (int64_t)offset, w->path);
+    return alm_io_write_all(cx, writer->io, writer->handle, bytes, n,
+                            writer->base + (int64_t)offset, writer->path);
 }
 
-static alm_status write_small(alm_ctx *cx, part_writer *w)
+static alm_status write_small(alm_ctx *cx, part_writer *writer)
 {
-    const size_t n = w->small_len;
-    w->small_len = 0;
-    return n == 0 ? ALM_OK : write_out(cx, w, w->small, n, w->small_at);
+    const size_t n = writer->small_len;
+    writer->small_len = 0;
+    return n == 0 ? ALM_OK : part_write_out(cx, writer, writer->small, n, writer->small_at);
 }
 
 /* Does it go on where the small buffer ends, but for padding? A gap below a cache line is nothing else. What is written out
  * of turn is the heap of a text column that is flushed before the last values: if that is less than a cache line, the rest
  * of it does not fit here. */
 _Static_assert(HEAP_BUFFER - CACHE_LINE > SMALL_BUFFER, "the rest of a heap that was flushed");
-static bool follows_small(const part_writer *w, size_t n, uint64_t offset)
+static bool follows_small(const part_writer *writer, size_t n, uint64_t offset)
 {
-    const uint64_t end = w->small_at + w->small_len;
-    return w->small_len > 0 && offset >= end && offset - end < CACHE_LINE &&
-           offset + n - w->small_at <= SMALL_BUFFER;
+    const uint64_t end = writer->small_at + writer->small_len;
+    return writer->small_len > 0 && offset >= end && offset - end < CACHE_LINE &&
+           offset + n - writer->small_at <= SMALL_BUFFER;
 }
 
-static alm_status write_at(alm_ctx *cx, part_writer *w, const void *bytes, size_t n,
+static alm_status write_at(alm_ctx *cx, part_writer *writer, const void *bytes, size_t n,
                            uint64_t offset)
 {
-    if (w->plan != NULL || n == 0)
+    if (writer->plan != NULL || n == 0)
         return ALM_OK;
-    if (!follows_small(w, n, offset)) {
-        ALM_TRY(write_small(cx, w));
+    if (!follows_small(writer, n, offset)) {
+        ALM_TRY(write_small(cx, writer));
         if (n > SMALL_BUFFER / 2)
-            return write_out(cx, w, bytes, n, offset);
-        w->small_at = offset;
+            return part_write_out(cx, writer, bytes, n, offset);
+        writer->small_at = offset;
     }
-    const size_t at = (size_t)(offset - w->small_at);
-    memset(w->small + w->small_len, 0, at - w->small_len);
-    memcpy(w->small + at, bytes, n);
-    w->small_len = at + n;
+    const size_t place = (size_t)(offset - writer->small_at);
+    memset(writer->small + writer->small_len, 0, place - writer->small_len);
+    memcpy(writer->small + place, bytes, n);
+    writer->small_len = place + n;
     return ALM_OK;
 }
 
-static uint64_t align_up(uint64_t offset, uint64_t align)
+static uint64_t part_write_align_up(uint64_t offset, uint64_t align)
 {
     return (offset + align - 1) / align * align;
 }
 
 /* What a segment of so many bytes is aligned to. The image of a Parquet part has whole pages: its columns are given back
  * one by one. */
-static uint64_t align_of(const part_writer *w, uint64_t bytes)
+static uint64_t align_of(const part_writer *writer, uint64_t bytes)
 {
-    if (w->plan != NULL || bytes >= ALM_PART_LARGE)
+    if (writer->plan != NULL || bytes >= ALM_PART_LARGE)
         return ALM_PART_PAGE;
     return bytes >= CACHE_LINE ? CACHE_LINE : ALM_PART_ALIGN;
 }
@@ -132,45 +133,47 @@ DEFINE_COPY(copy64, uint64_t)
 DEFINE_COPY(copy128, wide)
 DEFINE_COPY(copy256, alm_i256)
 
-static void copy_ordered(const alm_part_spec *s, uint32_t col, uint32_t width,
+static void copy_ordered(const alm_part_spec *part_spec, uint32_t col, uint32_t width,
                          const uint64_t *order, uint32_t n, void *out)
 {
     switch (width) {
     case 1:
-        copy8_order(s, col, order, n, out);
+        copy8_order(part_spec, col, order, n, out);
         break;
     case 2:
-        copy16_order(s, col, order, n, out);
+        copy16_order(part_spec, col, order, n, out);
         break;
     case 4:
-        copy32_order(s, col, order, n, out);
+        copy32_order(part_spec, col, order, n, out);
         break;
     case 8:
-        copy64_order(s, col, order, n, out);
+        copy64_order(part_spec, col, order, n, out);
         break;
     case 32:
-        copy256_order(s, col, order, n, out);
+        copy256_order(part_spec, col, order, n, out);
         break;
     default:
         ALM_ASSERT(width == 16);
-        copy128_order(s, col, order, n, out);
+        copy128_order(part_spec, col, order, n, out);
         break;
     }
 }
 
-static void copy_run(const alm_vec *v, uint32_t row, uint32_t n, uint32_t width, uint8_t *out)
+static void copy_run(const alm_vec *vec, uint32_t row, uint32_t n_rows, uint32_t width,
+                     uint8_t *out)
 {
-    if (!v->is_const) {
-        memcpy(out, (const uint8_t *)v->data + (size_t)row * width, (size_t)n * width);
+    if (!vec->is_const) {
+        memcpy(out, (const uint8_t *)vec->data + (size_t)row * width, (size_t)n_rows * width);
         return;
     }
-    for (uint32_t i = 0; i < n; i++)
-        memcpy(out + (size_t)i * width, v->data, width);
+    for (uint32_t i = 0; i < n_rows; i++)
+        memcpy(out + (size_t)i * width, vec->data, width);
 }
 
-static inline uint32_t code_at(const alm_vec *v, uint32_t row)
+static inline uint32_t part_write_code_at(const alm_vec *vec, uint32_t row)
 {
-    return v->width == sizeof(alm_view) ? 0 : alm_vec_code(v, row); /* const null view: missing */
+    return vec->width == sizeof(alm_view) ? 0
+                                          : alm_vec_code(vec, row); /* const null view: missing */
 }
 
 static void store_codes(const uint32_t *restrict codes, uint32_t n, uint32_t width, void *out)
@@ -187,27 +190,29 @@ static void store_codes(const uint32_t *restrict codes, uint32_t n, uint32_t wid
 }
 
 /* Codes of up to 1,024 rows at a time go through a small array. */
-static void copy_codes_run(const alm_vec *v, uint32_t row, uint32_t n, uint32_t width, uint8_t *out)
+static void copy_codes_run(const alm_vec *vec, uint32_t row, uint32_t n_rows, uint32_t width,
+                           uint8_t *out)
 {
     uint32_t codes[1024];
-    for (uint32_t done = 0; done < n;) {
-        const uint32_t m = ALM_MIN(n - done, (uint32_t)ALM_COUNT(codes));
+    for (uint32_t done = 0; done < n_rows;) {
+        const uint32_t m = ALM_MIN(n_rows - done, (uint32_t)ALM_COUNT(codes));
         for (uint32_t i = 0; i < m; i++)
-            codes[i] = code_at(v, row + done + i);
+            codes[i] = part_write_code_at(vec, row + done + i);
         store_codes(codes, m, width, out + (size_t)done * width);
         done += m;
     }
 }
 
-static void copy_codes_ordered(const alm_part_spec *s, uint32_t col, uint32_t width,
+static void copy_codes_ordered(const alm_part_spec *part_spec, uint32_t col, uint32_t width,
                                const uint64_t *order, uint32_t n, uint8_t *out)
 {
     uint32_t codes[1024];
     for (uint32_t done = 0; done < n;) {
         const uint32_t m = ALM_MIN(n - done, (uint32_t)ALM_COUNT(codes));
         for (uint32_t i = 0; i < m; i++) {
-            const uint64_t at = order[done + i];
-            codes[i] = code_at(&s->chunks[at >> 32].cols[col], (uint32_t)at);
+            const uint64_t place = order[done + i];
+            codes[i] =
+                part_write_code_at(&part_spec->chunks[place >> 32].cols[col], (uint32_t)place);
         }
         store_codes(codes, m, width, out + (size_t)done * width);
         done += m;
@@ -226,39 +231,39 @@ void alm_part_gather(const alm_part_spec *spec, uint32_t col, const uint64_t *or
 
 /* ------------------------------------------------------------------- texts */
 
-static alm_status heap_flush(alm_ctx *cx, part_writer *w, const alm_part_col *col)
+static alm_status heap_flush(alm_ctx *cx, part_writer *writer, const alm_part_col *col)
 {
-    if (w->heap_len == 0)
+    if (writer->heap_len == 0)
         return ALM_OK;
-    ALM_TRY(write_at(cx, w, w->heap, w->heap_len, col->heap_off + w->heap_at));
-    w->heap_at += w->heap_len;
-    w->heap_len = 0;
+    ALM_TRY(write_at(cx, writer, writer->heap, writer->heap_len, col->heap_off + writer->heap_at));
+    writer->heap_at += writer->heap_len;
+    writer->heap_len = 0;
     return ALM_OK;
 }
 
 /* Takes one long text into the heap segment. */
-static alm_status heap_put(alm_ctx *cx, part_writer *w, const alm_part_col *col, const char *text,
-                           size_t len, alm_part_block *block)
+static alm_status heap_put(alm_ctx *cx, part_writer *writer, const alm_part_col *col,
+                           const char *text, size_t len, alm_part_block *block)
 {
     block->heap_crc = alm_crc32c(block->heap_crc, text, len);
-    if (w->heap_len + len > HEAP_BUFFER)
-        ALM_TRY(heap_flush(cx, w, col));
+    if (writer->heap_len + len > HEAP_BUFFER)
+        ALM_TRY(heap_flush(cx, writer, col));
     if (len > HEAP_BUFFER) {
-        ALM_TRY(write_at(cx, w, text, len, col->heap_off + w->heap_at));
-        w->heap_at += len;
+        ALM_TRY(write_at(cx, writer, text, len, col->heap_off + writer->heap_at));
+        writer->heap_at += len;
         return ALM_OK;
     }
-    memcpy(w->heap + w->heap_len, text, len);
-    w->heap_len += len;
+    memcpy(writer->heap + writer->heap_len, text, len);
+    writer->heap_len += len;
     return ALM_OK;
 }
 
 /* Appends one view to the block in offset form. */
-static inline alm_status put_view(alm_ctx *cx, part_writer *w, const alm_part_col *col,
-                                  const alm_vec *v, uint32_t row, alm_part_block *block,
+static inline alm_status put_view(alm_ctx *cx, part_writer *writer, const alm_part_col *col,
+                                  const alm_vec *vec, uint32_t row, alm_part_block *block,
                                   alm_view *out)
 {
-    const alm_view *in = &((const alm_view *)v->data)[v->is_const ? 0 : row];
+    const alm_view *in = &((const alm_view *)vec->data)[vec->is_const ? 0 : row];
     if (alm_view_is_null(in)) {
         *out = alm_view_null();
         return ALM_OK;
@@ -266,90 +271,91 @@ static inline alm_status put_view(alm_ctx *cx, part_writer *w, const alm_part_co
     *out = *in;
     if (in->len <= ALM_VIEW_INLINE)
         return ALM_OK;
-    out->off = w->heap_at + w->heap_len;
-    return heap_put(cx, w, col, alm_view_ptr(in, v->heap), in->len, block);
+    out->off = writer->heap_at + writer->heap_len;
+    return heap_put(cx, writer, col, alm_view_ptr(in, vec->heap), in->len, block);
 }
 
 /* Moves `at` on by n rows; calls for each run inside one chunk are made by the callers' loops. */
-static uint32_t run_of(const part_writer *w, chunk_at *at, uint32_t n)
+static uint32_t run_of(const part_writer *writer, chunk_at *at, uint32_t n)
 {
-    while (at->row == w->spec->chunks[at->chunk].rows) {
+    while (at->row == writer->spec->chunks[at->chunk].rows) {
         at->chunk++;
         at->row = 0;
     }
-    return ALM_MIN(n, w->spec->chunks[at->chunk].rows - at->row);
+    return ALM_MIN(n, writer->spec->chunks[at->chunk].rows - at->row);
 }
 
-static alm_status gather_text(alm_ctx *cx, part_writer *w, uint32_t col, const alm_part_col *entry,
-                              chunk_at *at, int64_t row, uint32_t n, alm_part_block *block)
+static alm_status gather_text(alm_ctx *cx, part_writer *writer, uint32_t col,
+                              const alm_part_col *entry, chunk_at *at, int64_t row, uint32_t n,
+                              alm_part_block *block)
 {
-    alm_view *out = (alm_view *)(void *)w->block;
-    if (w->order != NULL) {
+    alm_view *out = (alm_view *)(void *)writer->block;
+    if (writer->order != NULL) {
         for (uint32_t i = 0; i < n; i++) {
-            const uint64_t o = w->order[row + i];
-            ALM_TRY(put_view(cx, w, entry, &w->spec->chunks[o >> 32].cols[col], (uint32_t)o, block,
-                             &out[i]));
+            const uint64_t o = writer->order[row + i];
+            ALM_TRY(put_view(cx, writer, entry, &writer->spec->chunks[o >> 32].cols[col],
+                             (uint32_t)o, block, &out[i]));
         }
     } else {
         for (uint32_t done = 0; done < n;) {
-            const uint32_t m = run_of(w, at, n - done);
-            const alm_vec *v = &w->spec->chunks[at->chunk].cols[col];
+            const uint32_t m = run_of(writer, at, n - done);
+            const alm_vec *vec = &writer->spec->chunks[at->chunk].cols[col];
             for (uint32_t i = 0; i < m; i++)
-                ALM_TRY(put_view(cx, w, entry, v, at->row + i, block, &out[done + i]));
+                ALM_TRY(put_view(cx, writer, entry, vec, at->row + i, block, &out[done + i]));
             at->row += m;
             done += m;
         }
     }
-    block->heap_end = w->heap_at + w->heap_len;
+    block->heap_end = writer->heap_at + writer->heap_len;
     return ALM_OK;
 }
 
 /* Bytes of rows [row, row + n) in the form of the file. */
-static const uint8_t *gather_fixed(part_writer *w, uint32_t col, const alm_part_col *entry,
+static const uint8_t *gather_fixed(part_writer *writer, uint32_t col, const alm_part_col *entry,
                                    chunk_at *at, int64_t row, uint32_t n)
 {
     const bool codes = entry->type.id == ALM_T_SYMBOL;
     const uint32_t width = entry->width;
-    if (w->order != NULL) {
+    if (writer->order != NULL) {
         if (codes)
-            copy_codes_ordered(w->spec, col, width, w->order + row, n, w->block);
+            copy_codes_ordered(writer->spec, col, width, writer->order + row, n, writer->block);
         else
-            copy_ordered(w->spec, col, width, w->order + row, n, w->block);
-        return w->block;
+            copy_ordered(writer->spec, col, width, writer->order + row, n, writer->block);
+        return writer->block;
     }
     for (uint32_t done = 0; done < n;) {
-        const uint32_t m = run_of(w, at, n - done);
-        const alm_vec *v = &w->spec->chunks[at->chunk].cols[col];
+        const uint32_t m = run_of(writer, at, n - done);
+        const alm_vec *vec = &writer->spec->chunks[at->chunk].cols[col];
         const uint32_t first = at->row;
         at->row += m;
-        if (m == n && !v->is_const && v->width == width)
-            return (const uint8_t *)v->data + (size_t)first * width;
-        if (codes && (v->is_const || v->width != width))
-            copy_codes_run(v, first, m, width, w->block + (size_t)done * width);
+        if (m == n && !vec->is_const && vec->width == width)
+            return (const uint8_t *)vec->data + (size_t)first * width;
+        if (codes && (vec->is_const || vec->width != width))
+            copy_codes_run(vec, first, m, width, writer->block + (size_t)done * width);
         else
-            copy_run(v, first, m, width, w->block + (size_t)done * width);
+            copy_run(vec, first, m, width, writer->block + (size_t)done * width);
         done += m;
     }
-    return w->block;
+    return writer->block;
 }
 
 /* ----------------------------------------------------------------- columns */
 
-static alm_status largest_code(alm_ctx *cx, const part_writer *w, uint32_t col, uint32_t *out)
+static alm_status largest_code(alm_ctx *cx, const part_writer *writer, uint32_t col, uint32_t *out)
 {
     uint32_t most = 0;
-    for (size_t c = 0; c < w->spec->n_chunks; c++) {
+    for (size_t c = 0; c < writer->spec->n_chunks; c++) {
         ALM_TRY(alm_check(cx));
-        const alm_part_chunk *chunk = &w->spec->chunks[c];
-        const alm_vec *v = &chunk->cols[col];
-        const uint32_t n = v->is_const ? ALM_MIN(chunk->rows, 1u) : chunk->rows;
-        if (v->width == 4) {
-            const uint32_t *codes = v->data;
+        const alm_part_chunk *chunk = &writer->spec->chunks[c];
+        const alm_vec *vec = &chunk->cols[col];
+        const uint32_t n = vec->is_const ? ALM_MIN(chunk->rows, 1u) : chunk->rows;
+        if (vec->width == 4) {
+            const uint32_t *codes = vec->data;
             for (uint32_t i = 0; i < n; i++)
                 most = codes[i] > most ? codes[i] : most;
         } else {
             for (uint32_t i = 0; i < n; i++)
-                most = ALM_MAX(most, code_at(v, i));
+                most = ALM_MAX(most, part_write_code_at(vec, i));
         }
     }
     *out = most;
@@ -357,61 +363,61 @@ static alm_status largest_code(alm_ctx *cx, const part_writer *w, uint32_t col, 
 }
 
 static void note_last(int32_t *restrict last, const alm_part_col *col, const uint8_t *bytes,
-                      int64_t row, uint32_t n)
+                      int64_t row, uint32_t n_bytes)
 {
     if (col->width == 1) {
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n_bytes; i++)
             last[bytes[i]] = (int32_t)(row + i);
     } else if (col->width == 2) {
         const uint16_t *codes = (const uint16_t *)(const void *)bytes;
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n_bytes; i++)
             last[codes[i]] = (int32_t)(row + i);
     } else {
         const uint32_t *codes = (const uint32_t *)(const void *)bytes;
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n_bytes; i++)
             last[codes[i]] = (int32_t)(row + i);
     }
 }
 
-static alm_status open_column(alm_ctx *cx, part_writer *w, uint32_t col, alm_part_col *entry)
+static alm_status open_column(alm_ctx *cx, part_writer *writer, uint32_t col, alm_part_col *entry)
 {
-    const alm_part_coldef *def = &w->spec->cols[col];
+    const alm_part_coldef *def = &writer->spec->cols[col];
     *entry = (alm_part_col){.id = def->id, .type = def->type, .width = alm_type_width(def->type)};
     if (def->type.id == ALM_T_SYMBOL) {
-        ALM_TRY(largest_code(cx, w, col, &entry->max_code));
+        ALM_TRY(largest_code(cx, writer, col, &entry->max_code));
         entry->width = entry->max_code <= UINT8_MAX ? 1 : entry->max_code <= UINT16_MAX ? 2 : 4;
         if (entry->max_code < ALM_PART_LAST_MAX) {
             entry->n_last = entry->max_code + 1;
-            memset(w->last, 0xff, entry->n_last * sizeof(*w->last));
+            memset(writer->last, 0xff, entry->n_last * sizeof(*writer->last));
         }
     }
-    const uint64_t bytes = (uint64_t)w->rows * entry->width;
-    const uint64_t align = align_of(w, bytes);
-    entry->data_off = align_up(w->offset, align);
-    w->offset = entry->data_off + bytes;
+    const uint64_t bytes = (uint64_t)writer->rows * entry->width;
+    const uint64_t align = align_of(writer, bytes);
+    entry->data_off = part_write_align_up(writer->offset, align);
+    writer->offset = entry->data_off + bytes;
     if (alm_part_has_heap(def->type)) /* its length is not known yet, but it is of the same order */
-        w->offset = entry->heap_off = align_up(w->offset, align);
-    w->heap_len = 0;
-    w->heap_at = 0;
+        writer->offset = entry->heap_off = part_write_align_up(writer->offset, align);
+    writer->heap_len = 0;
+    writer->heap_at = 0;
     return ALM_OK;
 }
 
 /* Heap or last rows behind the data. */
-static alm_status close_column(alm_ctx *cx, part_writer *w, alm_part_col *entry)
+static alm_status close_column(alm_ctx *cx, part_writer *writer, alm_part_col *entry)
 {
     if (alm_part_has_heap(entry->type)) {
-        ALM_TRY(heap_flush(cx, w, entry));
-        entry->heap_bytes = w->heap_at;
-        w->offset = entry->heap_off + entry->heap_bytes;
+        ALM_TRY(heap_flush(cx, writer, entry));
+        entry->heap_bytes = writer->heap_at;
+        writer->offset = entry->heap_off + entry->heap_bytes;
     }
     if (entry->n_last > 0) {
-        const size_t bytes = entry->n_last * sizeof(*w->last);
-        entry->last_off = align_up(w->offset, align_of(w, bytes));
-        entry->last_crc = alm_crc32c(0, w->last, bytes);
-        ALM_TRY(write_at(cx, w, w->last, bytes, entry->last_off));
-        if (w->plan != NULL)
-            ALM_TRY(alm_buf_append(cx, &w->plan->last, w->last, bytes));
-        w->offset = entry->last_off + bytes;
+        const size_t bytes = entry->n_last * sizeof(*writer->last);
+        entry->last_off = part_write_align_up(writer->offset, align_of(writer, bytes));
+        entry->last_crc = alm_crc32c(0, writer->last, bytes);
+        ALM_TRY(write_at(cx, writer, writer->last, bytes, entry->last_off));
+        if (writer->plan != NULL)
+            ALM_TRY(alm_buf_append(cx, &writer->plan->last, writer->last, bytes));
+        writer->offset = entry->last_off + bytes;
     }
     return ALM_OK;
 }
@@ -432,295 +438,304 @@ DEFINE_ONE_NULL(one_null32, float, ALM_TY(FLOAT))
 DEFINE_ONE_NULL(one_null64, double, ALM_TY(DOUBLE))
 
 /* What is not a finite number is null and reads as one bit pattern from a Parquet file. */
-static const uint8_t *one_null(part_writer *w, alm_type type, const uint8_t *bytes, uint32_t n)
+static const uint8_t *one_null(part_writer *writer, alm_type type, const uint8_t *bytes, uint32_t n)
 {
-    const void *in = bytes;
-    void *out = w->block;
+    const void *input = bytes;
+    void *out = writer->block;
     if (type.id == ALM_T_FLOAT)
-        return one_null32(in, n, out) ? bytes : w->block;
+        return one_null32(input, n, out) ? bytes : writer->block;
     if (type.id == ALM_T_DOUBLE)
-        return one_null64(in, n, out) ? bytes : w->block;
+        return one_null64(input, n, out) ? bytes : writer->block;
     return bytes;
 }
 
-static alm_status write_column(alm_ctx *cx, part_writer *w, uint32_t col, alm_part_col *entry,
+static alm_status write_column(alm_ctx *cx, part_writer *writer, uint32_t col, alm_part_col *entry,
                                alm_part_block *blocks)
 {
-    ALM_TRY(open_column(cx, w, col, entry));
+    ALM_TRY(open_column(cx, writer, col, entry));
     chunk_at at = {0};
-    for (uint32_t b = 0; b < w->n_blocks; b++) {
+    for (uint32_t block = 0; block < writer->n_blocks; block++) {
         ALM_TRY(alm_check(cx));
-        const int64_t row = (int64_t)b * ALM_STATS_BLOCK_ROWS;
-        const uint32_t n = (uint32_t)ALM_MIN(w->rows - row, (int64_t)ALM_STATS_BLOCK_ROWS);
-        const uint8_t *bytes = w->block;
+        const int64_t row = (int64_t)block * ALM_STATS_BLOCK_ROWS;
+        const uint32_t n = (uint32_t)ALM_MIN(writer->rows - row, (int64_t)ALM_STATS_BLOCK_ROWS);
+        const uint8_t *bytes = writer->block;
         if (alm_part_has_heap(entry->type))
-            ALM_TRY(gather_text(cx, w, col, entry, &at, row, n, &blocks[b]));
+            ALM_TRY(gather_text(cx, writer, col, entry, &at, row, n, &blocks[block]));
         else
-            bytes = gather_fixed(w, col, entry, &at, row, n);
-        if (w->plan != NULL)
-            bytes = one_null(w, entry->type, bytes, n);
+            bytes = gather_fixed(writer, col, entry, &at, row, n);
+        if (writer->plan != NULL)
+            bytes = one_null(writer, entry->type, bytes, n);
         const size_t size = (size_t)n * entry->width;
-        ALM_TRY(write_at(cx, w, bytes, size, entry->data_off + (uint64_t)row * entry->width));
-        blocks[b].crc = alm_crc32c(0, bytes, size);
-        alm_part_block_stats(entry->type, entry->width, bytes, n, &blocks[b]);
-        entry->nulls += blocks[b].nulls;
+        ALM_TRY(write_at(cx, writer, bytes, size, entry->data_off + (uint64_t)row * entry->width));
+        blocks[block].crc = alm_crc32c(0, bytes, size);
+        alm_part_block_stats(entry->type, entry->width, bytes, n, &blocks[block]);
+        entry->nulls += blocks[block].nulls;
         if (entry->n_last > 0)
-            note_last(w->last, entry, bytes, row, n);
+            note_last(writer->last, entry, bytes, row, n);
     }
-    return close_column(cx, w, entry);
+    return close_column(cx, writer, entry);
 }
 
 /* -------------------------------------------------------------------- file */
 
-static alm_status write_header(alm_ctx *cx, part_writer *w)
+static alm_status part_write_header(alm_ctx *cx, part_writer *writer)
 {
     alm_part_header head = {
-        .version = ALM_PART_VERSION, .align = ALM_PART_ALIGN, .table_id = w->spec->table_id};
+        .version = ALM_PART_VERSION, .align = ALM_PART_ALIGN, .table_id = writer->spec->table_id};
     memcpy(head.magic, ALM_PART_MAGIC, sizeof(head.magic));
     head.crc = alm_crc32c(0, &head, offsetof(alm_part_header, crc));
     uint8_t bytes[ALM_PART_HEADER] = {0};
     memcpy(bytes, &head, sizeof(head));
-    w->offset = sizeof(bytes);
-    return write_at(cx, w, bytes, sizeof(bytes), 0);
+    writer->offset = sizeof(bytes);
+    return write_at(cx, writer, bytes, sizeof(bytes), 0);
 }
 
 /* Footer and trailer in one write. */
-static alm_status write_footer(alm_ctx *cx, part_writer *w, int64_t *file_bytes)
+static alm_status write_footer(alm_ctx *cx, part_writer *writer, int64_t *file_bytes)
 {
-    const size_t cols = w->n_cols * sizeof(alm_part_col);
-    const size_t blocks = (size_t)w->n_cols * w->n_blocks * sizeof(alm_part_block);
+    const size_t cols = writer->n_cols * sizeof(alm_part_col);
+    const size_t blocks = (size_t)writer->n_cols * writer->n_blocks * sizeof(alm_part_block);
     const size_t footer = sizeof(alm_part_footer) + cols + blocks;
     char *buf = malloc(footer + ALM_PART_TRAILER);
     if (buf == NULL)
-        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for the footer of '%s'", w->path);
-    memcpy(buf, &w->footer, sizeof(w->footer));
-    memcpy(buf + sizeof(w->footer), w->cols, cols);
-    memcpy(buf + sizeof(w->footer) + cols, w->blocks, blocks);
-    w->offset = align_up(w->offset, ALM_PART_ALIGN);
-    alm_part_trailer tail = {.footer_off = w->offset,
+        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for the footer of '%s'", writer->path);
+    memcpy(buf, &writer->footer, sizeof(writer->footer));
+    memcpy(buf + sizeof(writer->footer), writer->cols, cols);
+    memcpy(buf + sizeof(writer->footer) + cols, writer->blocks, blocks);
+    writer->offset = part_write_align_up(writer->offset, ALM_PART_ALIGN);
+    alm_part_trailer tail = {.footer_off = writer->offset,
                              .footer_bytes = footer,
                              .crc = alm_crc32c(0, buf, footer),
                              .version = ALM_PART_VERSION};
     memcpy(tail.magic, ALM_PART_END_MAGIC, sizeof(tail.magic));
     memcpy(buf + footer, &tail, sizeof(tail));
-    alm_status st = write_at(cx, w, buf, footer + sizeof(tail), w->offset);
+    alm_status status = write_at(cx, writer, buf, footer + sizeof(tail), writer->offset);
     free(buf);
-    if (st == ALM_OK)
-        st = write_small(cx, w);
-    *file_bytes = (int64_t)(w->offset + footer + sizeof(tail));
-    w->footer_crc = tail.crc;
-    return st;
+    if (status == ALM_OK)
+        status = write_small(cx, writer);
+    *file_bytes = (int64_t)(writer->offset + footer + sizeof(tail));
+    writer->footer_crc = tail.crc;
+    return status;
 }
 
 /* Column numbers of the spec by ascending id: at most a few thousand, nearly in order. */
 static void order_columns(const alm_part_spec *spec, uint32_t *by_id)
 {
     for (uint32_t i = 0; i < spec->n_cols; i++) {
-        uint32_t at = i;
-        for (; at > 0 && spec->cols[by_id[at - 1]].id > spec->cols[i].id; at--)
-            by_id[at] = by_id[at - 1];
-        by_id[at] = i;
+        uint32_t place = i;
+        for (; place > 0 && spec->cols[by_id[place - 1]].id > spec->cols[i].id; place--)
+            by_id[place] = by_id[place - 1];
+        by_id[place] = i;
     }
 }
 
 /* Leaves out of by_id, which is in order of ids, the columns that need no bytes. A Parquet file has them all. */
-static alm_status leave_out(alm_ctx *cx, part_writer *w, uint32_t *by_id)
+static alm_status leave_out(alm_ctx *cx, part_writer *writer, uint32_t *by_id)
 {
-    const uint32_t n = w->spec->n_cols;
-    w->n_cols = w->plan != NULL ? n : 0;
-    for (uint32_t i = 0; w->plan == NULL && i < n; i++) {
+    const uint32_t n_cols = writer->spec->n_cols;
+    writer->n_cols = writer->plan != NULL ? n_cols : 0;
+    for (uint32_t i = 0; writer->plan == NULL && i < n_cols; i++) {
         const uint32_t col = by_id[i];
         bool missing = false;
-        if ((int32_t)col != w->spec->ts_col)
-            ALM_TRY(alm_part_is_missing(cx, w->spec, col, w->order, w->rows, &missing));
+        if ((int32_t)col != writer->spec->ts_col)
+            ALM_TRY(
+                alm_part_is_missing(cx, writer->spec, col, writer->order, writer->rows, &missing));
         if (!missing)
-            by_id[w->n_cols++] = col;
+            by_id[writer->n_cols++] = col;
     }
-    if (w->n_cols == 0) /* by_id[0] was not written over */
-        w->n_cols = 1;
+    if (writer->n_cols == 0) /* by_id[0] was not written over */
+        writer->n_cols = 1;
     return ALM_OK;
 }
 
-static void set_times(part_writer *w)
+static void part_write_set_times(part_writer *writer)
 {
-    w->footer.min_ts = INT64_MAX;
-    w->footer.max_ts = INT64_MIN;
-    if (w->footer.ts_entry < 0)
+    writer->footer.min_ts = INT64_MAX;
+    writer->footer.max_ts = INT64_MIN;
+    if (writer->footer.ts_entry < 0)
         return;
-    const alm_part_block *blocks = w->blocks + (size_t)w->footer.ts_entry * w->n_blocks;
-    w->footer.min_ts = (int64_t)blocks[0].min; /* rows are in order and have no null */
-    w->footer.max_ts = (int64_t)blocks[w->n_blocks - 1].max;
+    const alm_part_block *blocks =
+        writer->blocks + (size_t)writer->footer.ts_entry * writer->n_blocks;
+    writer->footer.min_ts = (int64_t)blocks[0].min; /* rows are in order and have no null */
+    writer->footer.max_ts = (int64_t)blocks[writer->n_blocks - 1].max;
 }
 
-static alm_status write_columns(alm_ctx *cx, part_writer *w, const uint32_t *by_id)
+static alm_status write_columns(alm_ctx *cx, part_writer *writer, const uint32_t *by_id)
 {
-    w->footer = (alm_part_footer){.table_id = w->spec->table_id,
-                                  .database_id = w->spec->database_id,
-                                  .file_id = w->spec->file_id,
-                                  .rows = w->rows,
-                                  .ts_entry = -1,
-                                  .n_cols = w->n_cols,
-                                  .n_blocks = w->n_blocks,
-                                  .block_rows = ALM_STATS_BLOCK_ROWS};
-    for (uint32_t i = 0; i < w->n_cols; i++) {
-        if ((int32_t)by_id[i] == w->spec->ts_col)
-            w->footer.ts_entry = (int32_t)i;
-        ALM_TRY(write_column(cx, w, by_id[i], &w->cols[i], w->blocks + (size_t)i * w->n_blocks));
+    writer->footer = (alm_part_footer){.table_id = writer->spec->table_id,
+                                       .database_id = writer->spec->database_id,
+                                       .file_id = writer->spec->file_id,
+                                       .rows = writer->rows,
+                                       .ts_entry = -1,
+                                       .n_cols = writer->n_cols,
+                                       .n_blocks = writer->n_blocks,
+                                       .block_rows = ALM_STATS_BLOCK_ROWS};
+    for (uint32_t i = 0; i < writer->n_cols; i++) {
+        if ((int32_t)by_id[i] == writer->spec->ts_col)
+            writer->footer.ts_entry = (int32_t)i;
+        ALM_TRY(write_column(cx, writer, by_id[i], &writer->cols[i],
+                             writer->blocks + (size_t)i * writer->n_blocks));
     }
-    set_times(w);
+    part_write_set_times(writer);
     return ALM_OK;
 }
 
-static alm_status write_file(alm_ctx *cx, part_writer *w, const uint32_t *by_id, int64_t *bytes)
+static alm_status part_write_file(alm_ctx *cx, part_writer *writer, const uint32_t *by_id,
+                                  int64_t *bytes)
 {
-    ALM_TRY(write_header(cx, w));
-    ALM_TRY(write_columns(cx, w, by_id));
-    ALM_TRY(write_footer(cx, w, bytes));
-    const int rc = w->spec->later ? 0 : w->io->sync(w->io, w->handle);
-    return rc < 0 ? alm_io_fail(cx, rc, w->path) : ALM_OK;
+    ALM_TRY(part_write_header(cx, writer));
+    ALM_TRY(write_columns(cx, writer, by_id));
+    ALM_TRY(write_footer(cx, writer, bytes));
+    const int code = writer->spec->later ? 0 : writer->io->sync(writer->io, writer->handle);
+    return code < 0 ? alm_io_fail(cx, code, writer->path) : ALM_OK;
 }
 
 /* Does the part go behind others? Texts are not counted, whose length is not known yet. */
-static bool is_packed(const part_writer *w, const uint32_t *by_id)
+static bool is_packed(const part_writer *writer, const uint32_t *by_id)
 {
-    const alm_part_pack *pack = w->spec->pack;
+    const alm_part_pack *pack = writer->spec->pack;
     uint64_t bytes = 0;
-    for (uint32_t i = 0; pack != NULL && i < w->n_cols; i++)
-        bytes += (uint64_t)w->rows * alm_type_width(w->spec->cols[by_id[i]].type) +
-                 sizeof(alm_part_col) + w->n_blocks * sizeof(alm_part_block);
+    for (uint32_t i = 0; pack != NULL && i < writer->n_cols; i++)
+        bytes += (uint64_t)writer->rows * alm_type_width(writer->spec->cols[by_id[i]].type) +
+                 sizeof(alm_part_col) + writer->n_blocks * sizeof(alm_part_block);
     return pack != NULL && bytes <= (uint64_t)pack->bytes_max;
 }
 
 /* What a failed write leaves there is not named, and written over. */
-static alm_status add_to_pack(alm_ctx *cx, part_writer *w, const uint32_t *by_id, int64_t *bytes)
+static alm_status add_to_pack(alm_ctx *cx, part_writer *writer, const uint32_t *by_id,
+                              int64_t *bytes)
 {
-    alm_part_pack *pack = w->spec->pack;
-    ALM_ASSERT(w->spec->later && pack->end % ALM_PART_PACKED == 0);
-    w->handle = pack->handle;
-    w->base = pack->end;
-    (void)snprintf(w->path, sizeof(w->path), "%s", pack->path);
-    const alm_status st = write_file(cx, w, by_id, bytes);
-    w->handle = -1;
-    if (st == ALM_OK)
-        pack->end = (int64_t)align_up((uint64_t)(w->base + *bytes), ALM_PART_PACKED);
-    return st;
+    alm_part_pack *pack = writer->spec->pack;
+    ALM_ASSERT(writer->spec->later && pack->end % ALM_PART_PACKED == 0);
+    writer->handle = pack->handle;
+    writer->base = pack->end;
+    (void)snprintf(writer->path, sizeof(writer->path), "%s", pack->path);
+    const alm_status status = part_write_file(cx, writer, by_id, bytes);
+    writer->handle = -1;
+    if (status == ALM_OK)
+        pack->end =
+            (int64_t)part_write_align_up((uint64_t)(writer->base + *bytes), ALM_PART_PACKED);
+    return status;
 }
 
 /* Creates the file, writes it, makes its name durable (unless that comes later); removes it when anything fails. */
-static alm_status create_file(alm_ctx *cx, part_writer *w, const char *dir, const uint32_t *by_id,
-                              int64_t *bytes)
+static alm_status create_file(alm_ctx *cx, part_writer *writer, const char *dir,
+                              const uint32_t *by_id, int64_t *bytes)
 {
-    w->handle =
-        w->io->open(w->io, w->path, ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
-    if (w->handle < 0)
-        return alm_io_fail(cx, w->handle, w->path);
-    alm_status st = write_file(cx, w, by_id, bytes);
-    if (st == ALM_OK && w->spec->later)
+    writer->handle = writer->io->open(writer->io, writer->path,
+                                      ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+    if (writer->handle < 0)
+        return alm_io_fail(cx, writer->handle, writer->path);
+    alm_status status = part_write_file(cx, writer, by_id, bytes);
+    if (status == ALM_OK && writer->spec->later)
         return ALM_OK;
-    const int rc = w->io->close(w->io, w->handle);
-    w->handle = -1;
-    if (st == ALM_OK && rc < 0)
-        st = alm_io_fail(cx, rc, w->path);
-    if (st == ALM_OK) {
-        const int synced = w->io->sync_dir(w->io, dir);
+    const int code = writer->io->close(writer->io, writer->handle);
+    writer->handle = -1;
+    if (status == ALM_OK && code < 0)
+        status = alm_io_fail(cx, code, writer->path);
+    if (status == ALM_OK) {
+        const int synced = writer->io->sync_dir(writer->io, dir);
         if (synced < 0)
-            st = alm_io_fail(cx, synced, dir);
+            status = alm_io_fail(cx, synced, dir);
     }
-    if (st != ALM_OK)
-        (void)w->io->unlink(w->io, w->path); /* not named by the catalogue: a leftover at worst */
-    return st;
+    if (status != ALM_OK)
+        (void)writer->io->unlink(
+            writer->io, writer->path); /* not named by the catalogue: a leftover at worst */
+    return status;
 }
 
 /* Row count and, if asked, the order of the rows. */
-static alm_status settle_order(alm_ctx *cx, part_writer *w, uint64_t **sorted)
+static alm_status settle_order(alm_ctx *cx, part_writer *writer, uint64_t **sorted)
 {
-    const alm_part_spec *spec = w->spec;
+    const alm_part_spec *spec = writer->spec;
     *sorted = NULL;
-    w->order = spec->order;
-    w->rows = spec->n_order;
+    writer->order = spec->order;
+    writer->rows = spec->n_order;
     if (spec->order == NULL && spec->sort && spec->ts_col >= 0) {
         ALM_TRY(alm_part_sort(cx, spec->chunks, spec->n_chunks, (uint32_t)spec->ts_col, sorted,
-                              &w->rows));
-        w->order = *sorted;
+                              &writer->rows));
+        writer->order = *sorted;
     } else if (spec->order == NULL) {
-        w->rows = 0;
-        for (size_t c = 0; c < spec->n_chunks; c++)
-            w->rows += spec->chunks[c].rows;
+        writer->rows = 0;
+        for (size_t chunk = 0; chunk < spec->n_chunks; chunk++)
+            writer->rows += spec->chunks[chunk].rows;
     }
-    if (w->rows <= 0 || w->rows > ALM_PART_ROWS_LIMIT)
-        return alm_fail(cx, ALM_E_ARG, -1, "part '%s' of %lld rows", w->path, (long long)w->rows);
-    w->n_blocks = (uint32_t)((w->rows + ALM_STATS_BLOCK_ROWS - 1) / ALM_STATS_BLOCK_ROWS);
+    if (writer->rows <= 0 || writer->rows > ALM_PART_ROWS_LIMIT)
+        return alm_fail(cx, ALM_E_ARG, -1, "part '%s' of %lld rows", writer->path,
+                        (long long)writer->rows);
+    writer->n_blocks = (uint32_t)((writer->rows + ALM_STATS_BLOCK_ROWS - 1) / ALM_STATS_BLOCK_ROWS);
     return ALM_OK;
 }
 
-static alm_status no_memory(alm_ctx *cx, const part_writer *w)
+static alm_status part_write_no_memory(alm_ctx *cx, const part_writer *writer)
 {
-    return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to write part '%s'", w->path);
+    return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to write part '%s'", writer->path);
 }
 
 /* The columns that are written, by ascending id, and room for them. */
-static alm_status allocate(alm_ctx *cx, part_writer *w, uint32_t **by_id)
+static alm_status part_write_allocate(alm_ctx *cx, part_writer *writer, uint32_t **by_id)
 {
-    *by_id = calloc(w->spec->n_cols, sizeof(**by_id));
+    *by_id = calloc(writer->spec->n_cols, sizeof(**by_id));
     if (*by_id == NULL)
-        return no_memory(cx, w);
-    order_columns(w->spec, *by_id);
-    ALM_TRY(leave_out(cx, w, *by_id));
-    const size_t n_cols = w->n_cols;
-    w->block = malloc((size_t)ALM_STATS_BLOCK_ROWS * sizeof(alm_i256));
-    w->heap = malloc(HEAP_BUFFER);
-    w->small = malloc(SMALL_BUFFER);
-    w->last = malloc(ALM_PART_LAST_MAX * sizeof(*w->last));
-    w->cols = calloc(n_cols, sizeof(*w->cols));
-    w->blocks = calloc(n_cols * w->n_blocks, sizeof(*w->blocks));
-    if (w->block == NULL || w->heap == NULL || w->small == NULL || w->last == NULL ||
-        w->cols == NULL || w->blocks == NULL)
-        return no_memory(cx, w);
+        return part_write_no_memory(cx, writer);
+    order_columns(writer->spec, *by_id);
+    ALM_TRY(leave_out(cx, writer, *by_id));
+    const size_t n_cols = writer->n_cols;
+    writer->block = malloc((size_t)ALM_STATS_BLOCK_ROWS * sizeof(alm_i256));
+    writer->heap = malloc(HEAP_BUFFER);
+    writer->small = malloc(SMALL_BUFFER);
+    writer->last = malloc(ALM_PART_LAST_MAX * sizeof(*writer->last));
+    writer->cols = calloc(n_cols, sizeof(*writer->cols));
+    writer->blocks = calloc(n_cols * writer->n_blocks, sizeof(*writer->blocks));
+    if (writer->block == NULL || writer->heap == NULL || writer->small == NULL ||
+        writer->last == NULL || writer->cols == NULL || writer->blocks == NULL)
+        return part_write_no_memory(cx, writer);
     return ALM_OK;
 }
 
-static void free_buffers(part_writer *w)
+static void free_buffers(part_writer *writer)
 {
-    free(w->block);
-    free(w->heap);
-    free(w->small);
-    free(w->last);
+    free(writer->block);
+    free(writer->heap);
+    free(writer->small);
+    free(writer->last);
 }
 
 alm_status alm_part_write(alm_ctx *cx, const alm_io *io, const char *dir, const char *name,
                           const alm_part_spec *spec, alm_part_written *out)
 {
-    part_writer w = {.io = io, .spec = spec, .handle = -1};
-    if (snprintf(w.path, sizeof(w.path), "%s/%s", dir, name) >= (int)sizeof(w.path))
+    part_writer writer = {.io = io, .spec = spec, .handle = -1};
+    if (snprintf(writer.path, sizeof(writer.path), "%s/%s", dir, name) >= (int)sizeof(writer.path))
         return alm_fail(cx, ALM_E_LIMIT, -1, "path '%s/%s' is too long", dir, name);
     if (spec->n_cols == 0)
-        return alm_fail(cx, ALM_E_ARG, -1, "part '%s' without columns", w.path);
+        return alm_fail(cx, ALM_E_ARG, -1, "part '%s' without columns", writer.path);
     if (spec->parquet)
-        return alm_part_parquet_write(cx, io, dir, w.path, spec, out);
+        return alm_part_parquet_write(cx, io, dir, writer.path, spec, out);
     uint64_t *sorted = NULL;
     uint32_t *by_id = NULL;
     int64_t bytes = 0;
-    alm_status st = settle_order(cx, &w, &sorted);
-    if (st == ALM_OK)
-        st = allocate(cx, &w, &by_id);
-    const bool packed = st == ALM_OK && is_packed(&w, by_id);
-    if (st == ALM_OK)
-        st = packed ? add_to_pack(cx, &w, by_id, &bytes) : create_file(cx, &w, dir, by_id, &bytes);
-    if (st == ALM_OK)
-        *out = (alm_part_written){.rows = w.rows,
+    alm_status status = settle_order(cx, &writer, &sorted);
+    if (status == ALM_OK)
+        status = part_write_allocate(cx, &writer, &by_id);
+    const bool packed = status == ALM_OK && is_packed(&writer, by_id);
+    if (status == ALM_OK)
+        status = packed ? add_to_pack(cx, &writer, by_id, &bytes)
+                        : create_file(cx, &writer, dir, by_id, &bytes);
+    if (status == ALM_OK)
+        *out = (alm_part_written){.rows = writer.rows,
                                   .bytes = bytes,
-                                  .min_ts = w.footer.min_ts,
-                                  .max_ts = w.footer.max_ts,
-                                  .footer_crc = w.footer_crc,
-                                  .handle = w.handle,
+                                  .min_ts = writer.footer.min_ts,
+                                  .max_ts = writer.footer.max_ts,
+                                  .footer_crc = writer.footer_crc,
+                                  .handle = writer.handle,
                                   .packed = packed,
-                                  .offset = w.base};
-    free_buffers(&w);
-    free(w.cols);
-    free(w.blocks);
+                                  .offset = writer.base};
+    free_buffers(&writer);
+    free(writer.cols);
+    free(writer.blocks);
     free(by_id);
     free(sorted);
-    return st;
+    return status;
 }
 
 /* --------------------------------------------------------------- the plan alone */
@@ -730,20 +745,20 @@ alm_status alm_part_plan_make(alm_ctx *cx, const char *path, const alm_part_spec
 {
     *out = (alm_part_plan){.spec = spec};
     alm_buf_init(&out->last, NULL);
-    part_writer w = {.spec = spec, .handle = -1, .plan = out, .offset = ALM_PART_PAGE};
-    (void)snprintf(w.path, sizeof(w.path), "%s", path);
-    alm_status st = settle_order(cx, &w, &out->sorted);
-    if (st == ALM_OK)
-        st = allocate(cx, &w, &out->by_id);
-    if (st == ALM_OK)
-        st = write_columns(cx, &w, out->by_id);
-    out->order = w.order;
-    out->footer = w.footer;
-    out->cols = w.cols;
-    out->blocks = w.blocks;
-    out->image_bytes = align_up(w.offset, ALM_PART_PAGE);
-    free_buffers(&w);
-    return st;
+    part_writer writer = {.spec = spec, .handle = -1, .plan = out, .offset = ALM_PART_PAGE};
+    (void)snprintf(writer.path, sizeof(writer.path), "%s", path);
+    alm_status status = settle_order(cx, &writer, &out->sorted);
+    if (status == ALM_OK)
+        status = part_write_allocate(cx, &writer, &out->by_id);
+    if (status == ALM_OK)
+        status = write_columns(cx, &writer, out->by_id);
+    out->order = writer.order;
+    out->footer = writer.footer;
+    out->cols = writer.cols;
+    out->blocks = writer.blocks;
+    out->image_bytes = part_write_align_up(writer.offset, ALM_PART_PAGE);
+    free_buffers(&writer);
+    return status;
 }
 
 void alm_part_plan_free(alm_part_plan *plan)

@@ -63,232 +63,236 @@ alm_status alm_hold_mark_copy(alm_ctx *cx, const alm_io *io, const char *root, u
     return write_marker(cx, io, root, lsn, 0, 0);
 }
 
-static alm_status remove_marker(alm_ctx *cx, alm_storage *st)
+static alm_status remove_marker(alm_ctx *cx, alm_storage *storage)
 {
     char path[ALM_PATH_MAX];
-    (void)snprintf(path, sizeof path, "%s/%s", st->root, MARKER);
-    int e = alm_io_remove(st->io, path);
-    if (e == 0 || e == -ENOENT)
-        e = st->io->sync_dir(st->io, st->root);
-    return e < 0 ? alm_io_fail(cx, e, path) : ALM_OK;
+    (void)snprintf(path, sizeof path, "%s/%s", storage->root, MARKER);
+    int code = alm_io_remove(storage->io, path);
+    if (code == 0 || code == -ENOENT)
+        code = storage->io->sync_dir(storage->io, storage->root);
+    return code < 0 ? alm_io_fail(cx, code, path) : ALM_OK;
 }
 
 /* Its age is counted from here by the clock that never jumps: setting the wall clock releases nothing. */
-static void set_began(alm_storage *st, int64_t since_us)
+static void set_began(alm_storage *storage, int64_t since_us)
 {
-    const int64_t age_us = ALM_MAX(st->io->wall_ns(st->io) / 1000 - since_us, (int64_t)0);
-    st->hold.since_us = since_us;
-    st->hold.began_ns = st->io->mono_ns(st->io) - age_us * 1000;
+    const int64_t age_us = ALM_MAX(storage->io->wall_ns(storage->io) / 1000 - since_us, (int64_t)0);
+    storage->hold.since_us = since_us;
+    storage->hold.began_ns = storage->io->mono_ns(storage->io) - age_us * 1000;
 }
 
-alm_status alm_hold_read(alm_ctx *cx, alm_storage *st)
+alm_status alm_hold_read(alm_ctx *cx, alm_storage *storage)
 {
     char path[ALM_PATH_MAX];
     alm_io_stat meta;
     hold_file h;
-    (void)snprintf(path, sizeof path, "%s/%s", st->root, MARKER);
-    int e = st->io->stat(st->io, path, &meta);
-    if (e == -ENOENT)
+    (void)snprintf(path, sizeof path, "%s/%s", storage->root, MARKER);
+    int code = storage->io->stat(storage->io, path, &meta);
+    if (code == -ENOENT)
         return ALM_OK;
-    const int handle = e < 0 ? e : st->io->open(st->io, path, ALM_IO_READ);
+    const int handle = code < 0 ? code : storage->io->open(storage->io, path, ALM_IO_READ);
     if (handle < 0)
         return alm_io_fail(cx, handle, path);
-    const int64_t n = st->io->read(st->io, handle, &h, sizeof h, 0);
-    (void)st->io->close(st->io, handle);
-    if (n < 0)
-        return alm_io_fail(cx, (int)n, path);
-    if (n >= 16 && memcmp(h.magic, "ALMHOLD1", 8) == 0 && h.version > HOLD_VERSION)
+    const int64_t got = storage->io->read(storage->io, handle, &h, sizeof h, 0);
+    (void)storage->io->close(storage->io, handle);
+    if (got < 0)
+        return alm_io_fail(cx, (int)got, path);
+    if (got >= 16 && memcmp(h.magic, "ALMHOLD1", 8) == 0 && h.version > HOLD_VERSION)
         return alm_fail(cx, ALM_E_UNSUPPORTED, -1,
                         "'%s' has format version %u, this program reads up to %d", path, h.version,
                         HOLD_VERSION);
-    if (n != (int64_t)sizeof h || memcmp(h.magic, "ALMHOLD1", 8) != 0 || h.crc != hold_crc(&h))
+    if (got != (int64_t)sizeof h || memcmp(h.magic, "ALMHOLD1", 8) != 0 || h.crc != hold_crc(&h))
         return alm_fail(cx, ALM_E_CORRUPT, -1, "'%s' is damaged: its checksum does not match",
                         path);
-    st->hold.marked = true;
-    st->hold.lsn = h.lsn;
-    set_began(st, h.since_us);
-    st->hold.copy = h.identity == 0 || h.identity != lock_identity(st->io, st->root);
+    storage->hold.marked = true;
+    storage->hold.lsn = h.lsn;
+    set_began(storage, h.since_us);
+    storage->hold.copy = h.identity == 0 || h.identity != lock_identity(storage->io, storage->root);
     return ALM_OK;
 }
 
-bool alm_hold_is_copy(const alm_storage *st)
+bool alm_hold_is_copy(const alm_storage *storage)
 {
-    return st->hold.marked && st->hold.copy && st->hold.lsn == st->checkpoint_lsn;
+    return storage->hold.marked && storage->hold.copy &&
+           storage->hold.lsn == storage->checkpoint_lsn;
 }
 
-static alm_status file_there(alm_ctx *cx, alm_storage *st, const alm_file *file)
+static alm_status file_there(alm_ctx *cx, alm_storage *storage, const alm_file *file)
 {
     char path[ALM_PATH_MAX];
     alm_io_stat meta;
     alm_part_place place;
     bool shared = false;
     alm_file_where(file, path, sizeof path, &place, &shared);
-    const int e = st->io->stat(st->io, path, &meta);
-    if (e == 0 && alm_place_fits(&place, shared, meta.size_bytes))
+    const int code = storage->io->stat(storage->io, path, &meta);
+    if (code == 0 && alm_place_fits(&place, shared, meta.size_bytes))
         return ALM_OK;
     return alm_fail(cx, ALM_E_CORRUPT, -1, "'%s' is missing or has not its %lld bytes", path,
                     (long long)file->bytes);
 }
 
-static alm_status files_there(alm_ctx *cx, alm_storage *st, const alm_part_set *set)
+static alm_status files_there(alm_ctx *cx, alm_storage *storage, const alm_part_set *set)
 {
     for (uint32_t i = 0; set != NULL && i < set->n; i++) {
-        ALM_TRY(file_there(cx, st, set->parts[i]->file));
+        ALM_TRY(file_there(cx, storage, set->parts[i]->file));
         for (uint32_t j = 0; j < set->parts[i]->n_overlays; j++)
-            ALM_TRY(file_there(cx, st, set->parts[i]->overlays[j].file));
+            ALM_TRY(file_there(cx, storage, set->parts[i]->overlays[j].file));
     }
     return ALM_OK;
 }
 
-alm_status alm_hold_files_there(alm_ctx *cx, const alm_build *b)
+alm_status alm_hold_files_there(alm_ctx *cx, const alm_build *build)
 {
-    for (size_t i = 0; i < b->next->n; i++) {
-        const alm_version *v = alm_catver_at(b->next, i);
-        ALM_TRY(files_there(cx, b->st, v->parts));
-        ALM_TRY(files_there(cx, b->st, v->detached));
+    for (size_t i = 0; i < build->next->n; i++) {
+        const alm_version *version = alm_catver_at(build->next, i);
+        ALM_TRY(files_there(cx, build->st, version->parts));
+        ALM_TRY(files_there(cx, build->st, version->detached));
     }
     return ALM_OK;
 }
 
-alm_status alm_hold_resume(alm_ctx *cx, alm_storage *st)
+alm_status alm_hold_resume(alm_ctx *cx, alm_storage *storage)
 {
-    if (!st->hold.marked)
+    if (!storage->hold.marked)
         return ALM_OK;
     /* The original of which the catalogue is damaged goes on holding: a copy of that is refused. */
-    if (!st->hold.copy && (st->hold.lsn == st->checkpoint_lsn || st->generation.alone)) {
-        st->hold.held = true;
-        st->hold.sweep_end = atomic_load(&st->next_table_id);
+    if (!storage->hold.copy &&
+        (storage->hold.lsn == storage->checkpoint_lsn || storage->generation.alone)) {
+        storage->hold.held = true;
+        storage->hold.sweep_end = atomic_load(&storage->next_table_id);
         return ALM_OK;
     }
-    st->hold.marked = false;
-    alm_sweep(st, UINT64_MAX); /* what the copy has of later files must not meet new ones */
-    ALM_TRY(remove_marker(cx, st));
+    storage->hold.marked = false;
+    alm_sweep(storage, UINT64_MAX); /* what the copy has of later files must not meet new ones */
+    ALM_TRY(remove_marker(cx, storage));
     alm_log_info("storage", "'%s' is a copy of a checkpoint: it is a database of its own now",
-                 st->root);
+                 storage->root);
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------ files that wait */
 
-static void set_held(alm_storage *st, bool held)
+static void set_held(alm_storage *storage, bool held)
 {
-    (void)pthread_mutex_lock(&st->file_lock);
-    st->hold.held = held;
-    (void)pthread_mutex_unlock(&st->file_lock);
+    (void)pthread_mutex_lock(&storage->file_lock);
+    storage->hold.held = held;
+    (void)pthread_mutex_unlock(&storage->file_lock);
 }
 
-static void remove_waiting(alm_storage *st)
+static void remove_waiting(alm_storage *storage)
 {
-    alm_retired_remove(st);
-    if (st->hold.sweep_end != 0)
-        alm_sweep(st, st->hold.sweep_end);
-    st->hold.sweep_end = 0;
+    alm_retired_remove(storage);
+    if (storage->hold.sweep_end != 0)
+        alm_sweep(storage, storage->hold.sweep_end);
+    storage->hold.sweep_end = 0;
 }
 
 /* ------------------------------------------------------------------ create and release */
 
-static void time_text(int64_t us, char *text, size_t size)
+static void hold_time_text(int64_t micros, char *text, size_t size)
 {
-    const time_t s = (time_t)(us / 1000000);
+    const time_t s = (time_t)(micros / 1000000);
     struct tm tm;
     (void)gmtime_r(&s, &tm);
     (void)strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
-static alm_status begin(alm_ctx *cx, alm_storage *st)
+static alm_status hold_begin(alm_ctx *cx, alm_storage *storage)
 {
     char since[32];
-    if (st->hold.held) {
-        time_text(st->hold.since_us, since, sizeof since);
+    if (storage->hold.held) {
+        hold_time_text(storage->hold.since_us, since, sizeof since);
         return alm_fail(cx, ALM_E_ARG, -1,
                         "a checkpoint is held since %s; CHECKPOINT RELEASE ends it", since);
     }
-    set_began(st, st->io->wall_ns(st->io) / 1000);
-    set_held(st, true); /* from now on nothing goes that the catalogue may name */
-    alm_status e = alm_checkpoint_write(cx, st);
-    if (e == ALM_OK) {
-        e = write_marker(cx, st->io, st->root, st->checkpoint_lsn, st->hold.since_us,
-                         lock_identity(st->io, st->root));
+    set_began(storage, storage->io->wall_ns(storage->io) / 1000);
+    set_held(storage, true); /* from now on nothing goes that the catalogue may name */
+    alm_status status = alm_checkpoint_write(cx, storage);
+    if (status == ALM_OK) {
+        status = write_marker(cx, storage->io, storage->root, storage->checkpoint_lsn,
+                              storage->hold.since_us, lock_identity(storage->io, storage->root));
     }
-    if (e != ALM_OK) {
-        alm_ctx own = {.io = st->io};
-        set_held(st, false);
-        (void)remove_marker(&own, st); /* a rename may have come before the error */
-        remove_waiting(st);
+    if (status != ALM_OK) {
+        alm_ctx own = {.io = storage->io};
+        set_held(storage, false);
+        (void)remove_marker(&own, storage); /* a rename may have come before the error */
+        remove_waiting(storage);
     }
-    return e;
+    return status;
 }
 
-alm_status alm_storage_hold(alm_ctx *cx, alm_storage *st)
+alm_status alm_storage_hold(alm_ctx *cx, alm_storage *storage)
 {
-    ALM_TRY(alm_storage_writable(cx, st));
-    if (!st->hold.held) /* what can be long goes on outside of the lock */
-        ALM_TRY(alm_heads_flush(cx, st, ALM_CHECKPOINT_KEEP_BYTES));
-    (void)pthread_mutex_lock(&st->checkpoint_lock);
-    alm_status e = alm_storage_writable(cx, st);
-    if (e == ALM_OK)
-        e = begin(cx, st);
-    if (e == ALM_OK)
-        st->hold.expired = false;
-    (void)pthread_mutex_unlock(&st->checkpoint_lock);
-    return e;
+    ALM_TRY(alm_storage_writable(cx, storage));
+    if (!storage->hold.held) /* what can be long goes on outside of the lock */
+        ALM_TRY(alm_heads_flush(cx, storage, ALM_CHECKPOINT_KEEP_BYTES));
+    (void)pthread_mutex_lock(&storage->checkpoint_lock);
+    alm_status status = alm_storage_writable(cx, storage);
+    if (status == ALM_OK)
+        status = hold_begin(cx, storage);
+    if (status == ALM_OK)
+        storage->hold.expired = false;
+    (void)pthread_mutex_unlock(&storage->checkpoint_lock);
+    return status;
 }
 
-static alm_status end(alm_ctx *cx, alm_storage *st)
+static alm_status hold_end(alm_ctx *cx, alm_storage *storage)
 {
-    ALM_TRY(remove_marker(cx, st));
-    set_held(st, false);
-    remove_waiting(st);
-    alm_storage_poke(st); /* for the checkpoint that waited */
+    ALM_TRY(remove_marker(cx, storage));
+    set_held(storage, false);
+    remove_waiting(storage);
+    alm_storage_poke(storage); /* for the checkpoint that waited */
     return ALM_OK;
 }
 
-static void limit_text(const alm_storage *st, char *text, size_t size)
+static void limit_text(const alm_storage *storage, char *text, size_t size)
 {
     (void)snprintf(text, size, "storage.checkpoint.hold.max=%llds",
-                   (long long)(st->conf.hold_age_max_ms / 1000));
+                   (long long)(storage->conf.hold_age_max_ms / 1000));
 }
 
-alm_status alm_storage_hold_release(alm_ctx *cx, alm_storage *st)
+alm_status alm_storage_hold_release(alm_ctx *cx, alm_storage *storage)
 {
     char limit[64];
-    (void)pthread_mutex_lock(&st->checkpoint_lock);
-    alm_status e = ALM_OK;
-    if (st->hold.held) {
-        e = end(cx, st);
-    } else if (st->hold.expired) {
-        limit_text(st, limit, sizeof limit);
-        e = alm_fail(cx, ALM_E_LIMIT, -1,
+    (void)pthread_mutex_lock(&storage->checkpoint_lock);
+    alm_status status = ALM_OK;
+    if (storage->hold.held) {
+        status = hold_end(cx, storage);
+    } else if (storage->hold.expired) {
+        limit_text(storage, limit, sizeof limit);
+        status =
+            alm_fail(cx, ALM_E_LIMIT, -1,
                      "the checkpoint was released already, because it was held for longer than %s: "
                      "a copy that was made of it must not be used",
                      limit);
-        st->hold.expired = false;
+        storage->hold.expired = false;
     }
-    (void)pthread_mutex_unlock(&st->checkpoint_lock);
-    return e;
+    (void)pthread_mutex_unlock(&storage->checkpoint_lock);
+    return status;
 }
 
-alm_status alm_hold_expire(alm_ctx *cx, alm_storage *st)
+alm_status alm_hold_expire(alm_ctx *cx, alm_storage *storage)
 {
     char limit[64];
-    alm_status e = ALM_OK;
-    (void)pthread_mutex_lock(&st->checkpoint_lock);
-    const int64_t age_ms = (st->io->mono_ns(st->io) - st->hold.began_ns) / 1000000;
-    if (st->hold.held && st->conf.hold_age_max_ms > 0 && age_ms > st->conf.hold_age_max_ms) {
-        e = end(cx, st);
-        st->hold.expired = e == ALM_OK;
-        limit_text(st, limit, sizeof limit);
+    alm_status status = ALM_OK;
+    (void)pthread_mutex_lock(&storage->checkpoint_lock);
+    const int64_t age_ms = (storage->io->mono_ns(storage->io) - storage->hold.began_ns) / 1000000;
+    if (storage->hold.held && storage->conf.hold_age_max_ms > 0 &&
+        age_ms > storage->conf.hold_age_max_ms) {
+        status = hold_end(cx, storage);
+        storage->hold.expired = status == ALM_OK;
+        limit_text(storage, limit, sizeof limit);
         alm_log_warn("storage",
                      "the checkpoint was released after %s: a copy that is not complete "
                      "yet must not be used",
                      limit);
     }
-    (void)pthread_mutex_unlock(&st->checkpoint_lock);
-    return e;
+    (void)pthread_mutex_unlock(&storage->checkpoint_lock);
+    return status;
 }
 
-bool alm_storage_hold_status(alm_storage *st, int64_t *since_us)
+bool alm_storage_hold_status(alm_storage *storage, int64_t *since_us)
 {
-    *since_us = atomic_load(&st->hold.since_us);
-    return atomic_load(&st->hold.held);
+    *since_us = atomic_load(&storage->hold.since_us);
+    return atomic_load(&storage->hold.held);
 }

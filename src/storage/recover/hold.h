@@ -13,19 +13,19 @@
 
 #include "storage/state.h"
 
-/* Reads the marker into st->hold. Changes nothing. ALM_E_CORRUPT: it is damaged. */
-ALM_NODISCARD alm_status alm_hold_read(alm_ctx *cx, alm_storage *st);
+/* Reads the marker into storage->hold. Changes nothing. ALM_E_CORRUPT: it is damaged. */
+ALM_NODISCARD alm_status alm_hold_read(alm_ctx *cx, alm_storage *storage);
 /* The directory is a copy that was made while the checkpoint was held, or a backup: its log need not
  * be whole, only the catalogue is. */
-bool alm_hold_is_copy(const alm_storage *st);
+bool alm_hold_is_copy(const alm_storage *storage);
 /* Are all files there that the build names, as long as they shall be? Else ALM_E_CORRUPT. */
-ALM_NODISCARD alm_status alm_hold_files_there(alm_ctx *cx, const alm_build *b);
+ALM_NODISCARD alm_status alm_hold_files_there(alm_ctx *cx, const alm_build *build);
 /* After recovery, when the log is ready: a copy becomes a database of its own; else the hold goes on. */
-ALM_NODISCARD alm_status alm_hold_resume(alm_ctx *cx, alm_storage *st);
+ALM_NODISCARD alm_status alm_hold_resume(alm_ctx *cx, alm_storage *storage);
 /* Writes a marker that says so: the catalogue alone counts. For restored directories. */
 ALM_NODISCARD alm_status alm_hold_mark_copy(alm_ctx *cx, const alm_io *io, const char *root,
                                             uint64_t lsn);
 /* Ends a hold that is older than the limit. */
-ALM_NODISCARD alm_status alm_hold_expire(alm_ctx *cx, alm_storage *st);
+ALM_NODISCARD alm_status alm_hold_expire(alm_ctx *cx, alm_storage *storage);
 
 #endif

@@ -32,101 +32,101 @@ void alm_storage_conf_default(alm_storage_conf *conf)
     };
 }
 
-static void init_locks(alm_storage *st)
+static void init_locks(alm_storage *storage)
 {
-    (void)pthread_mutex_init(&st->queue_lock, NULL);
-    (void)pthread_cond_init(&st->crowd_cond, NULL);
-    (void)pthread_mutex_init(&st->publish_lock, NULL);
-    (void)pthread_mutex_init(&st->tab_lock, NULL);
-    (void)pthread_cond_init(&st->tab_cond, NULL);
-    (void)pthread_mutex_init(&st->file_lock, NULL);
-    (void)pthread_mutex_init(&st->touch_lock, NULL);
-    (void)pthread_cond_init(&st->touch_cond, NULL);
-    (void)pthread_mutex_init(&st->work_lock, NULL);
-    (void)pthread_cond_init(&st->work_cond, NULL);
-    (void)pthread_cond_init(&st->archive_cond, NULL);
-    (void)pthread_cond_init(&st->scrub_cond, NULL);
-    (void)pthread_mutex_init(&st->checkpoint_lock, NULL);
-    (void)pthread_mutex_init(&st->durable.lock, NULL);
-    (void)pthread_mutex_init(&st->durable.sync_lock, NULL);
+    (void)pthread_mutex_init(&storage->queue_lock, NULL);
+    (void)pthread_cond_init(&storage->crowd_cond, NULL);
+    (void)pthread_mutex_init(&storage->publish_lock, NULL);
+    (void)pthread_mutex_init(&storage->tab_lock, NULL);
+    (void)pthread_cond_init(&storage->tab_cond, NULL);
+    (void)pthread_mutex_init(&storage->file_lock, NULL);
+    (void)pthread_mutex_init(&storage->touch_lock, NULL);
+    (void)pthread_cond_init(&storage->touch_cond, NULL);
+    (void)pthread_mutex_init(&storage->work_lock, NULL);
+    (void)pthread_cond_init(&storage->work_cond, NULL);
+    (void)pthread_cond_init(&storage->archive_cond, NULL);
+    (void)pthread_cond_init(&storage->scrub_cond, NULL);
+    (void)pthread_mutex_init(&storage->checkpoint_lock, NULL);
+    (void)pthread_mutex_init(&storage->durable.lock, NULL);
+    (void)pthread_mutex_init(&storage->durable.sync_lock, NULL);
 }
 
-static void deinit_locks(alm_storage *st)
+static void deinit_locks(alm_storage *storage)
 {
-    (void)pthread_mutex_destroy(&st->queue_lock);
-    (void)pthread_cond_destroy(&st->crowd_cond);
-    (void)pthread_mutex_destroy(&st->publish_lock);
-    (void)pthread_mutex_destroy(&st->tab_lock);
-    (void)pthread_cond_destroy(&st->tab_cond);
-    (void)pthread_mutex_destroy(&st->file_lock);
-    (void)pthread_mutex_destroy(&st->touch_lock);
-    (void)pthread_cond_destroy(&st->touch_cond);
-    (void)pthread_mutex_destroy(&st->work_lock);
-    (void)pthread_cond_destroy(&st->work_cond);
-    (void)pthread_cond_destroy(&st->archive_cond);
-    (void)pthread_cond_destroy(&st->scrub_cond);
-    (void)pthread_mutex_destroy(&st->checkpoint_lock);
-    (void)pthread_mutex_destroy(&st->durable.lock);
-    (void)pthread_mutex_destroy(&st->durable.sync_lock);
+    (void)pthread_mutex_destroy(&storage->queue_lock);
+    (void)pthread_cond_destroy(&storage->crowd_cond);
+    (void)pthread_mutex_destroy(&storage->publish_lock);
+    (void)pthread_mutex_destroy(&storage->tab_lock);
+    (void)pthread_cond_destroy(&storage->tab_cond);
+    (void)pthread_mutex_destroy(&storage->file_lock);
+    (void)pthread_mutex_destroy(&storage->touch_lock);
+    (void)pthread_cond_destroy(&storage->touch_cond);
+    (void)pthread_mutex_destroy(&storage->work_lock);
+    (void)pthread_cond_destroy(&storage->work_cond);
+    (void)pthread_cond_destroy(&storage->archive_cond);
+    (void)pthread_cond_destroy(&storage->scrub_cond);
+    (void)pthread_mutex_destroy(&storage->checkpoint_lock);
+    (void)pthread_mutex_destroy(&storage->durable.lock);
+    (void)pthread_mutex_destroy(&storage->durable.sync_lock);
 }
 
 alm_status alm_storage_new(alm_ctx *cx, const alm_io *io, const char *root,
                            const alm_storage_conf *conf, alm_storage **out)
 {
-    alm_storage *st = NULL;
-    ALM_TRY(alm_heap_bytes(cx, sizeof *st, "the storage", &st));
-    st->io = io;
+    alm_storage *storage = NULL;
+    ALM_TRY(alm_heap_bytes(cx, sizeof *storage, "the storage", &storage));
+    storage->io = io;
     if (conf != NULL)
-        st->conf = *conf;
+        storage->conf = *conf;
     else
-        alm_storage_conf_default(&st->conf);
-    st->conf.wal_segment_bytes = ALM_MAX(st->conf.wal_segment_bytes, INT64_C(4096));
-    st->queue_tail = &st->queue_head;
-    st->next_table_id = st->next_part_id = st->next_file_id = st->next_seq = 1;
-    st->next_dict_id = 1;
-    st->durable.dir = -1;
+        alm_storage_conf_default(&storage->conf);
+    storage->conf.wal_segment_bytes = ALM_MAX(storage->conf.wal_segment_bytes, INT64_C(4096));
+    storage->queue_tail = &storage->queue_head;
+    storage->next_table_id = storage->next_part_id = storage->next_file_id = storage->next_seq = 1;
+    storage->next_dict_id = 1;
+    storage->durable.dir = -1;
     char wal[ALM_PATH_MAX];
-    const int n = snprintf(st->root, sizeof st->root, "%s/db", root);
-    alm_status e = n < 0 || (size_t)n >= sizeof st->root
-                       ? alm_fail(cx, ALM_E_ARG, -1, "the path of the data is too long")
-                       : ALM_OK;
-    (void)snprintf(wal, sizeof wal, "%s/wal", st->root);
-    if (e == ALM_OK)
-        e = alm_wal_init(cx, &st->wal, io, wal, st->conf.wal_segment_bytes);
-    if (e == ALM_OK)
-        st->wal.sync_times = &st->counters.log_syncs;
-    if (e != ALM_OK) {
-        free(st);
-        return e;
+    const int len = snprintf(storage->root, sizeof storage->root, "%s/db", root);
+    alm_status status = len < 0 || (size_t)len >= sizeof storage->root
+                            ? alm_fail(cx, ALM_E_ARG, -1, "the path of the data is too long")
+                            : ALM_OK;
+    (void)snprintf(wal, sizeof wal, "%s/wal", storage->root);
+    if (status == ALM_OK)
+        status = alm_wal_init(cx, &storage->wal, io, wal, storage->conf.wal_segment_bytes);
+    if (status == ALM_OK)
+        storage->wal.sync_times = &storage->counters.log_syncs;
+    if (status != ALM_OK) {
+        free(storage);
+        return status;
     }
-    io->limit_maps(io, st->conf.maps_max);
-    init_locks(st);
-    alm_damages_init(&st->damages);
-    alm_decoded_init(&st->decoded, io, &st->spill, st->conf.decoded_bytes_max);
-    st->decoded.copies_max = st->conf.copies_bytes_max;
-    e = alm_catver_empty(cx, &st->current);
-    if (e != ALM_OK) {
-        alm_storage_free(st);
-        return e;
+    io->limit_maps(io, storage->conf.maps_max);
+    init_locks(storage);
+    alm_damages_init(&storage->damages);
+    alm_decoded_init(&storage->decoded, io, &storage->spill, storage->conf.decoded_bytes_max);
+    storage->decoded.copies_max = storage->conf.copies_bytes_max;
+    status = alm_catver_empty(cx, &storage->current);
+    if (status != ALM_OK) {
+        alm_storage_free(storage);
+        return status;
     }
-    *out = st;
+    *out = storage;
     return ALM_OK;
 }
 
-void alm_storage_free(alm_storage *st)
+void alm_storage_free(alm_storage *storage)
 {
-    st->closing = true; /* files stay */
-    alm_catver_release(st->current);
-    alm_wal_deinit(&st->wal);
-    alm_durable_close(st);
-    alm_owner_leave(&st->owner);
-    ALM_ASSERT(st->n_files == 0);
-    alm_decoded_deinit(&st->decoded);
-    alm_damages_deinit(&st->damages);
-    free(st->failing);
-    free(st->files);
-    alm_dict_list_free(&st->catalog_dicts);
-    alm_retired_free(st);
-    deinit_locks(st);
-    free(st);
+    storage->closing = true; /* files stay */
+    alm_catver_release(storage->current);
+    alm_wal_deinit(&storage->wal);
+    alm_durable_close(storage);
+    alm_owner_leave(&storage->owner);
+    ALM_ASSERT(storage->n_files == 0);
+    alm_decoded_deinit(&storage->decoded);
+    alm_damages_deinit(&storage->damages);
+    free(storage->failing);
+    free(storage->files);
+    alm_dict_list_free(&storage->catalog_dicts);
+    alm_retired_free(storage);
+    deinit_locks(storage);
+    free(storage);
 }

@@ -24,16 +24,16 @@ typedef struct recovery {
     alm_wal_maps maps; /* where rows are that have not been copied yet */
 } recovery;
 
-static alm_status first_pass(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
-                             size_t bytes)
+static alm_status recover_first_pass(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
+                                     size_t bytes)
 {
     recovery *rec = arg;
     (void)lsn;
     return alm_redo_marks(cx, &rec->marks, payload, bytes);
 }
 
-static alm_status second_pass(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
-                              size_t bytes)
+static alm_status recover_second_pass(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
+                                      size_t bytes)
 {
     recovery *rec = arg;
     rec->build.lsn = lsn;
@@ -46,27 +46,27 @@ static alm_status second_pass(alm_ctx *cx, void *arg, uint64_t lsn, const char *
     return ALM_OK;
 }
 
-alm_status alm_build_show_symbols(alm_ctx *cx, alm_build *b)
+alm_status alm_build_show_symbols(alm_ctx *cx, alm_build *build)
 {
-    for (size_t i = 0; i < b->next->n; i++) {
-        const alm_version *v = alm_catver_at(b->next, i);
+    for (size_t i = 0; i < build->next->n; i++) {
+        const alm_version *version = alm_catver_at(build->next, i);
         alm_schema *schema = NULL;
         alm_version *next = NULL;
-        ALM_TRY(alm_change_dicts(cx, b->st, v, NULL, 0, NULL, &schema));
+        ALM_TRY(alm_change_dicts(cx, build->st, version, NULL, 0, NULL, &schema));
         if (schema == NULL)
             continue;
-        alm_status e = alm_version_copy(cx, v, 0, &next);
-        if (e == ALM_OK)
-            e = alm_build_own(cx, b, v->table.id);
-        if (e != ALM_OK) {
+        alm_status status = alm_version_copy(cx, version, 0, &next);
+        if (status == ALM_OK)
+            status = alm_build_own(cx, build, version->table.id);
+        if (status != ALM_OK) {
             alm_version_release(next);
             alm_schema_release(schema);
-            return e;
+            return status;
         }
         alm_schema_release(next->schema);
         next->schema = schema;
         alm_version_settle(next);
-        alm_build_put(b, next);
+        alm_build_put(build, next);
     }
     return ALM_OK;
 }
@@ -87,8 +87,8 @@ static int see_table(void *arg, const char *name)
 {
     tables_seen *seen = arg;
     char path[ALM_PATH_MAX];
-    const int n = snprintf(path, sizeof path, "%s/tables/%s", seen->st->root, name);
-    if (n > 0 && (size_t)n < sizeof path)
+    const int len = snprintf(path, sizeof path, "%s/tables/%s", seen->st->root, name);
+    if (len > 0 && (size_t)len < sizeof path)
         (void)seen->st->io->list(seen->st->io, path, see_file, &seen->any);
     return seen->any;
 }
@@ -97,16 +97,17 @@ static int see_table(void *arg, const char *name)
  * A database without a catalogue has all of its log, and one with a catalogue may have none of it. With neither it is new, unless there
  * are files of tables: then both were lost, and to open it would be to remove these files as orphans.
  */
-static alm_status check_not_lost(alm_ctx *cx, const alm_storage *st, const alm_catalog_file *file)
+static alm_status check_not_lost(alm_ctx *cx, const alm_storage *storage,
+                                 const alm_catalog_file *file)
 {
     char path[ALM_PATH_MAX];
-    tables_seen seen = {.st = st};
-    if (file->bytes > 0 || st->wal.n_segments > 0)
+    tables_seen seen = {.st = storage};
+    if (file->bytes > 0 || storage->wal.n_segments > 0)
         return ALM_OK;
-    (void)snprintf(path, sizeof path, "%s/tables", st->root);
-    const int e = st->io->list(st->io, path, see_table, &seen);
-    if (e < 0 && e != -ENOENT)
-        return alm_io_fail(cx, e, path);
+    (void)snprintf(path, sizeof path, "%s/tables", storage->root);
+    const int code = storage->io->list(storage->io, path, see_table, &seen);
+    if (code < 0 && code != -ENOENT)
+        return alm_io_fail(cx, code, path);
     return !seen.any
                ? ALM_OK
                : alm_fail(
@@ -114,25 +115,25 @@ static alm_status check_not_lost(alm_ctx *cx, const alm_storage *st, const alm_c
                      "'%s' has files of tables, but neither a catalogue nor a log: it is not "
                      "opened, because "
                      "that would remove them. Bring back 'catalog' and 'wal', or restore a backup",
-                     st->root);
+                     storage->root);
 }
 
 /*
  * The catalogue says which database it is; without one, or with that of an older program, segments of the log do. Where neither does,
  * the database is new, or gets its id now: whatever has that id is written behind a segment of the log that has it, or with a catalogue.
  */
-static alm_status identify(alm_ctx *cx, alm_storage *st, uint64_t of_catalogue)
+static alm_status recover_identify(alm_ctx *cx, alm_storage *storage, uint64_t of_catalogue)
 {
     uint64_t id = of_catalogue;
-    const alm_status e = alm_wal_identify(cx, &st->wal, "the catalogue", &id);
-    st->foreign = e == ALM_E_CORRUPT;
-    ALM_TRY(e);
+    const alm_status status = alm_wal_identify(cx, &storage->wal, "the catalogue", &id);
+    storage->foreign = status == ALM_E_CORRUPT;
+    ALM_TRY(status);
     while (id == 0) {
-        const int failed = st->io->random(st->io, &id, sizeof id);
+        const int failed = storage->io->random(storage->io, &id, sizeof id);
         if (failed < 0)
             return alm_io_fail(cx, failed, "a random number for the id of the database");
     }
-    st->database_id = st->wal.database_id = id;
+    storage->database_id = storage->wal.database_id = id;
     return ALM_OK;
 }
 
@@ -143,101 +144,105 @@ typedef struct attempt {
     bool blames; /* it failed, because the catalogue is damaged or missing */
 } attempt;
 
-static alm_status read_catalog(alm_ctx *cx, alm_storage *st, attempt *a, alm_catalog_file *file)
+static alm_status recover_read_catalog(alm_ctx *cx, alm_storage *storage, attempt *self,
+                                       alm_catalog_file *file)
 {
-    alm_status e = alm_catalog_read(cx, st, a->catalog, file);
-    if (e == ALM_OK && file->bytes == 0 && alm_generation_is_there(st))
-        e = alm_fail(cx, ALM_E_CORRUPT, -1, "'%s/%s' is missing", st->root, a->catalog);
-    a->blames = e == ALM_E_CORRUPT;
-    return e;
+    alm_status status = alm_catalog_read(cx, storage, self->catalog, file);
+    if (status == ALM_OK && file->bytes == 0 && alm_generation_is_there(storage))
+        status =
+            alm_fail(cx, ALM_E_CORRUPT, -1, "'%s/%s' is missing", storage->root, self->catalog);
+    self->blames = status == ALM_E_CORRUPT;
+    return status;
 }
 
-static uint32_t processors(const alm_storage *st)
+static uint32_t processors(const alm_storage *storage)
 {
     alm_machine machine;
-    st->io->machine(st->io, &machine);
+    storage->io->machine(storage->io, &machine);
     return machine.processors;
 }
 
-static alm_status recover_once(alm_ctx *cx, alm_storage *st, attempt *a, alm_wal_scan *scan)
+static alm_status recover_once(alm_ctx *cx, alm_storage *storage, attempt *self, alm_wal_scan *scan)
 {
     alm_catalog_file file;
     recovery rec = {0};
-    const bool log = a->log;
-    const int64_t faults = st->io->map_faults(st->io);
-    alm_dict_list_free(&st->catalog_dicts);
-    ALM_TRY(read_catalog(cx, st, a, &file));
-    st->checkpoint_lsn = file.lsn;
-    if (st->hold.marked && st->hold.copy && !alm_hold_is_copy(st)) {
-        alm_catalog_unmap(st, &file);
+    const bool log = self->log;
+    const int64_t faults = storage->io->map_faults(storage->io);
+    alm_dict_list_free(&storage->catalog_dicts);
+    ALM_TRY(recover_read_catalog(cx, storage, self, &file));
+    storage->checkpoint_lsn = file.lsn;
+    if (storage->hold.marked && storage->hold.copy && !alm_hold_is_copy(storage)) {
+        alm_catalog_unmap(storage, &file);
         return alm_fail(cx, ALM_E_CORRUPT, -1,
                         "'%s' is not complete: it is a copy or was being restored, and its "
                         "catalogue is missing or another",
-                        st->root);
+                        storage->root);
     }
-    st->closing = true; /* what recovery lets go of must stay on disk */
-    alm_status e = alm_wal_list(cx, &st->wal);
-    *scan = (alm_wal_scan){.last_lsn = file.lsn, .segment = st->wal.n_segments};
-    if (e == ALM_OK)
-        e = check_not_lost(cx, st, &file);
-    if (e == ALM_OK)
-        e = identify(cx, st, file.database_id);
-    if (e == ALM_OK && log)
-        e = alm_wal_read(cx, &st->wal, file.lsn, first_pass, &rec, NULL, scan);
-    if (e == ALM_OK)
-        e = alm_build_begin(cx, st, &rec.build);
-    if (e == ALM_OK) {
+    storage->closing = true; /* what recovery lets go of must stay on disk */
+    alm_status status = alm_wal_list(cx, &storage->wal);
+    *scan = (alm_wal_scan){.last_lsn = file.lsn, .segment = storage->wal.n_segments};
+    if (status == ALM_OK)
+        status = check_not_lost(cx, storage, &file);
+    if (status == ALM_OK)
+        status = recover_identify(cx, storage, file.database_id);
+    if (status == ALM_OK && log)
+        status = alm_wal_read(cx, &storage->wal, file.lsn, recover_first_pass, &rec, NULL, scan);
+    if (status == ALM_OK)
+        status = alm_build_begin(cx, storage, &rec.build);
+    if (status == ALM_OK) {
         rec.build.redo = true;
         rec.rows.borrow = true;
-        rec.rows.threads = processors(st);
-        e = alm_catalog_load(cx, &rec.build, &file, &rec.marks);
-        a->blames = e == ALM_E_CORRUPT;
-        if (e == ALM_OK && log)
-            e = alm_wal_read(cx, &st->wal, file.lsn, second_pass, &rec, &rec.maps, scan);
-        if (e == ALM_OK)
-            e = alm_redo_rows_settle_all(cx, &rec.build, &rec.rows);
-        if (e == ALM_OK)
-            e = alm_build_show_symbols(cx, &rec.build);
-        if (e == ALM_OK && atomic_load(&st->next_file_id) >= ALM_FILE_PACK)
-            e = alm_fail(cx, ALM_E_CORRUPT, -1,
+        rec.rows.threads = processors(storage);
+        status = alm_catalog_load(cx, &rec.build, &file, &rec.marks);
+        self->blames = status == ALM_E_CORRUPT;
+        if (status == ALM_OK && log)
+            status = alm_wal_read(cx, &storage->wal, file.lsn, recover_second_pass, &rec, &rec.maps,
+                                  scan);
+        if (status == ALM_OK)
+            status = alm_redo_rows_settle_all(cx, &rec.build, &rec.rows);
+        if (status == ALM_OK)
+            status = alm_build_show_symbols(cx, &rec.build);
+        if (status == ALM_OK && atomic_load(&storage->next_file_id) >= ALM_FILE_PACK)
+            status =
+                alm_fail(cx, ALM_E_CORRUPT, -1,
                          "'%s': the catalogue or the log has a number of a file that none can have",
-                         st->root);
-        if (e == ALM_OK && log && alm_hold_is_copy(st))
-            e = alm_hold_files_there(cx, &rec.build);
-        if (e == ALM_OK && st->io->map_faults(st->io) != faults)
+                         storage->root);
+        if (status == ALM_OK && log && alm_hold_is_copy(storage))
+            status = alm_hold_files_there(cx, &rec.build);
+        if (status == ALM_OK && storage->io->map_faults(storage->io) != faults)
             /* behind the checksums, so that zeros were taken for values */
-            e = alm_fail(cx, ALM_E_IO, -1,
-                         "'%s': the disk failed while the catalogue and the log were read",
-                         st->root);
-        if (e == ALM_OK)
+            status = alm_fail(cx, ALM_E_IO, -1,
+                              "'%s': the disk failed while the catalogue and the log were read",
+                              storage->root);
+        if (status == ALM_OK)
             alm_build_publish(&rec.build);
         else
             alm_build_abandon(&rec.build);
     }
-    st->closing = false;
-    st->rows_redone = rec.rows.moved;
+    storage->closing = false;
+    storage->rows_redone = rec.rows.moved;
     alm_redo_rows_free(&rec.rows);
-    alm_wal_maps_free(st->io, &rec.maps);
+    alm_wal_maps_free(storage->io, &rec.maps);
     alm_flush_marks_free(&rec.marks);
-    alm_catalog_unmap(st, &file);
-    return e;
+    alm_catalog_unmap(storage, &file);
+    return status;
 }
 
 /*
  * The catalogue cannot be read: the one before and the log behind it come to the same state. Where they do not, the error is that of the
  * catalogue.
  */
-static alm_status recover_previous(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan)
+static alm_status recover_previous(alm_ctx *cx, alm_storage *storage, alm_wal_scan *scan)
 {
     const alm_error why = cx->err;
-    attempt a = {.catalog = ALM_CATALOG_PREVIOUS, .log = true};
+    attempt self = {.catalog = ALM_CATALOG_PREVIOUS, .log = true};
     alm_error_clear(cx);
-    alm_wal_forget(&st->wal);
-    alm_status e = recover_once(cx, st, &a, scan);
-    if (e == ALM_OK)
-        e = alm_generation_took_over(cx, st, why.msg, scan->last_lsn);
-    if (e != ALM_E_CORRUPT && e != ALM_E_UNSUPPORTED && e != ALM_E_IO)
-        return e;
+    alm_wal_forget(&storage->wal);
+    alm_status status = recover_once(cx, storage, &self, scan);
+    if (status == ALM_OK)
+        status = alm_generation_took_over(cx, storage, why.msg, scan->last_lsn);
+    if (status != ALM_E_CORRUPT && status != ALM_E_UNSUPPORTED && status != ALM_E_IO)
+        return status;
     const alm_error then = cx->err;
     alm_error_clear(cx);
     return alm_fail(cx, why.code, -1, "%.400s; nor can it be recovered from the one before: %.400s",
@@ -248,30 +253,32 @@ static alm_status recover_previous(alm_ctx *cx, alm_storage *st, alm_wal_scan *s
  * The log of a copy was written to while it was copied: where it has a hole, or names files that came
  * too late for the copy, the copy is what the checkpoint was.
  */
-static alm_status recover_copy(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan)
+static alm_status recover_copy(alm_ctx *cx, alm_storage *storage, alm_wal_scan *scan)
 {
-    attempt a = {.catalog = ALM_CATALOG};
-    if (st->hold.since_us != 0) /* a backup has no log */
+    attempt self = {.catalog = ALM_CATALOG};
+    if (storage->hold.since_us != 0) /* a backup has no log */
         alm_log_warn("storage",
                      "'%s' is a copy of the checkpoint at lsn %llu; later changes are left "
                      "out, because the copy has not all of them: %s",
-                     st->root, (unsigned long long)st->hold.lsn, cx->err.msg);
+                     storage->root, (unsigned long long)storage->hold.lsn, cx->err.msg);
     alm_error_clear(cx);
-    alm_wal_forget(&st->wal);
-    return recover_once(cx, st, &a, scan);
+    alm_wal_forget(&storage->wal);
+    return recover_once(cx, storage, &self, scan);
 }
 
-alm_status alm_storage_recover(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan)
+alm_status alm_storage_recover(alm_ctx *cx, alm_storage *storage, alm_wal_scan *scan)
 {
-    attempt a = {.catalog = ALM_CATALOG, .log = true};
-    ALM_TRY(alm_hold_read(cx, st));
-    const alm_status e = recover_once(cx, st, &a, scan);
-    if (e == ALM_OK)
-        return alm_generation_look(cx, st, scan);
-    const bool older = e == ALM_E_CORRUPT && !a.blames && alm_generation_is_newer(st);
-    if ((a.blames || older) && !st->hold.copy && !st->foreign && alm_generation_is_there(st))
-        return recover_previous(cx, st, scan);
-    if (e != ALM_E_CORRUPT || !alm_hold_is_copy(st) || st->conf.whole_log || st->foreign)
-        return e;
-    return recover_copy(cx, st, scan);
+    attempt self = {.catalog = ALM_CATALOG, .log = true};
+    ALM_TRY(alm_hold_read(cx, storage));
+    const alm_status status = recover_once(cx, storage, &self, scan);
+    if (status == ALM_OK)
+        return alm_generation_look(cx, storage, scan);
+    const bool older = status == ALM_E_CORRUPT && !self.blames && alm_generation_is_newer(storage);
+    if ((self.blames || older) && !storage->hold.copy && !storage->foreign &&
+        alm_generation_is_there(storage))
+        return recover_previous(cx, storage, scan);
+    if (status != ALM_E_CORRUPT || !alm_hold_is_copy(storage) || storage->conf.whole_log ||
+        storage->foreign)
+        return status;
+    return recover_copy(cx, storage, scan);
 }

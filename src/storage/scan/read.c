@@ -13,12 +13,12 @@
 
 /* ------------------------------------------------------------------- pieces */
 
-static const int64_t *chunk_times(const alm_version *v, const alm_chunk *chunk)
+static const int64_t *chunk_times(const alm_version *version, const alm_chunk *chunk)
 {
-    const uint32_t ts_id = v->table.cols[v->table.ts_col].id;
-    const int32_t at = alm_schema_find(chunk->schema, ts_id);
-    ALM_ASSERT(at >= 0); /* the designated timestamp cannot be dropped */
-    return chunk->cols[at];
+    const uint32_t ts_id = version->table.cols[version->table.ts_col].id;
+    const int32_t place = alm_schema_find(chunk->schema, ts_id);
+    ALM_ASSERT(place >= 0); /* the designated timestamp cannot be dropped */
+    return chunk->cols[place];
 }
 
 static alm_status part_times(alm_ctx *cx, const alm_scan_piece *piece, const int64_t **ts)
@@ -35,14 +35,15 @@ static alm_status part_times(alm_ctx *cx, const alm_scan_piece *piece, const int
     return ALM_OK;
 }
 
-alm_status alm_scan_piece_times(alm_ctx *cx, const alm_version *v, const alm_scan_piece *piece,
-                                const int64_t **ts)
+alm_status alm_scan_piece_times(alm_ctx *cx, const alm_version *version,
+                                const alm_scan_piece *piece, const int64_t **ts)
 {
     if (piece->part == NULL) {
-        *ts = chunk_times(v, piece->chunk);
+        *ts = chunk_times(version, piece->chunk);
         return ALM_OK;
     }
-    return alm_damage_of_table(cx, v->table.name, piece->part->file, part_times(cx, piece, ts));
+    return alm_damage_of_table(cx, version->table.name, piece->part->file,
+                               part_times(cx, piece, ts));
 }
 
 static alm_file *file_of(const alm_part_ref *ref, uint32_t col_id)
@@ -50,8 +51,8 @@ static alm_file *file_of(const alm_part_ref *ref, uint32_t col_id)
     return ref->n_overlays == 0 ? ref->file : alm_part_ref_file(ref, col_id);
 }
 
-static alm_status find_col(alm_ctx *cx, const alm_part_ref *ref, uint32_t col_id, uint32_t hint,
-                           alm_part **part, int32_t *entry)
+static alm_status scan_read_find_col(alm_ctx *cx, const alm_part_ref *ref, uint32_t col_id,
+                                     uint32_t hint, alm_part **part, int32_t *entry)
 {
     ALM_TRY(alm_file_part(cx, file_of(ref, col_id), part));
     if (alm_part_info(*part)->rows != ref->rows)
@@ -62,18 +63,20 @@ static alm_status find_col(alm_ctx *cx, const alm_part_ref *ref, uint32_t col_id
     return ALM_OK;
 }
 
-alm_status alm_scan_part_col(alm_ctx *cx, const alm_version *v, const alm_part_ref *ref,
+alm_status alm_scan_part_col(alm_ctx *cx, const alm_version *version, const alm_part_ref *ref,
                              uint32_t col_id, uint32_t hint, alm_part **part, int32_t *entry)
 {
-    const alm_status st = find_col(cx, ref, col_id, hint, part, entry);
-    return st == ALM_OK ? st : alm_damage_of_table(cx, v->table.name, file_of(ref, col_id), st);
+    const alm_status status = scan_read_find_col(cx, ref, col_id, hint, part, entry);
+    return status == ALM_OK
+               ? status
+               : alm_damage_of_table(cx, version->table.name, file_of(ref, col_id), status);
 }
 
 /* A column that the source lacks. */
-static alm_status missing_vec(alm_ctx *cx, alm_arena *arena, const alm_version *v, uint32_t col,
-                              alm_vec *out)
+static alm_status missing_vec(alm_ctx *cx, alm_arena *arena, const alm_version *version,
+                              uint32_t col, alm_vec *out)
 {
-    const alm_column *def = &v->table.cols[col];
+    const alm_column *def = &version->table.cols[col];
     if (def->type.id != ALM_T_SYMBOL)
         return alm_vec_null(cx, arena, def->type, out);
     uint32_t *code = NULL;
@@ -88,20 +91,21 @@ static bool type_has_null(alm_type type)
     return alm_type_info_of(type)->null != ALM_NULL_NONE;
 }
 
-static alm_vec chunk_vec(const alm_version *v, const alm_chunk *chunk, int32_t at, uint32_t col)
+static alm_vec scan_read_chunk_vec(const alm_version *version, const alm_chunk *chunk,
+                                   int32_t place, uint32_t col)
 {
-    const alm_column *def = &v->table.cols[col];
+    const alm_column *def = &version->table.cols[col];
     return (alm_vec){.type = def->type,
                      .width = (uint8_t)alm_type_width(def->type),
-                     .no_nulls = !type_has_null(def->type) || (int32_t)col == v->table.ts_col,
-                     .data = chunk->cols[at],
+                     .no_nulls = !type_has_null(def->type) || (int32_t)col == version->table.ts_col,
+                     .data = chunk->cols[place],
                      .dict = def->dict};
 }
 
-static alm_status part_vec(alm_ctx *cx, const alm_version *v, const alm_part *part, uint32_t entry,
-                           uint32_t col, alm_vec *out)
+static alm_status part_vec(alm_ctx *cx, const alm_version *version, const alm_part *part,
+                           uint32_t entry, uint32_t col, alm_vec *out)
 {
-    const alm_column *def = &v->table.cols[col];
+    const alm_column *def = &version->table.cols[col];
     const alm_part_col *at = alm_part_col_at(part, entry);
     ALM_TRY(alm_part_col_usable(cx, part, entry));
     if (!alm_type_eq(at->type, def->type))
@@ -121,26 +125,28 @@ static alm_status part_vec(alm_ctx *cx, const alm_version *v, const alm_part *pa
     return ALM_OK;
 }
 
-alm_status alm_scan_piece_vec(alm_ctx *cx, alm_arena *arena, const alm_version *v,
+alm_status alm_scan_piece_vec(alm_ctx *cx, alm_arena *arena, const alm_version *version,
                               const alm_scan_piece *piece, uint32_t col, alm_vec *out)
 {
-    const uint32_t id = v->table.cols[col].id;
+    const uint32_t id = version->table.cols[col].id;
     if (piece->part == NULL) {
-        const int32_t at = alm_schema_find(piece->chunk->schema, id);
-        if (at < 0)
-            return missing_vec(cx, arena, v, col, out);
-        *out = chunk_vec(v, piece->chunk, at, col);
+        const int32_t place = alm_schema_find(piece->chunk->schema, id);
+        if (place < 0)
+            return missing_vec(cx, arena, version, col, out);
+        *out = scan_read_chunk_vec(version, piece->chunk, place, col);
         return ALM_OK;
     }
     alm_part *part = NULL;
     int32_t entry = -1;
-    ALM_TRY(alm_scan_part_col(cx, v, piece->part, id, col, &part, &entry));
+    ALM_TRY(alm_scan_part_col(cx, version, piece->part, id, col, &part, &entry));
     if (entry < 0)
-        return missing_vec(cx, arena, v, col, out);
-    alm_status st = alm_part_touch(cx, part, (uint32_t)entry, piece->lo, piece->hi - piece->lo);
-    if (st == ALM_OK)
-        st = part_vec(cx, v, part, (uint32_t)entry, col, out);
-    return st == ALM_OK ? st : alm_damage_of_table(cx, v->table.name, file_of(piece->part, id), st);
+        return missing_vec(cx, arena, version, col, out);
+    alm_status status = alm_part_touch(cx, part, (uint32_t)entry, piece->lo, piece->hi - piece->lo);
+    if (status == ALM_OK)
+        status = part_vec(cx, version, part, (uint32_t)entry, col, out);
+    return status == ALM_OK
+               ? status
+               : alm_damage_of_table(cx, version->table.name, file_of(piece->part, id), status);
 }
 
 alm_status alm_scan_span_order(alm_ctx *cx, alm_arena *arena, const alm_scan *scan, size_t i,
@@ -161,9 +167,9 @@ alm_status alm_scan_span_order(alm_ctx *cx, alm_arena *arena, const alm_scan *sc
         srcs[k].lo = piece->lo;
         srcs[k].hi = piece->hi;
     }
-    alm_merge m;
-    alm_merge_init(&m, srcs, span->n_pieces, heap);
-    const int64_t n = alm_merge_next(&m, order, span->rows);
+    alm_merge merge;
+    alm_merge_init(&merge, srcs, span->n_pieces, heap);
+    const int64_t n = alm_merge_next(&merge, order, span->rows);
     if (n != span->rows)
         return alm_fail(cx, ALM_E_INTERNAL, -1, "merged %lld of %lld rows", (long long)n,
                         (long long)span->rows);
@@ -209,10 +215,11 @@ alm_status alm_scan_cursor_new(alm_ctx *cx, alm_arena *arena, const alm_scan *sc
     return ALM_OK;
 }
 
-static alm_status cursor_missing(alm_ctx *cx, alm_scan_cursor *cur, uint32_t c, col_at *at)
+static alm_status cursor_missing(alm_ctx *cx, alm_scan_cursor *cur, uint32_t col, col_at *at)
 {
     if (!at->null_made) {
-        ALM_TRY(missing_vec(cx, cur->arena, cur->scan->version, cur->scan->cols[c], &at->null_vec));
+        ALM_TRY(
+            missing_vec(cx, cur->arena, cur->scan->version, cur->scan->cols[col], &at->null_vec));
         at->null_made = true;
     }
     at->vec = at->null_vec;
@@ -222,27 +229,27 @@ static alm_status cursor_missing(alm_ctx *cx, alm_scan_cursor *cur, uint32_t c, 
 
 /* Finds a column in the source of a direct span. */
 static alm_status resolve_direct(alm_ctx *cx, alm_scan_cursor *cur, const alm_scan_piece *piece,
-                                 uint32_t c, col_at *at)
+                                 uint32_t column, col_at *at)
 {
-    const alm_version *v = cur->scan->version;
-    const uint32_t col = cur->scan->cols[c];
-    const uint32_t id = v->table.cols[col].id;
+    const alm_version *version = cur->scan->version;
+    const uint32_t col = cur->scan->cols[column];
+    const uint32_t id = version->table.cols[col].id;
     at->part = NULL;
     if (piece->part == NULL) {
         const int32_t pos = alm_schema_find(piece->chunk->schema, id);
         if (pos < 0)
-            return cursor_missing(cx, cur, c, at);
-        at->vec = chunk_vec(v, piece->chunk, pos, col);
+            return cursor_missing(cx, cur, column, at);
+        at->vec = scan_read_chunk_vec(version, piece->chunk, pos, col);
         return ALM_OK;
     }
     alm_part *part = NULL;
     int32_t entry = -1;
-    ALM_TRY(alm_scan_part_col(cx, v, piece->part, id, col, &part, &entry));
+    ALM_TRY(alm_scan_part_col(cx, version, piece->part, id, col, &part, &entry));
     if (entry < 0)
-        return cursor_missing(cx, cur, c, at);
-    const alm_status st = part_vec(cx, v, part, (uint32_t)entry, col, &at->vec);
-    if (st != ALM_OK)
-        return alm_damage_of_table(cx, v->table.name, file_of(piece->part, id), st);
+        return cursor_missing(cx, cur, column, at);
+    const alm_status status = part_vec(cx, version, part, (uint32_t)entry, col, &at->vec);
+    if (status != ALM_OK)
+        return alm_damage_of_table(cx, version->table.name, file_of(piece->part, id), status);
     at->part = part;
     at->entry = (uint32_t)entry;
     return ALM_OK;
@@ -260,29 +267,29 @@ static bool blocks_no_nulls(const alm_part *part, uint32_t entry, int64_t row, i
 }
 
 static alm_status column_damage(alm_ctx *cx, const alm_scan_cursor *cur,
-                                const alm_scan_piece *piece, uint32_t c, alm_status st)
+                                const alm_scan_piece *piece, uint32_t col, alm_status status)
 {
-    const alm_table *t = &cur->scan->version->table;
-    return alm_damage_of_table(cx, t->name, file_of(piece->part, t->cols[cur->scan->cols[c]].id),
-                               st);
+    const alm_table *table = &cur->scan->version->table;
+    return alm_damage_of_table(cx, table->name,
+                               file_of(piece->part, table->cols[cur->scan->cols[col]].id), status);
 }
 
 static alm_status read_direct(alm_ctx *cx, alm_scan_cursor *cur, const alm_scan_span *span,
-                              int64_t row, uint32_t n, uint32_t c, alm_vec *out)
+                              int64_t row, uint32_t n_rows, uint32_t col, alm_vec *out)
 {
     const alm_scan_piece *piece = &cur->scan->pieces[span->piece];
-    col_at *at = &cur->cols[c];
+    col_at *at = &cur->cols[col];
     if (!at->ready) {
-        ALM_TRY(resolve_direct(cx, cur, piece, c, at));
+        ALM_TRY(resolve_direct(cx, cur, piece, col, at));
         at->ready = true;
     }
     alm_vec vec = at->vec;
     const int64_t first = piece->lo + row;
     if (at->part != NULL) {
-        const alm_status st = alm_part_touch(cx, at->part, at->entry, first, n);
-        if (st != ALM_OK)
-            return column_damage(cx, cur, piece, c, st);
-        vec.no_nulls = vec.no_nulls || blocks_no_nulls(at->part, at->entry, first, n);
+        const alm_status status = alm_part_touch(cx, at->part, at->entry, first, n_rows);
+        if (status != ALM_OK)
+            return column_damage(cx, cur, piece, col, status);
+        vec.no_nulls = vec.no_nulls || blocks_no_nulls(at->part, at->entry, first, n_rows);
     }
     if (!vec.is_const)
         vec.data = (char *)vec.data + (size_t)first * vec.width;
@@ -304,9 +311,9 @@ static alm_status read_direct(alm_ctx *cx, alm_scan_cursor *cur, const alm_scan_
 typedef struct wide {
     uint64_t half[2];
 } wide;
-DEFINE_GATHER(gather_8, uint8_t)
-DEFINE_GATHER(gather_16, uint16_t)
-DEFINE_GATHER(gather_32, uint32_t)
+DEFINE_GATHER(scan_read_gather_8, uint8_t)
+DEFINE_GATHER(scan_read_gather_16, uint16_t)
+DEFINE_GATHER(scan_read_gather_32, uint32_t)
 DEFINE_GATHER(gather_64, uint64_t)
 DEFINE_GATHER(gather_wide, wide)
 DEFINE_GATHER(gather_256, alm_i256)
@@ -322,45 +329,45 @@ static void gather_codes(const alm_vec *pieces, const uint64_t *order, uint32_t 
 static void gather_views(const alm_vec *pieces, const uint64_t *order, uint32_t n, alm_view *out)
 {
     for (uint32_t i = 0; i < n; i++) {
-        const alm_vec *v = &pieces[order[i] >> 32];
-        out[i] = ((const alm_view *)v->data)[v->is_const ? 0 : (uint32_t)order[i]];
+        const alm_vec *vec = &pieces[order[i] >> 32];
+        out[i] = ((const alm_view *)vec->data)[vec->is_const ? 0 : (uint32_t)order[i]];
         if (!alm_view_is_null(&out[i]) && out[i].len > ALM_VIEW_INLINE)
-            out[i].off += (uint64_t)(uintptr_t)v->heap;
+            out[i].off += (uint64_t)(uintptr_t)vec->heap;
     }
 }
 
 static alm_status resolve_merged(alm_ctx *cx, alm_scan_cursor *cur, const alm_scan_span *span,
-                                 uint32_t c, col_at *at)
+                                 uint32_t col, col_at *at)
 {
     if (span->n_pieces > at->cap_pieces) {
         ALM_TRY(ALM_NEWN(cx, cur->arena, span->n_pieces, &at->pieces));
         at->cap_pieces = span->n_pieces;
     }
-    const alm_version *v = cur->scan->version;
-    const alm_type type = v->table.cols[cur->scan->cols[c]].type;
+    const alm_version *version = cur->scan->version;
+    const alm_type type = version->table.cols[cur->scan->cols[col]].type;
     if (at->buffer == NULL) {
         at->buffer_width = alm_type_width(type);
         ALM_TRY(alm_arena_bytes(cx, cur->arena, (size_t)ALM_BATCH_ROWS * at->buffer_width,
                                 &at->buffer));
     }
-    for (uint32_t k = 0; k < span->n_pieces; k++)
-        ALM_TRY(alm_scan_piece_vec(cx, cur->arena, v, &cur->scan->pieces[span->piece + k],
-                                   cur->scan->cols[c], &at->pieces[k]));
+    for (uint32_t piece = 0; piece < span->n_pieces; piece++)
+        ALM_TRY(alm_scan_piece_vec(cx, cur->arena, version, &cur->scan->pieces[span->piece + piece],
+                                   cur->scan->cols[col], &at->pieces[piece]));
     return ALM_OK;
 }
 
-static void gather(const col_at *at, alm_type type, const uint64_t *order, uint32_t n)
+static void scan_read_gather(const col_at *at, alm_type type, const uint64_t *order, uint32_t n)
 {
     if (type.id == ALM_T_SYMBOL)
         gather_codes(at->pieces, order, n, at->buffer);
     else if (alm_part_has_heap(type))
         gather_views(at->pieces, order, n, at->buffer);
     else if (at->buffer_width == 1)
-        gather_8(at->pieces, order, n, at->buffer);
+        scan_read_gather_8(at->pieces, order, n, at->buffer);
     else if (at->buffer_width == 2)
-        gather_16(at->pieces, order, n, at->buffer);
+        scan_read_gather_16(at->pieces, order, n, at->buffer);
     else if (at->buffer_width == 4)
-        gather_32(at->pieces, order, n, at->buffer);
+        scan_read_gather_32(at->pieces, order, n, at->buffer);
     else if (at->buffer_width == 8)
         gather_64(at->pieces, order, n, at->buffer);
     else if (at->buffer_width == 16)
@@ -370,18 +377,18 @@ static void gather(const col_at *at, alm_type type, const uint64_t *order, uint3
 }
 
 static alm_status read_merged(alm_ctx *cx, alm_scan_cursor *cur, const alm_scan_span *span,
-                              int64_t row, uint32_t n, uint32_t c, alm_vec *out)
+                              int64_t row, uint32_t n_rows, uint32_t col, alm_vec *out)
 {
-    col_at *at = &cur->cols[c];
+    col_at *at = &cur->cols[col];
     if (!at->ready) {
-        ALM_TRY(resolve_merged(cx, cur, span, c, at));
+        ALM_TRY(resolve_merged(cx, cur, span, col, at));
         at->ready = true;
     }
-    const alm_column *def = &cur->scan->version->table.cols[cur->scan->cols[c]];
+    const alm_column *def = &cur->scan->version->table.cols[cur->scan->cols[col]];
     bool no_nulls = true;
-    for (uint32_t k = 0; k < span->n_pieces; k++)
-        no_nulls = no_nulls && at->pieces[k].no_nulls;
-    gather(at, def->type, cur->order_at + row, n);
+    for (uint32_t piece = 0; piece < span->n_pieces; piece++)
+        no_nulls = no_nulls && at->pieces[piece].no_nulls;
+    scan_read_gather(at, def->type, cur->order_at + row, n_rows);
     *out = (alm_vec){.type = def->type,
                      .width = (uint8_t)at->buffer_width,
                      .no_nulls = no_nulls,
@@ -395,8 +402,8 @@ static alm_status enter_span(alm_ctx *cx, alm_scan_cursor *cur, size_t i)
 {
     const alm_scan_span *span = &cur->scan->spans[i];
     cur->span = SIZE_MAX;
-    for (uint32_t c = 0; c < cur->scan->n_cols; c++)
-        cur->cols[c].ready = false;
+    for (uint32_t col = 0; col < cur->scan->n_cols; col++)
+        cur->cols[col].ready = false;
     if (span->n_pieces > 1 && span->order != NULL) {
         cur->order_at = span->order;
     } else if (span->n_pieces > 1) {
@@ -420,13 +427,13 @@ alm_status alm_scan_read(alm_ctx *cx, alm_scan_cursor *cur, size_t i, int64_t ro
     ALM_ASSERT(row >= 0 && row + n <= span->rows);
     if (cur->span != i)
         ALM_TRY(enter_span(cx, cur, i));
-    for (uint32_t c = 0; c < cur->scan->n_cols; c++) {
-        if (wanted != NULL && !wanted[c])
+    for (uint32_t col = 0; col < cur->scan->n_cols; col++) {
+        if (wanted != NULL && !wanted[col])
             continue;
         if (span->n_pieces == 1)
-            ALM_TRY(read_direct(cx, cur, span, row, n, c, &vecs[c]));
+            ALM_TRY(read_direct(cx, cur, span, row, n, col, &vecs[col]));
         else
-            ALM_TRY(read_merged(cx, cur, span, row, n, c, &vecs[c]));
+            ALM_TRY(read_merged(cx, cur, span, row, n, col, &vecs[col]));
     }
     return ALM_OK;
 }

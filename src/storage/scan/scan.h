@@ -45,22 +45,23 @@ struct alm_scan {
 };
 
 /* alm_scan_new of a version that need not be in a snapshot; it must outlive the scan. */
-ALM_NODISCARD alm_status alm_scan_new_version(alm_ctx *cx, alm_arena *arena, const alm_version *v,
-                                              const alm_scan_spec *spec, alm_scan **out);
+ALM_NODISCARD alm_status alm_scan_new_version(alm_ctx *cx, alm_arena *arena,
+                                              const alm_version *version, const alm_scan_spec *spec,
+                                              alm_scan **out);
 
 /* Timestamps of a piece, as an array over all rows of its part or chunk; rows [lo, hi) verified. */
-ALM_NODISCARD alm_status alm_scan_piece_times(alm_ctx *cx, const alm_version *v,
+ALM_NODISCARD alm_status alm_scan_piece_times(alm_ctx *cx, const alm_version *version,
                                               const alm_scan_piece *piece, const int64_t **ts);
 /* One column of a piece, over all rows of its part or chunk; rows [lo, hi) verified. A column that
  * is not there gives a const null (SYMBOL: code 0) from `arena`. */
-ALM_NODISCARD alm_status alm_scan_piece_vec(alm_ctx *cx, alm_arena *arena, const alm_version *v,
-                                            const alm_scan_piece *piece, uint32_t col,
-                                            alm_vec *out);
+ALM_NODISCARD alm_status alm_scan_piece_vec(alm_ctx *cx, alm_arena *arena,
+                                            const alm_version *version, const alm_scan_piece *piece,
+                                            uint32_t col, alm_vec *out);
 /* Merged rows of span i: source = index of the piece in the span. order[span.rows]. */
 ALM_NODISCARD alm_status alm_scan_span_order(alm_ctx *cx, alm_arena *arena, const alm_scan *scan,
                                              size_t i, uint64_t *order);
 /* Entry of a column in a part or its overlay; *entry -1: not there. */
-ALM_NODISCARD alm_status alm_scan_part_col(alm_ctx *cx, const alm_version *v,
+ALM_NODISCARD alm_status alm_scan_part_col(alm_ctx *cx, const alm_version *version,
                                            const alm_part_ref *ref, uint32_t col_id, uint32_t hint,
                                            alm_part **part, int32_t *entry);
 

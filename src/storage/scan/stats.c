@@ -25,22 +25,23 @@ static void missing_stats(alm_type type, int64_t rows, alm_col_stats *out)
                            .nulls = has_null ? rows : 0};
 }
 
-static void block_stats(alm_type type, const alm_part_block *b, int64_t rows, alm_col_stats *out)
+static void scan_block_stats(alm_type type, const alm_part_block *block, int64_t rows,
+                             alm_col_stats *out)
 {
     *out = (alm_col_stats){.valid = true,
-                           .has_minmax = (b->flags & ALM_BLOCK_MINMAX) != 0,
-                           .has_sum = (b->flags & ALM_BLOCK_SUM) != 0,
+                           .has_minmax = (block->flags & ALM_BLOCK_MINMAX) != 0,
+                           .has_sum = (block->flags & ALM_BLOCK_SUM) != 0,
                            .rows = rows,
-                           .nulls = b->nulls,
-                           .sum_overflow = (b->flags & ALM_BLOCK_OVERFLOW) != 0};
+                           .nulls = block->nulls,
+                           .sum_overflow = (block->flags & ALM_BLOCK_OVERFLOW) != 0};
     if (type.id == ALM_T_FLOAT || type.id == ALM_T_DOUBLE) {
-        out->min_f = double_of(b->min);
-        out->max_f = double_of(b->max);
-        out->sum_f = double_of(b->sum);
+        out->min_f = double_of(block->min);
+        out->max_f = double_of(block->max);
+        out->sum_f = double_of(block->sum);
     } else {
-        out->min_i = (int64_t)b->min;
-        out->max_i = (int64_t)b->max;
-        out->sum_i = (int64_t)b->sum;
+        out->min_i = (int64_t)block->min;
+        out->max_i = (int64_t)block->max;
+        out->sum_i = (int64_t)block->sum;
     }
 }
 
@@ -54,12 +55,12 @@ void alm_scan_block_stats(const alm_scan *scan, size_t i, int64_t row, uint32_t 
     *block_rows_left = span->rows - row;
     if (span->n_pieces != 1 || piece->part == NULL)
         return;
-    const int64_t at = piece->lo + row; /* row of the part */
-    const int64_t block = at / ALM_STATS_BLOCK_ROWS;
+    const int64_t offset = piece->lo + row; /* row of the part */
+    const int64_t block = offset / ALM_STATS_BLOCK_ROWS;
     const int64_t first = block * ALM_STATS_BLOCK_ROWS;
     const int64_t end = ALM_MIN(first + ALM_STATS_BLOCK_ROWS, piece->part->rows);
-    *block_rows_left = ALM_MIN(end, piece->hi) - at;
-    if (at != first || piece->hi < end)
+    *block_rows_left = ALM_MIN(end, piece->hi) - offset;
+    if (offset != first || piece->hi < end)
         return;
     const alm_column *def = &scan->version->table.cols[scan->cols[col]];
     alm_ctx quiet = {.rewrite = scan->rewrite};
@@ -71,7 +72,8 @@ void alm_scan_block_stats(const alm_scan *scan, size_t i, int64_t row, uint32_t 
     if (entry < 0)
         missing_stats(def->type, end - first, out);
     else
-        block_stats(def->type, &alm_part_blocks(part, (uint32_t)entry)[block], end - first, out);
+        scan_block_stats(def->type, &alm_part_blocks(part, (uint32_t)entry)[block], end - first,
+                         out);
 }
 
 const int32_t *alm_scan_last_rows(const alm_scan *scan, size_t i, uint32_t col, uint32_t *n)

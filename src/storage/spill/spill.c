@@ -70,11 +70,11 @@ typedef struct leftovers {
 
 static int remove_leftover(void *arg, const char *name)
 {
-    leftovers *l = arg;
-    char path[sizeof l->space->dir + 256];
-    const int n = snprintf(path, sizeof path, "%s/%s", l->space->dir, name);
-    if (n > 0 && (size_t)n < sizeof path && l->space->io->unlink(l->space->io, path) >= 0)
-        l->n++;
+    leftovers *self = arg;
+    char path[sizeof self->space->dir + 256];
+    const int len = snprintf(path, sizeof path, "%s/%s", self->space->dir, name);
+    if (len > 0 && (size_t)len < sizeof path && self->space->io->unlink(self->space->io, path) >= 0)
+        self->n++;
     return 0;
 }
 
@@ -82,20 +82,21 @@ alm_status alm_spill_space_open(alm_ctx *cx, alm_spill_space *space, const alm_i
                                 const char *dir)
 {
     *space = (alm_spill_space){.io = io};
-    const int n = snprintf(space->dir, sizeof space->dir, "%s", dir);
-    if (n < 0 || (size_t)n >= sizeof space->dir)
+    const int len = snprintf(space->dir, sizeof space->dir, "%s", dir);
+    if (len < 0 || (size_t)len >= sizeof space->dir)
         return alm_fail(cx, ALM_E_ARG, -1, "the path of the temporary files is too long");
     alm_io_stat meta;
     if (io->stat(io, dir, &meta) < 0 || !meta.is_dir) {
-        const int e = alm_io_make_dir(io, dir);
-        return e < 0 ? alm_io_fail(cx, e, dir) : ALM_OK;
+        const int code = alm_io_make_dir(io, dir);
+        return code < 0 ? alm_io_fail(cx, code, dir) : ALM_OK;
     }
-    leftovers l = {.space = space};
-    const int e = io->list(io, dir, remove_leftover, &l);
-    if (e < 0)
-        return alm_io_fail(cx, e, dir);
-    if (l.n > 0)
-        alm_log_info("storage", "removed %lld temporary files of an earlier run", (long long)l.n);
+    leftovers self = {.space = space};
+    const int error = io->list(io, dir, remove_leftover, &self);
+    if (error < 0)
+        return alm_io_fail(cx, error, dir);
+    if (self.n > 0)
+        alm_log_info("storage", "removed %lld temporary files of an earlier run",
+                     (long long)self.n);
     return ALM_OK;
 }
 
@@ -149,16 +150,16 @@ alm_status alm_spill_space_charge(alm_ctx *cx, alm_spill_space *space, alm_mem *
 {
     ALM_TRY(check_free(cx, space, bytes, who));
     const int64_t max = alm_spill_bytes_max(cx), before = atomic_fetch_add(&space->bytes, bytes);
-    const alm_status st =
+    const alm_status status =
         bytes <= max - before
             ? charge_user(cx, files, bytes, who)
             : alm_fail(cx, ALM_E_SPILL, -1,
                        "temporary files would exceed query.spill.max [limit=%lld, used=%lld, "
                        "wanted=%lld, by=%s]",
                        (long long)max, (long long)before, (long long)bytes, who);
-    if (st != ALM_OK)
+    if (status != ALM_OK)
         atomic_fetch_sub(&space->bytes, bytes);
-    return st;
+    return status;
 }
 
 alm_status alm_spill_space_file(alm_ctx *cx, alm_spill_space *space, int *handle)
@@ -171,8 +172,8 @@ alm_status alm_spill_space_file(alm_ctx *cx, alm_spill_space *space, int *handle
     if (*handle < 0)
         return alm_io_fail(cx, *handle, path);
     atomic_fetch_add(&space->files, 1);
-    const int e = io->unlink(io, path);
-    return e < 0 ? alm_io_fail(cx, e, path) : ALM_OK;
+    const int code = io->unlink(io, path);
+    return code < 0 ? alm_io_fail(cx, code, path) : ALM_OK;
 }
 
 void alm_spill_space_leave(alm_spill_space *space, alm_mem *files, int handle, int64_t bytes)
@@ -192,177 +193,180 @@ alm_status alm_spill_new(alm_ctx *cx, alm_spill_space *space, uint32_t n_cols, c
                          alm_spill **out)
 {
     ALM_ASSERT(alm_spill_allowed(cx, space));
-    alm_spill *s = calloc(1, sizeof *s);
-    if (s == NULL)
+    alm_spill *spill = calloc(1, sizeof *spill);
+    if (spill == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for a temporary file");
-    *s = (alm_spill){.space = space,
-                     .who = who,
-                     .mem = cx->mem,
-                     .files = cx->files,
-                     .handle = -1,
-                     .n_cols = n_cols,
-                     .block_bytes = ALM_SPILL_BLOCK_BYTES};
-    const alm_status st = alm_spill_space_file(cx, space, &s->handle);
-    if (st != ALM_OK) {
-        alm_spill_free(s);
-        return st;
+    *spill = (alm_spill){.space = space,
+                         .who = who,
+                         .mem = cx->mem,
+                         .files = cx->files,
+                         .handle = -1,
+                         .n_cols = n_cols,
+                         .block_bytes = ALM_SPILL_BLOCK_BYTES};
+    const alm_status status = alm_spill_space_file(cx, space, &spill->handle);
+    if (status != ALM_OK) {
+        alm_spill_free(spill);
+        return status;
     }
-    *out = s;
+    *out = spill;
     return ALM_OK;
 }
 
-void alm_spill_free(alm_spill *s)
+void alm_spill_free(alm_spill *spill)
 {
-    if (s == NULL)
+    if (spill == NULL)
         return;
-    for (uint32_t r = 0; r < s->n_runs; r++) {
-        alm_buf_deinit(&s->run[r].pending);
-        alm_buf_deinit(&s->run[r].extents);
+    for (uint32_t run = 0; run < spill->n_runs; run++) {
+        alm_buf_deinit(&spill->run[run].pending);
+        alm_buf_deinit(&spill->run[run].extents);
     }
-    free(s->run);
-    alm_spill_space_leave(s->space, s->files, s->handle, s->bytes);
-    free(s);
+    free(spill->run);
+    alm_spill_space_leave(spill->space, spill->files, spill->handle, spill->bytes);
+    free(spill);
 }
 
-void alm_spill_block_bytes(alm_spill *s, size_t bytes)
+void alm_spill_block_bytes(alm_spill *spill, size_t bytes)
 {
-    s->block_bytes = bytes;
+    spill->block_bytes = bytes;
 }
 
-int64_t alm_spill_bytes(const alm_spill *s)
+int64_t alm_spill_bytes(const alm_spill *spill)
 {
-    return s->bytes;
+    return spill->bytes;
 }
 
-alm_status alm_spill_run(alm_ctx *cx, alm_spill *s, uint32_t *run)
+alm_status alm_spill_run(alm_ctx *cx, alm_spill *spill, uint32_t *run)
 {
-    if (s->n_runs == s->cap_runs) {
-        const uint32_t cap = ALM_MAX(8U, 2 * s->cap_runs);
-        spill_run *grown = realloc(s->run, cap * sizeof *grown);
+    if (spill->n_runs == spill->cap_runs) {
+        const uint32_t cap = ALM_MAX(8U, 2 * spill->cap_runs);
+        spill_run *grown = realloc(spill->run, cap * sizeof *grown);
         if (grown == NULL)
             return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for the runs of a temporary file");
-        s->run = grown;
-        s->cap_runs = cap;
+        spill->run = grown;
+        spill->cap_runs = cap;
     }
-    spill_run *r = &s->run[s->n_runs];
+    spill_run *r = &spill->run[spill->n_runs];
     *r = (spill_run){0};
-    alm_buf_init(&r->pending, s->mem);
-    alm_buf_init(&r->extents, s->mem);
-    *run = s->n_runs++;
+    alm_buf_init(&r->pending, spill->mem);
+    alm_buf_init(&r->extents, spill->mem);
+    *run = spill->n_runs++;
     return ALM_OK;
 }
 
-uint32_t alm_spill_runs(const alm_spill *s)
+uint32_t alm_spill_runs(const alm_spill *spill)
 {
-    return s->n_runs;
+    return spill->n_runs;
 }
 
-int64_t alm_spill_rows(const alm_spill *s, uint32_t run)
+int64_t alm_spill_rows(const alm_spill *spill, uint32_t run)
 {
-    ALM_ASSERT(run < s->n_runs);
-    return s->run[run].rows;
+    ALM_ASSERT(run < spill->n_runs);
+    return spill->run[run].rows;
 }
 
 /* ----------------------------------------------------------------------------------- writing */
 
-static alm_status write_block(alm_ctx *cx, alm_spill *s, spill_run *r)
+static alm_status write_block(alm_ctx *cx, alm_spill *spill, spill_run *r)
 {
     char what[96];
-    const extent e = {.offset = s->bytes, .bytes = r->pending.len};
-    if (e.bytes == 0)
+    const extent self = {.offset = spill->bytes, .bytes = r->pending.len};
+    if (self.bytes == 0)
         return ALM_OK;
     ALM_TRY(alm_check(cx));
-    ALM_TRY(alm_spill_space_charge(cx, s->space, s->files, (int64_t)e.bytes, s->who));
-    s->bytes += (int64_t)e.bytes;
-    (void)snprintf(what, sizeof what, "temporary file of %s", s->who);
-    ALM_TRY(alm_io_write_all(cx, s->space->io, s->handle, r->pending.ptr, e.bytes, e.offset, what));
+    ALM_TRY(
+        alm_spill_space_charge(cx, spill->space, spill->files, (int64_t)self.bytes, spill->who));
+    spill->bytes += (int64_t)self.bytes;
+    (void)snprintf(what, sizeof what, "temporary file of %s", spill->who);
+    ALM_TRY(alm_io_write_all(cx, spill->space->io, spill->handle, r->pending.ptr, self.bytes,
+                             self.offset, what));
     r->pending.len = 0;
-    return alm_buf_append(cx, &r->extents, &e, sizeof e);
+    return alm_buf_append(cx, &r->extents, &self, sizeof self);
 }
 
-static alm_status pad(alm_ctx *cx, alm_buf *b)
+static alm_status storage_spill_pad(alm_ctx *cx, alm_buf *buf)
 {
     static const char zeros[PIECE];
-    return alm_buf_append(cx, b, zeros, (PIECE - b->len % PIECE) % PIECE);
+    return alm_buf_append(cx, buf, zeros, (PIECE - buf->len % PIECE) % PIECE);
 }
 
 /* n bytes at the end of the buffer, padded. */
-static alm_status put(alm_ctx *cx, alm_buf *b, const void *bytes, size_t n)
+static alm_status storage_spill_put(alm_ctx *cx, alm_buf *buf, const void *bytes, size_t n)
 {
-    ALM_TRY(alm_buf_append(cx, b, bytes, n));
-    return pad(cx, b);
+    ALM_TRY(alm_buf_append(cx, buf, bytes, n));
+    return storage_spill_pad(cx, buf);
 }
 
-/* The text of views [0, n) behind them; the views in the buffer then count from its start. */
-static alm_status put_text(alm_ctx *cx, alm_buf *b, const alm_vec *v, size_t views_at, uint32_t n,
-                           uint64_t *bytes)
+/* The text of views [0, n_rows) behind them; the views in the buffer then count from its start. */
+static alm_status storage_spill_put_text(alm_ctx *cx, alm_buf *buf, const alm_vec *vec,
+                                         size_t views_at, uint32_t n_rows, uint64_t *bytes)
 {
-    const size_t from = b->len;
-    for (uint32_t i = 0; i < n; i++) {
+    const size_t from = buf->len;
+    for (uint32_t i = 0; i < n_rows; i++) {
         alm_view view;
-        char *at = b->ptr + views_at + (size_t)i * sizeof view;
-        memcpy(&view, at, sizeof view);
+        char *ptr = buf->ptr + views_at + (size_t)i * sizeof view;
+        memcpy(&view, ptr, sizeof view);
         if (view.len <= ALM_VIEW_INLINE || alm_view_is_null(&view))
             continue;
-        const char *text = alm_view_ptr(&view, v->heap);
-        view.off = b->len - from;
-        memcpy(at, &view, sizeof view);
-        ALM_TRY(alm_buf_append(cx, b, text, view.len));
+        const char *text = alm_view_ptr(&view, vec->heap);
+        view.off = buf->len - from;
+        memcpy(ptr, &view, sizeof view);
+        ALM_TRY(alm_buf_append(cx, buf, text, view.len));
     }
-    *bytes = b->len - from;
-    return pad(cx, b);
+    *bytes = buf->len - from;
+    return storage_spill_pad(cx, buf);
 }
 
-static bool has_views(const alm_vec *v)
+static bool has_views(const alm_vec *vec)
 {
-    const uint8_t id = v->type.id;
-    return v->dict == NULL && (id == ALM_T_SYMBOL || id == ALM_T_NULL ||
-                               alm_type_info_of(v->type)->null == ALM_NULL_VIEW);
+    const uint8_t id = vec->type.id;
+    return vec->dict == NULL && (id == ALM_T_SYMBOL || id == ALM_T_NULL ||
+                                 alm_type_info_of(vec->type)->null == ALM_NULL_VIEW);
 }
 
-static alm_status put_column(alm_ctx *cx, alm_buf *b, const alm_vec *v, uint32_t n)
+static alm_status storage_spill_put_column(alm_ctx *cx, alm_buf *buf, const alm_vec *vec,
+                                           uint32_t n_rows)
 {
-    ALM_ASSERT(!v->indirect);
-    const uint32_t values = v->is_const ? 1 : n;
-    const size_t at = b->len;
-    col_head head = {.dict = v->dict,
-                     .data_bytes = (uint64_t)values * v->width,
-                     .type = v->type,
-                     .width = v->width,
-                     .is_const = v->is_const,
-                     .no_nulls = v->no_nulls};
-    ALM_TRY(put(cx, b, &head, sizeof head));
-    const size_t data_at = b->len;
-    ALM_TRY(put(cx, b, v->data, head.data_bytes));
-    if (has_views(v))
-        ALM_TRY(put_text(cx, b, v, data_at, values, &head.heap_bytes));
-    memcpy(b->ptr + at, &head, sizeof head);
+    ALM_ASSERT(!vec->indirect);
+    const uint32_t values = vec->is_const ? 1 : n_rows;
+    const size_t offset = buf->len;
+    col_head head = {.dict = vec->dict,
+                     .data_bytes = (uint64_t)values * vec->width,
+                     .type = vec->type,
+                     .width = vec->width,
+                     .is_const = vec->is_const,
+                     .no_nulls = vec->no_nulls};
+    ALM_TRY(storage_spill_put(cx, buf, &head, sizeof head));
+    const size_t data_at = buf->len;
+    ALM_TRY(storage_spill_put(cx, buf, vec->data, head.data_bytes));
+    if (has_views(vec))
+        ALM_TRY(storage_spill_put_text(cx, buf, vec, data_at, values, &head.heap_bytes));
+    memcpy(buf->ptr + offset, &head, sizeof head);
     return ALM_OK;
 }
 
-alm_status alm_spill_append(alm_ctx *cx, alm_spill *s, uint32_t run, const alm_vec *cols,
+alm_status alm_spill_append(alm_ctx *cx, alm_spill *spill, uint32_t run, const alm_vec *cols,
                             uint32_t n)
 {
-    ALM_ASSERT(run < s->n_runs && !s->run[run].ended && n <= ALM_BATCH_ROWS);
-    spill_run *r = &s->run[run];
-    const size_t at = r->pending.len;
+    ALM_ASSERT(run < spill->n_runs && !spill->run[run].ended && n <= ALM_BATCH_ROWS);
+    spill_run *r = &spill->run[run];
+    const size_t offset = r->pending.len;
     batch_head head = {.rows = n};
     if (n == 0)
         return ALM_OK;
-    ALM_TRY(put(cx, &r->pending, &head, sizeof head));
-    for (uint32_t c = 0; c < s->n_cols; c++)
-        ALM_TRY(put_column(cx, &r->pending, &cols[c], n));
-    head.bytes = r->pending.len - at;
-    memcpy(r->pending.ptr + at, &head, sizeof head);
+    ALM_TRY(storage_spill_put(cx, &r->pending, &head, sizeof head));
+    for (uint32_t col = 0; col < spill->n_cols; col++)
+        ALM_TRY(storage_spill_put_column(cx, &r->pending, &cols[col], n));
+    head.bytes = r->pending.len - offset;
+    memcpy(r->pending.ptr + offset, &head, sizeof head);
     r->rows += n;
-    return r->pending.len >= s->block_bytes ? write_block(cx, s, r) : ALM_OK;
+    return r->pending.len >= spill->block_bytes ? write_block(cx, spill, r) : ALM_OK;
 }
 
-alm_status alm_spill_end(alm_ctx *cx, alm_spill *s, uint32_t run)
+alm_status alm_spill_end(alm_ctx *cx, alm_spill *spill, uint32_t run)
 {
-    ALM_ASSERT(run < s->n_runs && !s->run[run].ended);
-    spill_run *r = &s->run[run];
-    ALM_TRY(write_block(cx, s, r));
+    ALM_ASSERT(run < spill->n_runs && !spill->run[run].ended);
+    spill_run *r = &spill->run[run];
+    ALM_TRY(write_block(cx, spill, r));
     alm_buf_deinit(&r->pending);
     r->ended = true;
     return ALM_OK;
@@ -370,92 +374,92 @@ alm_status alm_spill_end(alm_ctx *cx, alm_spill *s, uint32_t run)
 
 /* ----------------------------------------------------------------------------------- reading */
 
-alm_status alm_spill_reader_new(alm_ctx *cx, const alm_spill *s, uint32_t run,
+alm_status alm_spill_reader_new(alm_ctx *cx, const alm_spill *spill, uint32_t run,
                                 alm_spill_reader **out)
 {
-    ALM_ASSERT(run < s->n_runs && s->run[run].ended);
-    alm_spill_reader *r = calloc(1, sizeof *r);
-    if (r == NULL)
+    ALM_ASSERT(run < spill->n_runs && spill->run[run].ended);
+    alm_spill_reader *reader = calloc(1, sizeof *reader);
+    if (reader == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to read a temporary file");
-    *r = (alm_spill_reader){.spill = s, .run = &s->run[run]};
-    alm_buf_init(&r->block, cx->mem);
-    r->batch.n_cols = s->n_cols;
-    r->batch.cols = calloc((size_t)s->n_cols + 1, sizeof *r->batch.cols);
-    if (r->batch.cols == NULL) {
-        alm_spill_reader_free(r);
+    *reader = (alm_spill_reader){.spill = spill, .run = &spill->run[run]};
+    alm_buf_init(&reader->block, cx->mem);
+    reader->batch.n_cols = spill->n_cols;
+    reader->batch.cols = calloc((size_t)spill->n_cols + 1, sizeof *reader->batch.cols);
+    if (reader->batch.cols == NULL) {
+        alm_spill_reader_free(reader);
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to read a temporary file");
     }
-    *out = r;
+    *out = reader;
     return ALM_OK;
 }
 
-void alm_spill_reader_free(alm_spill_reader *r)
+void alm_spill_reader_free(alm_spill_reader *reader)
 {
-    if (r == NULL)
+    if (reader == NULL)
         return;
-    alm_buf_deinit(&r->block);
-    free(r->batch.cols);
-    free(r);
+    alm_buf_deinit(&reader->block);
+    free(reader->batch.cols);
+    free(reader);
 }
 
 /* The next extent into the block buffer; *more = false: there is none. */
-static alm_status next_block(alm_ctx *cx, alm_spill_reader *r, bool *more)
+static alm_status storage_spill_next_block(alm_ctx *cx, alm_spill_reader *reader, bool *more)
 {
     char what[96];
-    extent e;
-    const size_t n = r->run->extents.len / sizeof e;
-    *more = r->next < n;
+    extent self;
+    const size_t n = reader->run->extents.len / sizeof self;
+    *more = reader->next < n;
     if (!*more)
         return ALM_OK;
     ALM_TRY(alm_check(cx));
-    memcpy(&e, r->run->extents.ptr + r->next * sizeof e, sizeof e);
-    r->block.len = 0;
-    r->at = 0;
-    ALM_TRY(alm_buf_reserve(cx, &r->block, e.bytes));
-    (void)snprintf(what, sizeof what, "temporary file of %s", r->spill->who);
-    ALM_TRY(alm_io_read_all(cx, r->spill->space->io, r->spill->handle, r->block.ptr, e.bytes,
-                            e.offset, what));
-    r->block.len = e.bytes;
-    r->next++;
+    memcpy(&self, reader->run->extents.ptr + reader->next * sizeof self, sizeof self);
+    reader->block.len = 0;
+    reader->at = 0;
+    ALM_TRY(alm_buf_reserve(cx, &reader->block, self.bytes));
+    (void)snprintf(what, sizeof what, "temporary file of %s", reader->spill->who);
+    ALM_TRY(alm_io_read_all(cx, reader->spill->space->io, reader->spill->handle, reader->block.ptr,
+                            self.bytes, self.offset, what));
+    reader->block.len = self.bytes;
+    reader->next++;
     return ALM_OK;
 }
 
-static size_t padded(uint64_t n)
+static size_t storage_spill_padded(uint64_t n)
 {
     return (size_t)(n + PIECE - 1) & ~(size_t)(PIECE - 1);
 }
 
-alm_status alm_spill_read(alm_ctx *cx, alm_spill_reader *r, alm_batch **out)
+alm_status alm_spill_read(alm_ctx *cx, alm_spill_reader *reader, alm_batch **out)
 {
     batch_head head;
     *out = NULL;
-    if (r->at == r->block.len) {
+    if (reader->at == reader->block.len) {
         bool more = false;
-        ALM_TRY(next_block(cx, r, &more));
+        ALM_TRY(storage_spill_next_block(cx, reader, &more));
         if (!more)
             return ALM_OK;
     }
-    char *at = r->block.ptr + r->at;
-    memcpy(&head, at, sizeof head);
-    r->at += head.bytes;
-    at += padded(sizeof head);
-    for (uint32_t c = 0; c < r->batch.n_cols; c++) {
+    char *ptr = reader->block.ptr + reader->at;
+    memcpy(&head, ptr, sizeof head);
+    reader->at += head.bytes;
+    ptr += storage_spill_padded(sizeof head);
+    for (uint32_t c = 0; c < reader->batch.n_cols; c++) {
         col_head col;
-        memcpy(&col, at, sizeof col);
-        at += padded(sizeof col);
-        r->batch.cols[c] = (alm_vec){.type = col.type,
-                                     .width = col.width,
-                                     .is_const = col.is_const,
-                                     .no_nulls = col.no_nulls,
-                                     .data = at,
-                                     .dict = col.dict};
-        at += padded(col.data_bytes);
+        memcpy(&col, ptr, sizeof col);
+        ptr += storage_spill_padded(sizeof col);
+        reader->batch.cols[c] = (alm_vec){.type = col.type,
+                                          .width = col.width,
+                                          .is_const = col.is_const,
+                                          .no_nulls = col.no_nulls,
+                                          .data = ptr,
+                                          .dict = col.dict};
+        ptr += storage_spill_padded(col.data_bytes);
         if (col.heap_bytes > 0)
-            r->batch.cols[c].heap = at;
-        at += padded(col.heap_bytes);
+            reader->batch.cols[c].heap = ptr;
+        ptr += storage_spill_padded(col.heap_bytes);
     }
-    ALM_ASSERT(at == r->block.ptr + r->at);
-    r->batch.rows = head.rows;
-    *out = &r->batch;
+    ALM_ASSERT(ptr == reader->block.ptr + reader->at);
+    reader->batch.rows = head.rows;
+    *out = &reader->batch;
     return ALM_OK;
 }

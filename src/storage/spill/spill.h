@@ -48,7 +48,7 @@ void alm_spill_space_leave(alm_spill_space *space, alm_mem *files, int handle, i
 
 /* The space of an open storage. */
 struct alm_storage;
-alm_spill_space *alm_storage_spill_space(struct alm_storage *st);
+alm_spill_space *alm_storage_spill_space(struct alm_storage *storage);
 
 typedef struct alm_spill alm_spill;
 

@@ -22,13 +22,13 @@ static size_t blocks_of(size_t n)
     return (n + CAT_BLOCK - 1) / CAT_BLOCK;
 }
 
-static void block_release(cat_block *b)
+static void block_release(cat_block *block)
 {
-    if (b == NULL || !last_reference(&b->refs))
+    if (block == NULL || !last_reference(&block->refs))
         return;
     for (size_t i = 0; i < CAT_BLOCK; i++)
-        alm_version_release(b->versions[i]);
-    free(b);
+        alm_version_release(block->versions[i]);
+    free(block);
 }
 
 alm_catver *alm_catver_retain(alm_catver *cat)
@@ -51,11 +51,11 @@ void alm_catver_release(alm_catver *cat)
     free(cat);
 }
 
-alm_catver *alm_catver_current(alm_storage *st)
+alm_catver *alm_catver_current(alm_storage *storage)
 {
-    (void)pthread_mutex_lock(&st->publish_lock);
-    alm_catver *cat = alm_catver_retain(st->current);
-    (void)pthread_mutex_unlock(&st->publish_lock);
+    (void)pthread_mutex_lock(&storage->publish_lock);
+    alm_catver *cat = alm_catver_retain(storage->current);
+    (void)pthread_mutex_unlock(&storage->publish_lock);
     return cat;
 }
 
@@ -81,8 +81,9 @@ static size_t lower_bound(const alm_catver *cat, uint64_t id)
 
 int64_t alm_catver_by_id(const alm_catver *cat, uint64_t table_id)
 {
-    const size_t at = lower_bound(cat, table_id);
-    return at < cat->n && alm_catver_at(cat, at)->table.id == table_id ? (int64_t)at : -1;
+    const size_t offset = lower_bound(cat, table_id);
+    return offset < cat->n && alm_catver_at(cat, offset)->table.id == table_id ? (int64_t)offset
+                                                                               : -1;
 }
 
 static uint32_t name_hash(alm_str name)
@@ -94,11 +95,11 @@ int64_t alm_catver_by_name(const alm_catver *cat, alm_str name)
 {
     const cat_names *names = cat->names;
     const uint32_t hash = name_hash(name);
-    for (uint32_t at = hash & names->mask; names->slots[at].pos_plus_1 != 0;
-         at = (at + 1) & names->mask) {
-        if (names->slots[at].hash != hash)
+    for (uint32_t place = hash & names->mask; names->slots[place].pos_plus_1 != 0;
+         place = (place + 1) & names->mask) {
+        if (names->slots[place].hash != hash)
             continue;
-        const uint32_t pos = names->slots[at].pos_plus_1 - 1;
+        const uint32_t pos = names->slots[place].pos_plus_1 - 1;
         if (alm_str_ieq(alm_str_of(alm_catver_at(cat, pos)->table.name), name))
             return pos;
     }
@@ -109,11 +110,11 @@ int64_t alm_catver_by_name(const alm_catver *cat, alm_str name)
 
 static void names_put(cat_names *names, uint32_t hash, size_t pos)
 {
-    uint32_t at = hash & names->mask;
-    while (names->slots[at].pos_plus_1 != 0)
-        at = (at + 1) & names->mask;
-    names->slots[at].hash = hash;
-    names->slots[at].pos_plus_1 = (uint32_t)pos + 1;
+    uint32_t place = hash & names->mask;
+    while (names->slots[place].pos_plus_1 != 0)
+        place = (place + 1) & names->mask;
+    names->slots[place].hash = hash;
+    names->slots[place].pos_plus_1 = (uint32_t)pos + 1;
     names->n++;
 }
 
@@ -169,30 +170,30 @@ alm_status alm_catver_empty(alm_ctx *cx, alm_catver **out)
     alm_catver *cat = NULL;
     ALM_TRY(alm_heap_bytes(cx, sizeof *cat, "the catalogue", &cat));
     cat->refs = 1;
-    const alm_status st = names_new(cx, 0, &cat->names);
-    if (st != ALM_OK) {
+    const alm_status status = names_new(cx, 0, &cat->names);
+    if (status != ALM_OK) {
         free(cat);
-        return st;
+        return status;
     }
     *out = cat;
     return ALM_OK;
 }
 
-alm_status alm_build_begin(alm_ctx *cx, alm_storage *st, alm_build *b)
+alm_status alm_build_begin(alm_ctx *cx, alm_storage *storage, alm_build *build)
 {
-    return alm_build_on(cx, st, st->current, b); /* only leaders replace it */
+    return alm_build_on(cx, storage, storage->current, build); /* only leaders replace it */
 }
 
-alm_status alm_build_on(alm_ctx *cx, alm_storage *st, const alm_catver *from, alm_build *b)
+alm_status alm_build_on(alm_ctx *cx, alm_storage *storage, const alm_catver *from, alm_build *build)
 {
     alm_catver *next = NULL;
-    *b = (alm_build){.st = st};
+    *build = (alm_build){.st = storage};
     ALM_TRY(alm_heap_bytes(cx, sizeof *next, "the catalogue", &next));
-    const alm_status e = alm_heap_bytes(cx, (from->n_blocks + 1) * sizeof(cat_block *),
-                                        "the catalogue", &next->blocks);
-    if (e != ALM_OK) {
+    const alm_status status = alm_heap_bytes(cx, (from->n_blocks + 1) * sizeof(cat_block *),
+                                             "the catalogue", &next->blocks);
+    if (status != ALM_OK) {
         free(next);
-        return e;
+        return status;
     }
     next->refs = 1;
     next->lsn = from->lsn;
@@ -205,27 +206,27 @@ alm_status alm_build_on(alm_ctx *cx, alm_storage *st, const alm_catver *from, al
     next->records = alm_records_retain(from->records);
     next->names = from->names;
     atomic_fetch_add_explicit(&next->names->refs, 1, memory_order_relaxed);
-    b->next = next;
+    build->next = next;
     return ALM_OK;
 }
 
-void alm_build_abandon(alm_build *b)
+void alm_build_abandon(alm_build *build)
 {
-    alm_catver_release(b->next);
-    b->next = NULL;
+    alm_catver_release(build->next);
+    build->next = NULL;
 }
 
-alm_version *alm_build_find(const alm_build *b, uint64_t table_id)
+alm_version *alm_build_find(const alm_build *build, uint64_t table_id)
 {
-    const int64_t pos = alm_catver_by_id(b->next, table_id);
-    return pos < 0 ? NULL : alm_catver_at(b->next, (size_t)pos);
+    const int64_t pos = alm_catver_by_id(build->next, table_id);
+    return pos < 0 ? NULL : alm_catver_at(build->next, (size_t)pos);
 }
 
-alm_status alm_build_own(alm_ctx *cx, alm_build *b, uint64_t table_id)
+alm_status alm_build_own(alm_ctx *cx, alm_build *build, uint64_t table_id)
 {
-    const int64_t pos = alm_catver_by_id(b->next, table_id);
+    const int64_t pos = alm_catver_by_id(build->next, table_id);
     ALM_ASSERT(pos >= 0);
-    cat_block **block = &b->next->blocks[pos / CAT_BLOCK];
+    cat_block **block = &build->next->blocks[pos / CAT_BLOCK];
     if (atomic_load(&(*block)->refs) == 1)
         return ALM_OK;
     cat_block *copy = NULL;
@@ -239,39 +240,40 @@ alm_status alm_build_own(alm_ctx *cx, alm_build *b, uint64_t table_id)
     return ALM_OK;
 }
 
-void alm_build_put(alm_build *b, alm_version *v)
+void alm_build_put(alm_build *build, alm_version *version)
 {
-    const int64_t pos = alm_catver_by_id(b->next, v->table.id);
+    const int64_t pos = alm_catver_by_id(build->next, version->table.id);
     ALM_ASSERT(pos >= 0);
-    cat_block *block = b->next->blocks[pos / CAT_BLOCK];
+    cat_block *block = build->next->blocks[pos / CAT_BLOCK];
     ALM_ASSERT(atomic_load(&block->refs) == 1);
     alm_version **slot = &block->versions[pos % CAT_BLOCK];
-    b->head_delta += v->head_bytes - (*slot)->head_bytes;
+    build->head_delta += version->head_bytes - (*slot)->head_bytes;
     alm_version_release(*slot);
-    *slot = v;
+    *slot = version;
 }
 
-/* Blocks afresh with one table more (v at `pos`) or less (v NULL). */
-static alm_status rebuild_blocks(alm_ctx *cx, alm_catver *cat, size_t pos, alm_version *v)
+/* Blocks afresh with one table more (version at `pos`) or less (version NULL). */
+static alm_status rebuild_blocks(alm_ctx *cx, alm_catver *cat, size_t pos, alm_version *version)
 {
-    const size_t n = v != NULL ? cat->n + 1 : cat->n - 1;
+    const size_t n = version != NULL ? cat->n + 1 : cat->n - 1;
     cat_block **blocks = NULL;
     ALM_TRY(alm_heap_bytes(cx, (blocks_of(n) + 1) * sizeof *blocks, "the catalogue", &blocks));
-    alm_status st = ALM_OK;
-    for (size_t i = 0; i < blocks_of(n) && st == ALM_OK; i++) {
-        st = alm_heap_bytes(cx, sizeof **blocks, "the catalogue", &blocks[i]);
-        if (st == ALM_OK)
+    alm_status status = ALM_OK;
+    for (size_t i = 0; i < blocks_of(n) && status == ALM_OK; i++) {
+        status = alm_heap_bytes(cx, sizeof **blocks, "the catalogue", &blocks[i]);
+        if (status == ALM_OK)
             blocks[i]->refs = 1;
     }
-    if (st != ALM_OK) {
+    if (status != ALM_OK) {
         for (size_t i = 0; i < blocks_of(n); i++)
             free(blocks[i]);
         free((void *)blocks);
-        return st;
+        return status;
     }
     for (size_t i = 0; i < n; i++) {
-        const size_t from = v != NULL ? i - (i > pos) : i + (i >= pos);
-        alm_version *one = v != NULL && i == pos ? v : alm_version_retain(alm_catver_at(cat, from));
+        const size_t from = version != NULL ? i - (i > pos) : i + (i >= pos);
+        alm_version *one =
+            version != NULL && i == pos ? version : alm_version_retain(alm_catver_at(cat, from));
         blocks[i / CAT_BLOCK]->versions[i % CAT_BLOCK] = one;
     }
     for (size_t i = 0; i < cat->n_blocks; i++)
@@ -284,9 +286,9 @@ static alm_status rebuild_blocks(alm_ctx *cx, alm_catver *cat, size_t pos, alm_v
 }
 
 /* The usual case: a new table has the highest id. */
-static alm_status append_table(alm_ctx *cx, alm_build *b, alm_version *v)
+static alm_status catver_append_table(alm_ctx *cx, alm_build *build, alm_version *version)
 {
-    alm_catver *cat = b->next;
+    alm_catver *cat = build->next;
     if (cat->n % CAT_BLOCK == 0) {
         cat_block **bigger = realloc((void *)cat->blocks, (cat->n_blocks + 1) * sizeof *bigger);
         if (bigger == NULL)
@@ -295,69 +297,69 @@ static alm_status append_table(alm_ctx *cx, alm_build *b, alm_version *v)
         ALM_TRY(alm_heap_bytes(cx, sizeof **bigger, "the catalogue", &bigger[cat->n_blocks]));
         bigger[cat->n_blocks++]->refs = 1;
     } else {
-        ALM_TRY(alm_build_own(cx, b, alm_catver_at(cat, cat->n - 1)->table.id));
+        ALM_TRY(alm_build_own(cx, build, alm_catver_at(cat, cat->n - 1)->table.id));
     }
-    cat->blocks[cat->n / CAT_BLOCK]->versions[cat->n % CAT_BLOCK] = v;
+    cat->blocks[cat->n / CAT_BLOCK]->versions[cat->n % CAT_BLOCK] = version;
     cat->n++;
     return ALM_OK;
 }
 
-alm_status alm_build_add(alm_ctx *cx, alm_build *b, alm_version *v)
+alm_status alm_build_add(alm_ctx *cx, alm_build *build, alm_version *version)
 {
-    alm_catver *cat = b->next;
-    const size_t pos = lower_bound(cat, v->table.id);
+    alm_catver *cat = build->next;
+    const size_t pos = lower_bound(cat, version->table.id);
     if (cat->n >= UINT32_MAX / 4)
         return alm_fail(cx, ALM_E_LIMIT, -1, "too many tables");
     ALM_TRY(names_own(cx, cat));
     if (pos == cat->n) {
-        ALM_TRY(append_table(cx, b, v));
-        names_put(cat->names, name_hash(alm_str_of(v->table.name)), pos);
+        ALM_TRY(catver_append_table(cx, build, version));
+        names_put(cat->names, name_hash(alm_str_of(version->table.name)), pos);
     } else {
         cat_names *names = NULL; /* positions shift: all names afresh, taken before the change */
         ALM_TRY(names_new(cx, cat->n + cat->n / 4, &names));
-        const alm_status st = rebuild_blocks(cx, cat, pos, v);
-        if (st != ALM_OK) {
+        const alm_status status = rebuild_blocks(cx, cat, pos, version);
+        if (status != ALM_OK) {
             free(names);
-            return st;
+            return status;
         }
         for (size_t i = 0; i < cat->n; i++)
             names_put(names, name_hash(alm_str_of(alm_catver_at(cat, i)->table.name)), i);
         free(cat->names); /* owned alone, see names_own */
         cat->names = names;
     }
-    b->head_delta += v->head_bytes;
+    build->head_delta += version->head_bytes;
     return ALM_OK;
 }
 
-alm_status alm_build_remove(alm_ctx *cx, alm_build *b, uint64_t table_id)
+alm_status alm_build_remove(alm_ctx *cx, alm_build *build, uint64_t table_id)
 {
-    alm_catver *cat = b->next;
+    alm_catver *cat = build->next;
     const int64_t pos = alm_catver_by_id(cat, table_id);
     ALM_ASSERT(pos >= 0);
     const int64_t head_bytes = alm_catver_at(cat, (size_t)pos)->head_bytes;
     cat_names *names = NULL;
     ALM_TRY(names_new(cx, cat->n + cat->n / 4, &names));
-    const alm_status st = rebuild_blocks(cx, cat, (size_t)pos, NULL);
-    if (st != ALM_OK) {
+    const alm_status status = rebuild_blocks(cx, cat, (size_t)pos, NULL);
+    if (status != ALM_OK) {
         free(names);
-        return st;
+        return status;
     }
     for (size_t i = 0; i < cat->n; i++)
         names_put(names, name_hash(alm_str_of(alm_catver_at(cat, i)->table.name)), i);
     if (last_reference(&cat->names->refs))
         free(cat->names);
     cat->names = names;
-    b->head_delta -= head_bytes;
+    build->head_delta -= head_bytes;
     return ALM_OK;
 }
 
-alm_status alm_build_clear(alm_ctx *cx, alm_build *b)
+alm_status alm_build_clear(alm_ctx *cx, alm_build *build)
 {
-    alm_catver *cat = b->next;
+    alm_catver *cat = build->next;
     cat_names *names = NULL;
     ALM_TRY(names_new(cx, 0, &names));
     for (size_t i = 0; i < cat->n; i++)
-        b->head_delta -= alm_catver_at(cat, i)->head_bytes;
+        build->head_delta -= alm_catver_at(cat, i)->head_bytes;
     for (size_t i = 0; i < cat->n_blocks; i++)
         block_release(cat->blocks[i]);
     cat->n = cat->n_blocks = 0;
@@ -367,57 +369,58 @@ alm_status alm_build_clear(alm_ctx *cx, alm_build *b)
     return ALM_OK;
 }
 
-alm_status alm_build_rename(alm_ctx *cx, alm_build *b, alm_version *v)
+alm_status alm_build_rename(alm_ctx *cx, alm_build *build, alm_version *version)
 {
     cat_names *names = NULL;
-    ALM_TRY(alm_build_own(cx, b, v->table.id));
-    ALM_TRY(names_new(cx, b->next->n + b->next->n / 4, &names));
-    alm_build_put(b, v);
-    for (size_t i = 0; i < b->next->n; i++)
-        names_put(names, name_hash(alm_str_of(alm_catver_at(b->next, i)->table.name)), i);
-    if (last_reference(&b->next->names->refs))
-        free(b->next->names);
-    b->next->names = names;
+    ALM_TRY(alm_build_own(cx, build, version->table.id));
+    ALM_TRY(names_new(cx, build->next->n + build->next->n / 4, &names));
+    alm_build_put(build, version);
+    for (size_t i = 0; i < build->next->n; i++)
+        names_put(names, name_hash(alm_str_of(alm_catver_at(build->next, i)->table.name)), i);
+    if (last_reference(&build->next->names->refs))
+        free(build->next->names);
+    build->next->names = names;
     return ALM_OK;
 }
 
-void alm_build_publish(alm_build *b)
+void alm_build_publish(alm_build *build)
 {
-    alm_storage *st = b->st;
-    (void)pthread_mutex_lock(&st->publish_lock);
-    alm_catver *old = st->current;
-    st->current = b->next;
+    alm_storage *storage = build->st;
+    (void)pthread_mutex_lock(&storage->publish_lock);
+    alm_catver *old = storage->current;
+    storage->current = build->next;
     /* behind the swap: who reads it finds the records by then */
-    atomic_store(&st->records_lsn, st->current->records == NULL ? 0 : st->current->records->lsn);
-    (void)pthread_mutex_unlock(&st->publish_lock);
-    atomic_fetch_add(&st->head_bytes, b->head_delta);
-    if (b->touched)
-        alm_touch_wake(st);
-    b->next = NULL;
+    atomic_store(&storage->records_lsn,
+                 storage->current->records == NULL ? 0 : storage->current->records->lsn);
+    (void)pthread_mutex_unlock(&storage->publish_lock);
+    atomic_fetch_add(&storage->head_bytes, build->head_delta);
+    if (build->touched)
+        alm_touch_wake(storage);
+    build->next = NULL;
     alm_catver_release(old);
 }
 
 /* --------------------------------------------------------------------- snapshots */
 
-alm_status alm_snapshot_acquire(alm_ctx *cx, alm_storage *st, alm_snapshot **out)
+alm_status alm_snapshot_acquire(alm_ctx *cx, alm_storage *storage, alm_snapshot **out)
 {
-    return alm_snapshot_new(cx, st, alm_catver_current(st), out);
+    return alm_snapshot_new(cx, storage, alm_catver_current(storage), out);
 }
 
-alm_status alm_snapshot_new(alm_ctx *cx, alm_storage *st, alm_catver *cat, alm_snapshot **out)
+alm_status alm_snapshot_new(alm_ctx *cx, alm_storage *storage, alm_catver *cat, alm_snapshot **out)
 {
     alm_snapshot *snap = NULL;
-    const alm_status e = alm_heap_bytes(cx, sizeof *snap, "a snapshot", &snap);
-    if (e != ALM_OK) {
+    const alm_status status = alm_heap_bytes(cx, sizeof *snap, "a snapshot", &snap);
+    if (status != ALM_OK) {
         alm_catver_release(cat);
-        return e;
+        return status;
     }
     snap->refs = 1;
-    snap->st = st;
+    snap->st = storage;
     snap->cat = cat;
-    snap->acquired_ns = st->io->mono_ns(st->io);
-    alm_reading_begin(&st->decoded, &snap->reading);
-    atomic_fetch_add(&st->n_snapshots, 1);
+    snap->acquired_ns = storage->io->mono_ns(storage->io);
+    alm_reading_begin(&storage->decoded, &snap->reading);
+    atomic_fetch_add(&storage->n_snapshots, 1);
     *out = snap;
     return ALM_OK;
 }
@@ -427,29 +430,29 @@ alm_status alm_snapshot_narrow(alm_ctx *cx, const alm_snapshot *snap, const alm_
 {
     alm_catver *none = NULL;
     alm_version *bare = NULL;
-    alm_build b;
+    alm_build build;
     ALM_TRY(alm_catver_empty(cx, &none));
     none->lsn = snap->cat->lsn;
     none->records = alm_records_retain(snap->cat->records);
-    alm_status e = alm_build_on(cx, snap->st, none, &b);
+    alm_status status = alm_build_on(cx, snap->st, none, &build);
     alm_catver_release(none);
-    ALM_TRY(e);
+    ALM_TRY(status);
     if (table != NULL)
-        e = alm_version_bare(cx, alm_version_of(table), &bare);
+        status = alm_version_bare(cx, alm_version_of(table), &bare);
     if (bare != NULL && bare->detached != NULL) {
         alm_part_set_release(bare->detached);
         bare->detached = NULL;
     }
     if (bare != NULL) {
-        e = alm_build_add(cx, &b, bare);
-        if (e != ALM_OK)
+        status = alm_build_add(cx, &build, bare);
+        if (status != ALM_OK)
             alm_version_release(bare);
     }
-    if (e != ALM_OK) {
-        alm_build_abandon(&b);
-        return e;
+    if (status != ALM_OK) {
+        alm_build_abandon(&build);
+        return status;
     }
-    return alm_snapshot_new(cx, snap->st, b.next, out);
+    return alm_snapshot_new(cx, snap->st, build.next, out);
 }
 
 alm_snapshot *alm_snapshot_retain(alm_snapshot *snap)
@@ -463,11 +466,11 @@ void alm_snapshot_release(alm_snapshot *snap)
 {
     if (snap == NULL || !last_reference(&snap->refs))
         return;
-    alm_storage *st = snap->st;
-    alm_reading_end(&st->decoded, &snap->reading);
+    alm_storage *storage = snap->st;
+    alm_reading_end(&storage->decoded, &snap->reading);
     alm_catver_release(snap->cat);
     free(snap);
-    atomic_fetch_sub(&st->n_snapshots, 1);
+    atomic_fetch_sub(&storage->n_snapshots, 1);
 }
 
 uint64_t alm_snapshot_lsn(const alm_snapshot *snap)
@@ -503,11 +506,11 @@ int32_t alm_table_col(const alm_table *table, alm_str name)
     return -1;
 }
 
-alm_version *alm_storage_version(alm_storage *st, uint64_t table_id)
+alm_version *alm_storage_version(alm_storage *storage, uint64_t table_id)
 {
-    alm_catver *cat = alm_catver_current(st);
+    alm_catver *cat = alm_catver_current(storage);
     const int64_t pos = alm_catver_by_id(cat, table_id);
-    alm_version *v = pos < 0 ? NULL : alm_version_retain(alm_catver_at(cat, (size_t)pos));
+    alm_version *version = pos < 0 ? NULL : alm_version_retain(alm_catver_at(cat, (size_t)pos));
     alm_catver_release(cat);
-    return v;
+    return version;
 }

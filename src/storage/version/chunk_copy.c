@@ -54,8 +54,8 @@ typedef struct wider {
             to_[i_] = *VALUE_OF(type, order[i_]);                                                  \
     } while (0)
 
-static void gather(void *to, const void *const *from, const uint64_t *order, uint32_t n,
-                   size_t width)
+static void chunk_copy_gather(void *to, const void *const *from, const uint64_t *order, uint32_t n,
+                              size_t width)
 {
     FOR_WIDTH(width, GATHER);
 }
@@ -75,8 +75,8 @@ enum { AHEAD = 256, STEP = 4 };
             to_[i_] = *VALUE_OF(type, order[i_]);                                                  \
     } while (0)
 
-static void collect(void *to, const void *const *from, const uint64_t *order, uint32_t n,
-                    size_t width)
+static void chunk_copy_collect(void *to, const void *const *from, const uint64_t *order, uint32_t n,
+                               size_t width)
 {
     FOR_WIDTH(width, COLLECT);
 }
@@ -89,7 +89,8 @@ static void collect(void *to, const void *const *from, const uint64_t *order, ui
             to_[i_] = from_[at[i_]];                                                               \
     } while (0)
 
-static void place(void *to, const void *from, const uint32_t *at, uint32_t n, size_t width)
+static void chunk_copy_place(void *to, const void *from, const uint32_t *at, uint32_t n,
+                             size_t width)
 {
     FOR_WIDTH(width, PLACE);
 }
@@ -115,23 +116,23 @@ alm_status alm_chunk_own_text(alm_ctx *cx, alm_chunk *to, alm_view *views, uint3
 }
 
 /* One column that all sources have (from[s] != NULL). */
-static void copy_column(void *to, const void *const *from, const uint64_t *order, uint32_t first,
+static void copy_column(void *dest, const void *const *from, const uint64_t *order, uint32_t first,
                         uint32_t n, size_t width)
 {
     if (order != NULL)
-        gather(to, from, order, n, width);
+        chunk_copy_gather(dest, from, order, n, width);
     else
-        memcpy(to, (const char *)from[0] + first * width, n * width);
+        memcpy(dest, (const char *)from[0] + first * width, n * width);
 }
 
 /* One column that some sources lack. */
-static alm_status copy_with_gaps(alm_ctx *cx, alm_chunk *to, uint32_t c, uint32_t at,
+static alm_status copy_with_gaps(alm_ctx *cx, alm_chunk *to, uint32_t col, uint32_t at,
                                  const void *const *from, const uint64_t *order, uint32_t first,
                                  uint32_t n)
 {
-    const size_t width = alm_type_width(to->schema->cols[c].type);
-    ALM_TRY(alm_chunk_null(cx, to, c, at, n));
-    char *out = (char *)to->cols[c] + at * width;
+    const size_t width = alm_type_width(to->schema->cols[col].type);
+    ALM_TRY(alm_chunk_null(cx, to, col, at, n));
+    char *out = (char *)to->cols[col] + at * width;
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t row = order != NULL ? order[i] : first + i;
         const char *src = from[row >> 32];
@@ -144,44 +145,45 @@ static alm_status copy_with_gaps(alm_ctx *cx, alm_chunk *to, uint32_t c, uint32_
 /* ------------------------------------------------------------------ all columns */
 
 alm_status alm_sources_new(alm_ctx *cx, const alm_schema *schema, alm_chunk *const *chunks,
-                           uint32_t n, alm_sources *out)
+                           uint32_t n_chunks, alm_sources *out)
 {
-    alm_sources s = {.schema = schema, .n = n};
-    const size_t places = (size_t)schema->n_cols * n;
-    ALM_TRY(alm_heap_bytes(cx, places * sizeof *s.cols + schema->n_cols * sizeof *s.gaps, "a merge",
-                           &s.cols));
-    s.gaps = (bool *)(void *)(s.cols + places);
-    for (uint32_t i = 0; i < n; i++)
+    alm_sources sources = {.schema = schema, .n = n_chunks};
+    const size_t places = (size_t)schema->n_cols * n_chunks;
+    ALM_TRY(alm_heap_bytes(cx,
+                           places * sizeof *sources.cols + schema->n_cols * sizeof *sources.gaps,
+                           "a merge", &sources.cols));
+    sources.gaps = (bool *)(void *)(sources.cols + places);
+    for (uint32_t i = 0; i < n_chunks; i++)
         for (uint32_t c = 0; c < schema->n_cols; c++) {
             const alm_chunk *src = chunks[i];
             const int32_t pos = src->schema == schema
                                     ? (int32_t)c
                                     : alm_schema_find(src->schema, schema->cols[c].id);
             const void *col = pos >= 0 && (uint32_t)pos < src->n_cols ? src->cols[pos] : NULL;
-            s.cols[(size_t)c * n + i] = col;
-            s.gaps[c] |= col == NULL;
+            sources.cols[(size_t)c * n_chunks + i] = col;
+            sources.gaps[c] |= col == NULL;
         }
-    *out = s;
+    *out = sources;
     return ALM_OK;
 }
 
-void alm_sources_free(alm_sources *s)
+void alm_sources_free(alm_sources *sources)
 {
-    free((void *)s->cols);
-    *s = (alm_sources){0};
+    free((void *)sources->cols);
+    *sources = (alm_sources){0};
 }
 
-alm_status alm_sources_copy(alm_ctx *cx, const alm_sources *s, alm_chunk *to, uint32_t at,
+alm_status alm_sources_copy(alm_ctx *cx, const alm_sources *sources, alm_chunk *to, uint32_t at,
                             const uint64_t *order, uint32_t first, uint32_t n)
 {
-    ALM_ASSERT(at + n <= to->cap && to->schema == s->schema);
-    for (uint32_t c = 0; c < to->n_cols; c++) {
-        const alm_type type = to->schema->cols[c].type;
+    ALM_ASSERT(at + n <= to->cap && to->schema == sources->schema);
+    for (uint32_t col = 0; col < to->n_cols; col++) {
+        const alm_type type = to->schema->cols[col].type;
         const size_t width = alm_type_width(type);
-        const void *const *from = s->cols + (size_t)c * s->n;
-        char *out = (char *)to->cols[c] + at * width;
-        if (s->gaps[c])
-            ALM_TRY(copy_with_gaps(cx, to, c, at, from, order, first, n));
+        const void *const *from = sources->cols + (size_t)col * sources->n;
+        char *out = (char *)to->cols[col] + at * width;
+        if (sources->gaps[col])
+            ALM_TRY(copy_with_gaps(cx, to, col, at, from, order, first, n));
         else
             copy_column(out, from, order, first, n, width);
         if (alm_type_holds_views(type))
@@ -195,76 +197,78 @@ alm_status alm_chunk_copy(alm_ctx *cx, alm_chunk *to, uint32_t at, alm_chunk *co
 {
     alm_sources s;
     ALM_TRY(alm_sources_new(cx, to->schema, sources, n_sources, &s));
-    const alm_status e = alm_sources_copy(cx, &s, to, at, order, first, n);
+    const alm_status status = alm_sources_copy(cx, &s, to, at, order, first, n);
     alm_sources_free(&s);
-    return e;
+    return status;
 }
 
 /* ------------------------------------------------------------ rows of many sources */
 
-alm_status alm_scatter_new(alm_ctx *cx, const alm_sources *s, uint32_t rows_max, alm_scatter *out)
+alm_status alm_scatter_new(alm_ctx *cx, const alm_sources *sources, uint32_t rows_max,
+                           alm_scatter *out)
 {
     size_t width = 1;
-    for (uint32_t c = 0; c < s->schema->n_cols; c++)
-        width = ALM_MAX(width, alm_type_width(s->schema->cols[c].type));
+    for (uint32_t col = 0; col < sources->schema->n_cols; col++)
+        width = ALM_MAX(width, alm_type_width(sources->schema->cols[col].type));
     *out = (alm_scatter){.rows_max = rows_max};
-    alm_status e = alm_heap_bytes(cx, rows_max * sizeof *out->rows, "a merge", &out->rows);
-    if (e == ALM_OK)
-        e = alm_heap_bytes(cx, rows_max * sizeof *out->at, "a merge", &out->at);
-    if (e == ALM_OK)
-        e = alm_heap_bytes(cx, s->n * sizeof *out->ends, "a merge", &out->ends);
-    if (e == ALM_OK)
-        e = alm_heap_bytes(cx, rows_max * width, "a merge", &out->values);
-    if (e != ALM_OK)
+    alm_status status = alm_heap_bytes(cx, rows_max * sizeof *out->rows, "a merge", &out->rows);
+    if (status == ALM_OK)
+        status = alm_heap_bytes(cx, rows_max * sizeof *out->at, "a merge", &out->at);
+    if (status == ALM_OK)
+        status = alm_heap_bytes(cx, sources->n * sizeof *out->ends, "a merge", &out->ends);
+    if (status == ALM_OK)
+        status = alm_heap_bytes(cx, rows_max * width, "a merge", &out->values);
+    if (status != ALM_OK)
         alm_scatter_free(out);
-    return e;
+    return status;
 }
 
-void alm_scatter_free(alm_scatter *sc)
+void alm_scatter_free(alm_scatter *scatter)
 {
-    free(sc->rows);
-    free(sc->at);
-    free(sc->ends);
-    free(sc->values);
-    *sc = (alm_scatter){0};
+    free(scatter->rows);
+    free(scatter->at);
+    free(scatter->ends);
+    free(scatter->values);
+    *scatter = (alm_scatter){0};
 }
 
 /* A counting sort of the rows of an order by their source. */
-static void sort_by_source(const alm_sources *s, alm_scatter *sc, const uint64_t *order, uint32_t n)
+static void sort_by_source(const alm_sources *sources, alm_scatter *scatter, const uint64_t *order,
+                           uint32_t n)
 {
-    memset(sc->ends, 0, s->n * sizeof *sc->ends);
+    memset(scatter->ends, 0, sources->n * sizeof *scatter->ends);
     for (uint32_t i = 0; i < n; i++)
-        sc->ends[order[i] >> 32]++;
+        scatter->ends[order[i] >> 32]++;
     uint32_t sum = 0;
-    for (uint32_t k = 0; k < s->n; k++) {
-        const uint32_t count = sc->ends[k];
-        sc->ends[k] = sum;
+    for (uint32_t k = 0; k < sources->n; k++) {
+        const uint32_t count = scatter->ends[k];
+        scatter->ends[k] = sum;
         sum += count;
     }
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t at = sc->ends[order[i] >> 32]++;
-        sc->rows[at] = order[i];
-        sc->at[i] = at;
+        const uint32_t at = scatter->ends[order[i] >> 32]++;
+        scatter->rows[at] = order[i];
+        scatter->at[i] = at;
     }
 }
 
-alm_status alm_sources_scatter(alm_ctx *cx, const alm_sources *s, alm_scatter *sc, alm_chunk *to,
-                               const uint64_t *order, uint32_t n)
+alm_status alm_sources_scatter(alm_ctx *cx, const alm_sources *sources, alm_scatter *scatter,
+                               alm_chunk *to, const uint64_t *order, uint32_t n)
 {
-    ALM_ASSERT(n <= to->cap && n <= sc->rows_max && to->schema == s->schema);
-    sort_by_source(s, sc, order, n);
-    for (uint32_t c = 0; c < to->n_cols; c++) {
-        const alm_type type = to->schema->cols[c].type;
+    ALM_ASSERT(n <= to->cap && n <= scatter->rows_max && to->schema == sources->schema);
+    sort_by_source(sources, scatter, order, n);
+    for (uint32_t col = 0; col < to->n_cols; col++) {
+        const alm_type type = to->schema->cols[col].type;
         const size_t width = alm_type_width(type);
-        const void *const *from = s->cols + (size_t)c * s->n;
-        if (s->gaps[c]) {
-            ALM_TRY(copy_with_gaps(cx, to, c, 0, from, order, 0, n));
+        const void *const *from = sources->cols + (size_t)col * sources->n;
+        if (sources->gaps[col]) {
+            ALM_TRY(copy_with_gaps(cx, to, col, 0, from, order, 0, n));
         } else {
-            collect(sc->values, from, sc->rows, n, width);
-            place(to->cols[c], sc->values, sc->at, n, width);
+            chunk_copy_collect(scatter->values, from, scatter->rows, n, width);
+            chunk_copy_place(to->cols[col], scatter->values, scatter->at, n, width);
         }
         if (alm_type_holds_views(type))
-            ALM_TRY(alm_chunk_own_text(cx, to, to->cols[c], n));
+            ALM_TRY(alm_chunk_own_text(cx, to, to->cols[col], n));
     }
     return ALM_OK;
 }

@@ -12,57 +12,60 @@
 
 enum { SMALL_GROUP = 16 };
 
-static inline uint32_t row_of(uint64_t at)
+static inline uint32_t dedup_row_of(uint64_t place)
 {
-    return (uint32_t)at;
+    return (uint32_t)place;
 }
 
-static inline size_t element(const alm_vec *v, uint64_t at)
+static inline size_t dedup_element(const alm_vec *vec, uint64_t place)
 {
-    return v->is_const ? 0 : row_of(at);
+    return vec->is_const ? 0 : dedup_row_of(place);
 }
 
-static inline uint32_t code_of(const alm_vec *v, uint64_t at)
+static inline uint32_t code_of(const alm_vec *vec, uint64_t place)
 {
-    return v->width == sizeof(alm_view) ? 0 : alm_vec_code(v, row_of(at)); /* null view: missing */
+    return vec->width == sizeof(alm_view)
+               ? 0
+               : alm_vec_code(vec, dedup_row_of(place)); /* null view: missing */
 }
 
 /* A fixed-width key in 32 bytes: all NaNs are one null, and -0.0 is 0.0, as they are to GROUP BY. */
-static void key_bits(const alm_vec *v, uint64_t at, uint64_t out[4])
+static void key_bits(const alm_vec *vec, uint64_t place, uint64_t out[4])
 {
     out[0] = out[1] = out[2] = out[3] = 0;
-    if (v->type.id == ALM_T_SYMBOL) {
-        out[0] = code_of(v, at);
+    if (vec->type.id == ALM_T_SYMBOL) {
+        out[0] = code_of(vec, place);
         return;
     }
-    memcpy(out, (const char *)v->data + element(v, at) * v->width, v->width);
-    double d;
+    memcpy(out, (const char *)vec->data + dedup_element(vec, place) * vec->width, vec->width);
+    double value;
     float f;
-    memcpy(&d, out, sizeof(d));
+    memcpy(&value, out, sizeof(value));
     memcpy(&f, out, sizeof(f));
-    if ((v->type.id == ALM_T_DOUBLE && d != d) || (v->type.id == ALM_T_FLOAT && f != f))
+    if ((vec->type.id == ALM_T_DOUBLE && value != value) || (vec->type.id == ALM_T_FLOAT && f != f))
         out[0] = UINT64_MAX;
-    else if ((v->type.id == ALM_T_DOUBLE && d == 0) || (v->type.id == ALM_T_FLOAT && f == 0))
+    else if ((vec->type.id == ALM_T_DOUBLE && value == 0) ||
+             (vec->type.id == ALM_T_FLOAT && f == 0))
         out[0] = 0;
 }
 
-static bool is_text(const alm_vec *v)
+static bool dedup_is_text(const alm_vec *vec)
 {
-    return alm_type_has_heap(v->type);
+    return alm_type_has_heap(vec->type);
 }
 
-static bool same_keys(const alm_dedup_src *srcs, uint32_t n_keys, uint64_t a, uint64_t b)
+static bool dedup_same_keys(const alm_dedup_src *srcs, uint32_t n_keys, uint64_t a, uint64_t b)
 {
-    for (uint32_t k = 0; k < n_keys; k++) {
-        const alm_vec *va = &srcs[a >> 32].keys[k], *vb = &srcs[b >> 32].keys[k];
-        if (is_text(va)) {
-            if (!alm_view_eq((const alm_view *)va->data + element(va, a), va->heap,
-                             (const alm_view *)vb->data + element(vb, b), vb->heap))
+    for (uint32_t key = 0; key < n_keys; key++) {
+        const alm_vec *vec = &srcs[a >> 32].keys[key], *vb = &srcs[b >> 32].keys[key];
+        if (dedup_is_text(vec)) {
+            if (!alm_view_eq((const alm_view *)vec->data + dedup_element(vec, a), vec->heap,
+                             (const alm_view *)vb->data + dedup_element(vb, b), vb->heap))
                 return false;
             continue;
         }
         uint64_t ka[4], kb[4];
-        key_bits(va, a, ka);
+        key_bits(vec, a, ka);
         key_bits(vb, b, kb);
         if (memcmp(ka, kb, sizeof ka) != 0)
             return false;
@@ -70,20 +73,20 @@ static bool same_keys(const alm_dedup_src *srcs, uint32_t n_keys, uint64_t a, ui
     return true;
 }
 
-static uint64_t hash_keys(const alm_dedup_src *srcs, uint32_t n_keys, uint64_t at)
+static uint64_t hash_keys(const alm_dedup_src *srcs, uint32_t n_keys, uint64_t place)
 {
     uint64_t hash = 0;
-    for (uint32_t k = 0; k < n_keys; k++) {
-        const alm_vec *v = &srcs[at >> 32].keys[k];
-        if (is_text(v)) {
-            const alm_view *view = (const alm_view *)v->data + element(v, at);
+    for (uint32_t key = 0; key < n_keys; key++) {
+        const alm_vec *vec = &srcs[place >> 32].keys[key];
+        if (dedup_is_text(vec)) {
+            const alm_view *view = (const alm_view *)vec->data + dedup_element(vec, place);
             hash = alm_hash_combine(
-                hash, alm_view_is_null(view) ? 0 : alm_hash_str(alm_view_str(view, v->heap)));
+                hash, alm_view_is_null(view) ? 0 : alm_hash_str(alm_view_str(view, vec->heap)));
         } else {
             uint64_t bits[4];
-            key_bits(v, at, bits);
+            key_bits(vec, place, bits);
             hash = alm_hash_combine(hash, alm_hash_u128(bits[0], bits[1]));
-            if (v->width > 16)
+            if (vec->width > 16)
                 hash = alm_hash_combine(hash, alm_hash_u128(bits[2], bits[3]));
         }
     }
@@ -91,7 +94,7 @@ static uint64_t hash_keys(const alm_dedup_src *srcs, uint32_t n_keys, uint64_t a
 }
 
 /* Does a row go, of which an equal one stays already? Those that stay are of the last source. */
-static inline bool replaced(alm_dedup_kind kind, uint64_t row, uint64_t stays)
+static inline bool dedup_replaced(alm_dedup_kind kind, uint64_t row, uint64_t stays)
 {
     return kind == ALM_DEDUP_ROWS || row >> 32 != stays >> 32;
 }
@@ -105,7 +108,8 @@ static int64_t group_pairwise(alm_dedup_kind kind, const alm_dedup_src *srcs, ui
     for (int64_t i = n; i-- > 0;) {
         bool seen = false;
         for (int64_t k = kept; k < n && !seen; k++)
-            seen = same_keys(srcs, n_keys, rows[i], rows[k]) && replaced(kind, rows[i], rows[k]);
+            seen = dedup_same_keys(srcs, n_keys, rows[i], rows[k]) &&
+                   dedup_replaced(kind, rows[i], rows[k]);
         if (!seen)
             rows[--kept] = rows[i];
     }
@@ -124,13 +128,13 @@ static alm_status group_hashed(alm_ctx *cx, alm_dedup_kind kind, const alm_dedup
                         (long long)n);
     int64_t kept = n;
     for (int64_t i = n; i-- > 0;) {
-        uint64_t at = hash_keys(srcs, n_keys, rows[i]) & (slots - 1);
-        while (table[at] != 0 && !same_keys(srcs, n_keys, rows[i], rows[table[at] - 1]))
-            at = (at + 1) & (slots - 1);
-        if (table[at] != 0 && replaced(kind, rows[i], rows[table[at] - 1]))
+        uint64_t place = hash_keys(srcs, n_keys, rows[i]) & (slots - 1);
+        while (table[place] != 0 && !dedup_same_keys(srcs, n_keys, rows[i], rows[table[place] - 1]))
+            place = (place + 1) & (slots - 1);
+        if (table[place] != 0 && dedup_replaced(kind, rows[i], rows[table[place] - 1]))
             continue;
         rows[--kept] = rows[i];
-        table[at] = kept + 1;
+        table[place] = kept + 1;
     }
     free(table);
     *out = n - kept;
@@ -147,13 +151,13 @@ static int64_t group_alike(alm_dedup_kind kind, const uint64_t *rows, int64_t n)
 }
 
 alm_status alm_dedup_rows(alm_ctx *cx, alm_dedup_kind kind, const alm_dedup_src *srcs,
-                          uint32_t n_keys, uint64_t *rows, int64_t n, int64_t *kept)
+                          uint32_t n_keys, uint64_t *rows, int64_t n_rows, int64_t *kept)
 {
     int64_t out = 0;
-    for (int64_t i = 0; i < n;) {
-        const int64_t ts = srcs[rows[i] >> 32].ts[row_of(rows[i])];
+    for (int64_t i = 0; i < n_rows;) {
+        const int64_t ts = srcs[rows[i] >> 32].ts[dedup_row_of(rows[i])];
         int64_t end = i + 1;
-        while (end < n && srcs[rows[end] >> 32].ts[row_of(rows[end])] == ts)
+        while (end < n_rows && srcs[rows[end] >> 32].ts[dedup_row_of(rows[end])] == ts)
             end++;
         int64_t stay = 1;
         if (n_keys == 0)

@@ -8,9 +8,9 @@
 #include "storage/version/head.h"
 #include "storage/version/records.h"
 
-static alm_status put_u8s(alm_ctx *cx, alm_buf *buf, uint8_t a, uint8_t b, uint8_t c, uint8_t d)
+static alm_status put_u8s(alm_ctx *cx, alm_buf *buf, uint8_t a, uint8_t b, uint8_t byte, uint8_t d)
 {
-    const uint8_t bytes[4] = {a, b, c, d};
+    const uint8_t bytes[4] = {a, b, byte, d};
     return alm_buf_append(cx, buf, bytes, sizeof bytes);
 }
 
@@ -29,35 +29,37 @@ alm_status alm_put_column(alm_ctx *cx, alm_buf *buf, const alm_column *col, uint
     return alm_put_text(cx, buf, alm_str_of(col->name));
 }
 
-alm_status alm_put_table(alm_ctx *cx, alm_buf *buf, const alm_version *v)
+alm_status alm_put_table(alm_ctx *cx, alm_buf *buf, const alm_version *version)
 {
-    const alm_table *t = &v->table;
-    ALM_TRY(alm_put_u64(cx, buf, t->id));
-    ALM_TRY(alm_put_text(cx, buf, alm_str_of(t->name)));
-    ALM_TRY(alm_put_u64(cx, buf, t->schema_version));
-    ALM_TRY(alm_put_u32(cx, buf, v->next_col_id));
-    ALM_TRY(alm_put_u32(cx, buf, (uint32_t)t->ts_col));
-    ALM_TRY(put_u8s(cx, buf, (uint8_t)t->partition, t->wal, t->dedup, (uint8_t)t->kind));
-    ALM_TRY(alm_put_i64(cx, buf, t->ttl_hours));
-    ALM_TRY(alm_put_i64(cx, buf, t->max_uncommitted_rows));
-    ALM_TRY(alm_put_i64(cx, buf, t->o3_max_lag_us));
-    ALM_TRY(alm_put_u32(cx, buf, t->n_cols));
-    for (uint32_t i = 0; i < t->n_cols; i++) {
-        const uint32_t count = v->schema->symbols[i] != NULL ? v->schema->dicts[i].count : 1;
-        ALM_TRY(alm_put_column(cx, buf, &t->cols[i], count));
+    const alm_table *table = &version->table;
+    ALM_TRY(alm_put_u64(cx, buf, table->id));
+    ALM_TRY(alm_put_text(cx, buf, alm_str_of(table->name)));
+    ALM_TRY(alm_put_u64(cx, buf, table->schema_version));
+    ALM_TRY(alm_put_u32(cx, buf, version->next_col_id));
+    ALM_TRY(alm_put_u32(cx, buf, (uint32_t)table->ts_col));
+    ALM_TRY(put_u8s(cx, buf, (uint8_t)table->partition, table->wal, table->dedup,
+                    (uint8_t)table->kind));
+    ALM_TRY(alm_put_i64(cx, buf, table->ttl_hours));
+    ALM_TRY(alm_put_i64(cx, buf, table->max_uncommitted_rows));
+    ALM_TRY(alm_put_i64(cx, buf, table->o3_max_lag_us));
+    ALM_TRY(alm_put_u32(cx, buf, table->n_cols));
+    for (uint32_t i = 0; i < table->n_cols; i++) {
+        const uint32_t count =
+            version->schema->symbols[i] != NULL ? version->schema->dicts[i].count : 1;
+        ALM_TRY(alm_put_column(cx, buf, &table->cols[i], count));
     }
-    return t->kind == ALM_TABLE_BASE ? ALM_OK : alm_put_view(cx, buf, t->view);
+    return table->kind == ALM_TABLE_BASE ? ALM_OK : alm_put_view(cx, buf, table->view);
 }
 
-alm_status alm_op_alter(alm_ctx *cx, alm_buf *buf, const alm_version *v)
+alm_status alm_op_alter(alm_ctx *cx, alm_buf *buf, const alm_version *version)
 {
     size_t mark = 0;
     ALM_TRY(alm_op_begin(cx, buf, ALM_OP_ALTER, &mark));
-    ALM_TRY(alm_put_table(cx, buf, v));
+    ALM_TRY(alm_put_table(cx, buf, version));
     return alm_op_end(cx, buf, mark);
 }
 
-static alm_status put_file(alm_ctx *cx, alm_buf *buf, alm_file *file)
+static alm_status version_encode_put_file(alm_ctx *cx, alm_buf *buf, alm_file *file)
 {
     ALM_ASSERT(alm_file_unsynced(file)->state == ALM_SYNC_DONE);
     ALM_TRY(alm_put_u64(cx, buf, file->id));
@@ -76,17 +78,18 @@ alm_status alm_put_part(alm_ctx *cx, alm_buf *buf, const alm_part_ref *part)
     ALM_TRY(alm_put_i64(cx, buf, part->min_ts));
     ALM_TRY(alm_put_i64(cx, buf, part->max_ts));
     ALM_TRY(alm_put_i64(cx, buf, part->bucket));
-    ALM_TRY(put_file(cx, buf, part->file));
+    ALM_TRY(version_encode_put_file(cx, buf, part->file));
     ALM_TRY(alm_put_u32(cx, buf, part->n_overlays));
     for (uint32_t i = 0; i < part->n_overlays; i++) {
         ALM_TRY(alm_put_u32(cx, buf, part->overlays[i].col_id));
-        ALM_TRY(put_file(cx, buf, part->overlays[i].file));
+        ALM_TRY(version_encode_put_file(cx, buf, part->overlays[i].file));
     }
     return ALM_OK;
 }
 
 /* Views with offsets into the heap that follows them. */
-static alm_status put_views(alm_ctx *cx, alm_buf *buf, const alm_view *views, uint32_t rows)
+static alm_status version_encode_put_views(alm_ctx *cx, alm_buf *buf, const alm_view *views,
+                                           uint32_t rows)
 {
     uint64_t heap = 0;
     for (uint32_t i = 0; i < rows; i++)
@@ -94,14 +97,14 @@ static alm_status put_views(alm_ctx *cx, alm_buf *buf, const alm_view *views, ui
             heap += views[i].len;
     ALM_TRY(alm_put_u64(cx, buf, heap));
     ALM_TRY(alm_buf_reserve(cx, buf, rows * sizeof(alm_view) + heap + 8));
-    uint64_t at = 0;
+    uint64_t place = 0;
     for (uint32_t i = 0; i < rows; i++) {
-        alm_view v = views[i];
-        if (!alm_view_is_null(&v) && v.len > ALM_VIEW_INLINE) {
-            v.off = at;
-            at += v.len;
+        alm_view view = views[i];
+        if (!alm_view_is_null(&view) && view.len > ALM_VIEW_INLINE) {
+            view.off = place;
+            place += view.len;
         }
-        ALM_TRY(alm_buf_append(cx, buf, &v, sizeof v));
+        ALM_TRY(alm_buf_append(cx, buf, &view, sizeof view));
     }
     for (uint32_t i = 0; i < rows && heap > 0; i++)
         if (!alm_view_is_null(&views[i]) && views[i].len > ALM_VIEW_INLINE)
@@ -109,28 +112,28 @@ static alm_status put_views(alm_ctx *cx, alm_buf *buf, const alm_view *views, ui
     return alm_put_padding(cx, buf, heap);
 }
 
-static alm_status put_values(alm_ctx *cx, alm_buf *buf, const alm_chunk *chunk, uint32_t c,
-                             uint32_t rows)
+static alm_status version_encode_put_values(alm_ctx *cx, alm_buf *buf, const alm_chunk *chunk,
+                                            uint32_t column, uint32_t rows)
 {
-    const alm_column *col = &chunk->schema->cols[c];
+    const alm_column *col = &chunk->schema->cols[column];
     const size_t bytes = (size_t)alm_type_width(col->type) * rows;
     ALM_TRY(alm_put_u32(cx, buf, col->id));
     ALM_TRY(alm_buf_append(cx, buf, &col->type, sizeof col->type));
     if (alm_type_holds_views(col->type))
-        return put_views(cx, buf, chunk->cols[c], rows);
+        return version_encode_put_views(cx, buf, chunk->cols[column], rows);
     ALM_TRY(alm_put_u64(cx, buf, 0));
-    ALM_TRY(alm_buf_append(cx, buf, chunk->cols[c], bytes));
+    ALM_TRY(alm_buf_append(cx, buf, chunk->cols[column], bytes));
     return alm_put_padding(cx, buf, bytes);
 }
 
 /* Lines of a wide table name few of its columns: what is null in all rows is left out. The reader takes rows to have a byte
  * at least, so one column stays. */
-static bool is_left_out(const alm_chunk *chunk, uint32_t c, uint32_t rows, uint32_t put)
+static bool is_left_out(const alm_chunk *chunk, uint32_t col, uint32_t rows, uint32_t put)
 {
-    const alm_type type = chunk->schema->cols[c].type;
-    const alm_vec v = {
-        .type = type, .width = (uint8_t)alm_type_width(type), .data = chunk->cols[c]};
-    return (put > 0 || c + 1 < chunk->n_cols) && alm_values_are_missing(type, &v, rows);
+    const alm_type type = chunk->schema->cols[col].type;
+    const alm_vec vec = {
+        .type = type, .width = (uint8_t)alm_type_width(type), .data = chunk->cols[col]};
+    return (put > 0 || col + 1 < chunk->n_cols) && alm_values_are_missing(type, &vec, rows);
 }
 
 alm_status alm_put_rows(alm_ctx *cx, alm_buf *buf, uint64_t table_id, const alm_chunk *chunk,
@@ -142,10 +145,10 @@ alm_status alm_put_rows(alm_ctx *cx, alm_buf *buf, uint64_t table_id, const alm_
     const size_t count_at = buf->len;
     ALM_TRY(alm_put_u32(cx, buf, 0));
     ALM_TRY(alm_put_u32(cx, buf, 0));
-    for (uint32_t c = 0; c < chunk->n_cols; c++) {
-        if (is_left_out(chunk, c, rows, put))
+    for (uint32_t col = 0; col < chunk->n_cols; col++) {
+        if (is_left_out(chunk, col, rows, put))
             continue;
-        ALM_TRY(put_values(cx, buf, chunk, c, rows));
+        ALM_TRY(version_encode_put_values(cx, buf, chunk, col, rows));
         put++;
     }
     memcpy(buf->ptr + count_at, &put, sizeof put);
@@ -174,10 +177,10 @@ alm_status alm_op_symbols(alm_ctx *cx, alm_buf *buf, uint64_t table_id, uint32_t
 
 /* ---------------------------------------------------- views, comments, records */
 
-static alm_status put_every(alm_ctx *cx, alm_buf *buf, alm_every e)
+static alm_status version_encode_put_every(alm_ctx *cx, alm_buf *buf, alm_every every)
 {
-    ALM_TRY(alm_put_u32(cx, buf, e.count));
-    return alm_put_u32(cx, buf, (uint8_t)e.unit);
+    ALM_TRY(alm_put_u32(cx, buf, every.count));
+    return alm_put_u32(cx, buf, (uint8_t)every.unit);
 }
 
 alm_status alm_put_view(alm_ctx *cx, alm_buf *buf, const alm_view_def *view)
@@ -190,41 +193,41 @@ alm_status alm_put_view(alm_ctx *cx, alm_buf *buf, const alm_view_def *view)
     ALM_TRY(alm_put_u32(cx, buf, (uint32_t)view->refresh));
     ALM_TRY(alm_put_u32(cx, buf,
                         (view->deferred ? ALM_STORED_VIEW_DEFERRED : 0) | ALM_STORED_VIEW_BUCKET));
-    ALM_TRY(put_every(cx, buf, view->every));
-    ALM_TRY(put_every(cx, buf, view->period));
-    ALM_TRY(put_every(cx, buf, view->delay));
-    ALM_TRY(put_every(cx, buf, view->limit));
+    ALM_TRY(version_encode_put_every(cx, buf, view->every));
+    ALM_TRY(version_encode_put_every(cx, buf, view->period));
+    ALM_TRY(version_encode_put_every(cx, buf, view->delay));
+    ALM_TRY(version_encode_put_every(cx, buf, view->limit));
     ALM_TRY(alm_put_i64(cx, buf, view->start_us));
     ALM_TRY(alm_put_text(cx, buf, alm_str_of(view->zone)));
     ALM_TRY(alm_put_u64(cx, buf, view->lsn));
     ALM_TRY(alm_put_i64(cx, buf, view->period_hi));
     ALM_TRY(alm_put_i64(cx, buf, view->started_us));
     ALM_TRY(alm_put_i64(cx, buf, view->finished_us));
-    return put_every(cx, buf, view->bucket);
+    return version_encode_put_every(cx, buf, view->bucket);
 }
 
 alm_status alm_op_touch(alm_ctx *cx, alm_buf *ops, uint64_t table_id, const alm_scan_range *ranges,
-                        uint32_t n)
+                        uint32_t n_ranges)
 {
     size_t mark;
     ALM_TRY(alm_op_begin(cx, ops, ALM_OP_TOUCH, &mark));
     ALM_TRY(alm_put_u64(cx, ops, table_id));
-    ALM_TRY(alm_put_u32(cx, ops, n));
+    ALM_TRY(alm_put_u32(cx, ops, n_ranges));
     ALM_TRY(alm_put_u32(cx, ops, 0));
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_ranges; i++) {
         ALM_TRY(alm_put_i64(cx, ops, ranges[i].lo));
         ALM_TRY(alm_put_i64(cx, ops, ranges[i].hi));
     }
     return alm_op_end(cx, ops, mark);
 }
 
-alm_status alm_put_comments(alm_ctx *cx, alm_buf *buf, const alm_version *v)
+alm_status alm_put_comments(alm_ctx *cx, alm_buf *buf, const alm_version *version)
 {
-    const alm_comments *c = v->comments;
-    ALM_TRY(alm_put_u32(cx, buf, c == NULL ? 0 : c->n));
-    for (uint32_t i = 0; c != NULL && i < c->n; i++) {
-        ALM_TRY(alm_put_u32(cx, buf, c->rows[i].col_id));
-        ALM_TRY(alm_put_text(cx, buf, alm_str_of(c->rows[i].text)));
+    const alm_comments *comments = version->comments;
+    ALM_TRY(alm_put_u32(cx, buf, comments == NULL ? 0 : comments->n));
+    for (uint32_t i = 0; comments != NULL && i < comments->n; i++) {
+        ALM_TRY(alm_put_u32(cx, buf, comments->rows[i].col_id));
+        ALM_TRY(alm_put_text(cx, buf, alm_str_of(comments->rows[i].text)));
     }
     return ALM_OK;
 }
@@ -240,20 +243,20 @@ alm_status alm_op_comment(alm_ctx *cx, alm_buf *buf, uint64_t table_id, uint32_t
     return alm_op_end(cx, buf, mark);
 }
 
-alm_status alm_op_comments(alm_ctx *cx, alm_buf *buf, const alm_version *v)
+alm_status alm_op_comments(alm_ctx *cx, alm_buf *buf, const alm_version *version)
 {
-    const alm_comments *c = v->comments;
-    for (uint32_t i = 0; c != NULL && i < c->n; i++)
-        ALM_TRY(
-            alm_op_comment(cx, buf, v->table.id, c->rows[i].col_id, alm_str_of(c->rows[i].text)));
+    const alm_comments *comments = version->comments;
+    for (uint32_t i = 0; comments != NULL && i < comments->n; i++)
+        ALM_TRY(alm_op_comment(cx, buf, version->table.id, comments->rows[i].col_id,
+                               alm_str_of(comments->rows[i].text)));
     return ALM_OK;
 }
 
-static alm_status put_record(alm_ctx *cx, alm_buf *buf, const alm_record *r)
+static alm_status version_encode_put_record(alm_ctx *cx, alm_buf *buf, const alm_record *record)
 {
-    ALM_TRY(alm_put_u32(cx, buf, r->value.ptr != NULL));
-    ALM_TRY(alm_put_text(cx, buf, r->key));
-    return alm_put_text(cx, buf, r->value);
+    ALM_TRY(alm_put_u32(cx, buf, record->value.ptr != NULL));
+    ALM_TRY(alm_put_text(cx, buf, record->key));
+    return alm_put_text(cx, buf, record->value);
 }
 
 alm_status alm_op_records(alm_ctx *cx, alm_buf *buf, const alm_records_change *change)
@@ -262,7 +265,7 @@ alm_status alm_op_records(alm_ctx *cx, alm_buf *buf, const alm_records_change *c
     ALM_TRY(alm_op_begin(cx, buf, ALM_OP_RECORDS, &mark));
     ALM_TRY(alm_put_u32(cx, buf, change->n));
     for (uint32_t i = 0; i < change->n; i++)
-        ALM_TRY(put_record(cx, buf, &change->rows[i]));
+        ALM_TRY(version_encode_put_record(cx, buf, &change->rows[i]));
     return alm_op_end(cx, buf, mark);
 }
 
@@ -272,6 +275,6 @@ alm_status alm_put_records(alm_ctx *cx, alm_buf *buf, const alm_records *records
     ALM_TRY(alm_put_u64(cx, buf, records == NULL ? 0 : records->lsn));
     ALM_TRY(alm_put_u32(cx, buf, n));
     for (uint32_t i = 0; i < n; i++)
-        ALM_TRY(put_record(cx, buf, &records->rows[i]->r));
+        ALM_TRY(version_encode_put_record(cx, buf, &records->rows[i]->r));
     return ALM_OK;
 }

@@ -14,31 +14,31 @@
 
 enum { HEAP_BYTES_MIN = 1024, HEAP_BYTES_MAX = 256 << 10, COLUMN_ALIGN = 64 };
 
-static size_t aligned(size_t n)
+static size_t head_aligned(size_t n)
 {
     return (n + COLUMN_ALIGN - 1) / COLUMN_ALIGN * COLUMN_ALIGN;
 }
 
-static size_t column_bytes(alm_type type, uint32_t cap)
+static size_t head_column_bytes(alm_type type, uint32_t cap)
 {
-    return aligned((size_t)alm_type_width(type) * cap);
+    return head_aligned((size_t)alm_type_width(type) * cap);
 }
 
 alm_status alm_chunk_new(alm_ctx *cx, alm_schema *schema, uint32_t cap, alm_chunk **out)
 {
     ALM_ASSERT(cap > 0);
-    const size_t fixed = aligned(sizeof(alm_chunk) + schema->n_cols * sizeof(void *));
+    const size_t fixed = head_aligned(sizeof(alm_chunk) + schema->n_cols * sizeof(void *));
     size_t bytes = fixed;
-    for (uint32_t c = 0; c < schema->n_cols; c++)
-        bytes += column_bytes(schema->cols[c].type, cap);
+    for (uint32_t col = 0; col < schema->n_cols; col++)
+        bytes += head_column_bytes(schema->cols[col].type, cap);
     alm_chunk *chunk = aligned_alloc(COLUMN_ALIGN, bytes);
     if (chunk == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for %u rows (%zu bytes)", cap, bytes);
     *chunk = (alm_chunk){.refs = 1, .cap = cap, .n_cols = schema->n_cols, .bytes = (int64_t)bytes};
-    char *at = (char *)chunk + fixed;
-    for (uint32_t c = 0; c < schema->n_cols; c++) {
-        chunk->cols[c] = at;
-        at += column_bytes(schema->cols[c].type, cap);
+    char *ptr = (char *)chunk + fixed;
+    for (uint32_t col = 0; col < schema->n_cols; col++) {
+        chunk->cols[col] = ptr;
+        ptr += head_column_bytes(schema->cols[col].type, cap);
     }
     chunk->schema = alm_schema_retain(schema);
     *out = chunk;
@@ -49,19 +49,19 @@ alm_status alm_chunk_borrow(alm_ctx *cx, alm_schema *schema, uint32_t rows, cons
                             alm_chunk **out)
 {
     ALM_ASSERT(rows > 0);
-    const size_t fixed = aligned(sizeof(alm_chunk) + schema->n_cols * sizeof(void *));
+    const size_t fixed = head_aligned(sizeof(alm_chunk) + schema->n_cols * sizeof(void *));
     size_t own = fixed;
-    for (uint32_t c = 0; c < schema->n_cols; c++)
-        own += lent[c] != NULL ? 0 : column_bytes(schema->cols[c].type, rows);
+    for (uint32_t col = 0; col < schema->n_cols; col++)
+        own += lent[col] != NULL ? 0 : head_column_bytes(schema->cols[col].type, rows);
     alm_chunk *chunk = aligned_alloc(COLUMN_ALIGN, own);
     if (chunk == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for %u rows (%zu bytes)", rows, own);
     *chunk = (alm_chunk){
         .refs = 1, .cap = rows, .n_cols = schema->n_cols, .borrowed = true, .bytes = (int64_t)own};
-    char *at = (char *)chunk + fixed;
-    for (uint32_t c = 0; c < schema->n_cols; c++) {
-        chunk->cols[c] = lent[c] != NULL ? (void *)(uintptr_t)lent[c] : at;
-        at += lent[c] != NULL ? 0 : column_bytes(schema->cols[c].type, rows);
+    char *ptr = (char *)chunk + fixed;
+    for (uint32_t col = 0; col < schema->n_cols; col++) {
+        chunk->cols[col] = lent[col] != NULL ? (void *)(uintptr_t)lent[col] : ptr;
+        ptr += lent[col] != NULL ? 0 : head_column_bytes(schema->cols[col].type, rows);
     }
     chunk->schema = alm_schema_retain(schema);
     *out = chunk;
@@ -134,32 +134,33 @@ alm_status alm_chunk_text(alm_ctx *cx, alm_chunk *chunk, size_t bytes, char **ou
     return ALM_OK;
 }
 
-alm_status alm_chunk_null(alm_ctx *cx, alm_chunk *chunk, uint32_t c, uint32_t at, uint32_t n)
+alm_status alm_chunk_null(alm_ctx *cx, alm_chunk *chunk, uint32_t col, uint32_t place, uint32_t n)
 {
-    const alm_type type = chunk->schema->cols[c].type;
+    const alm_type type = chunk->schema->cols[col].type;
     const size_t width = alm_type_width(type);
-    char *to = (char *)chunk->cols[c] + at * width;
+    char *dest = (char *)chunk->cols[col] + place * width;
     if (type.id == ALM_T_SYMBOL) { /* stored as codes, while a vector of nulls has views */
-        memset(to, 0, n * width);
+        memset(dest, 0, n * width);
         return ALM_OK;
     }
     alm_arena arena;
     alm_vec null;
     alm_arena_init(&arena, NULL);
-    const alm_status e = alm_vec_null(cx, &arena, type, &null);
-    ALM_ASSERT(e != ALM_OK || null.width == width);
-    for (uint32_t i = 0; i < n && e == ALM_OK; i++)
-        memcpy(to + i * width, null.data, width);
+    const alm_status status = alm_vec_null(cx, &arena, type, &null);
+    ALM_ASSERT(status != ALM_OK || null.width == width);
+    for (uint32_t i = 0; i < n && status == ALM_OK; i++)
+        memcpy(dest + i * width, null.data, width);
     alm_arena_deinit(&arena);
-    return e;
+    return status;
 }
 
 /* ------------------------------------------------------- a batch becomes settled rows */
 
-static alm_vec chunk_vec(const alm_chunk *chunk, uint32_t c)
+static alm_vec head_chunk_vec(const alm_chunk *chunk, uint32_t col)
 {
-    const alm_type type = chunk->schema->cols[c].type;
-    return (alm_vec){.type = type, .width = (uint8_t)alm_type_width(type), .data = chunk->cols[c]};
+    const alm_type type = chunk->schema->cols[col].type;
+    return (alm_vec){
+        .type = type, .width = (uint8_t)alm_type_width(type), .data = chunk->cols[col]};
 }
 
 alm_status alm_head_dedup(alm_ctx *cx, const alm_table *table, alm_chunk *const *chunks,
@@ -167,24 +168,25 @@ alm_status alm_head_dedup(alm_ctx *cx, const alm_table *table, alm_chunk *const 
 {
     const alm_schema *schema = alm_version_of(table)->schema;
     uint32_t n_keys = 0;
-    for (uint32_t c = 0; c < schema->n_cols; c++)
-        n_keys += schema->cols[c].dedup_key && (int32_t)c != table->ts_col;
+    for (uint32_t col = 0; col < schema->n_cols; col++)
+        n_keys += schema->cols[col].dedup_key && (int32_t)col != table->ts_col;
     alm_dedup_src *srcs = NULL;
     alm_vec *keys = NULL;
     ALM_TRY(alm_heap_bytes(cx, n_chunks * sizeof *srcs, "dedup", &srcs));
-    alm_status st = alm_heap_bytes(cx, (size_t)n_chunks * n_keys * sizeof *keys, "dedup", &keys);
-    for (uint32_t s = 0; s < n_chunks && st == ALM_OK; s++) {
-        uint32_t k = s * n_keys;
-        srcs[s] = (alm_dedup_src){.ts = chunks[s]->cols[table->ts_col], .keys = keys + k};
-        for (uint32_t c = 0; c < schema->n_cols; c++)
-            if (schema->cols[c].dedup_key && (int32_t)c != table->ts_col)
-                keys[k++] = chunk_vec(chunks[s], c); /* keys are never added later */
+    alm_status status =
+        alm_heap_bytes(cx, (size_t)n_chunks * n_keys * sizeof *keys, "dedup", &keys);
+    for (uint32_t chunk = 0; chunk < n_chunks && status == ALM_OK; chunk++) {
+        uint32_t k = chunk * n_keys;
+        srcs[chunk] = (alm_dedup_src){.ts = chunks[chunk]->cols[table->ts_col], .keys = keys + k};
+        for (uint32_t col = 0; col < schema->n_cols; col++)
+            if (schema->cols[col].dedup_key && (int32_t)col != table->ts_col)
+                keys[k++] = head_chunk_vec(chunks[chunk], col); /* keys are never added later */
     }
-    if (st == ALM_OK)
-        st = alm_dedup_rows(cx, ALM_DEDUP_ROWS, srcs, n_keys, order, n, kept);
+    if (status == ALM_OK)
+        status = alm_dedup_rows(cx, ALM_DEDUP_ROWS, srcs, n_keys, order, n, kept);
     free(srcs);
     free(keys);
-    return st;
+    return status;
 }
 
 /* Order of all rows by time; NULL: they are in order as they are. */
@@ -197,27 +199,27 @@ static alm_status time_order(alm_ctx *cx, int32_t ts_col, alm_chunk *const *chun
     alm_part_chunk *parts = NULL;
     alm_vec *vecs = NULL;
     ALM_TRY(alm_heap_bytes(cx, n_chunks * sizeof *parts, "sorting", &parts));
-    alm_status st = alm_heap_bytes(cx, n_chunks * sizeof *vecs, "sorting", &vecs);
-    for (uint32_t i = 0; i < n_chunks && st == ALM_OK; i++) {
-        vecs[i] = chunk_vec(chunks[i], (uint32_t)ts_col);
+    alm_status status = alm_heap_bytes(cx, n_chunks * sizeof *vecs, "sorting", &vecs);
+    for (uint32_t i = 0; i < n_chunks && status == ALM_OK; i++) {
+        vecs[i] = head_chunk_vec(chunks[i], (uint32_t)ts_col);
         parts[i] = (alm_part_chunk){.rows = rows[i], .cols = &vecs[i]};
     }
     int64_t n = 0;
-    if (st == ALM_OK)
-        st = alm_part_sort(cx, parts, n_chunks, 0, order, &n);
+    if (status == ALM_OK)
+        status = alm_part_sort(cx, parts, n_chunks, 0, order, &n);
     free(parts);
     free(vecs);
-    return st;
+    return status;
 }
 
 static alm_status plain_order(alm_ctx *cx, const uint32_t *rows, uint32_t n_chunks, int64_t total,
                               uint64_t **order)
 {
     ALM_TRY(alm_heap_bytes(cx, (size_t)total * sizeof **order, "the order of rows", order));
-    int64_t at = 0;
-    for (uint32_t s = 0; s < n_chunks; s++)
-        for (uint32_t i = 0; i < rows[s]; i++)
-            (*order)[at++] = (uint64_t)s << 32 | i;
+    int64_t offset = 0;
+    for (uint32_t chunk = 0; chunk < n_chunks; chunk++)
+        for (uint32_t i = 0; i < rows[chunk]; i++)
+            (*order)[offset++] = (uint64_t)chunk << 32 | i;
     return ALM_OK;
 }
 
@@ -229,17 +231,17 @@ alm_status alm_rows_order(alm_ctx *cx, const alm_table *table, alm_chunk *const 
         total += rows[i];
     const bool dedup = table->dedup && table->ts_col >= 0 && total > 1;
     *kept = total;
-    alm_status st = time_order(cx, table->ts_col, chunks, rows, n_chunks, order);
-    const bool ordered = st == ALM_OK && *order == NULL;
+    alm_status status = time_order(cx, table->ts_col, chunks, rows, n_chunks, order);
+    const bool ordered = status == ALM_OK && *order == NULL;
     if (ordered && dedup)
-        st = plain_order(cx, rows, n_chunks, total, order);
-    if (st == ALM_OK && dedup)
-        st = alm_head_dedup(cx, table, chunks, n_chunks, *order, total, kept);
-    if (st != ALM_OK || (ordered && *kept == total)) {
+        status = plain_order(cx, rows, n_chunks, total, order);
+    if (status == ALM_OK && dedup)
+        status = alm_head_dedup(cx, table, chunks, n_chunks, *order, total, kept);
+    if (status != ALM_OK || (ordered && *kept == total)) {
         free(*order);
         *order = NULL;
     }
-    return st;
+    return status;
 }
 
 alm_status alm_rows_settle(alm_ctx *cx, const alm_table *table, alm_chunk *const *chunks,
@@ -257,25 +259,25 @@ alm_status alm_rows_settle(alm_ctx *cx, const alm_table *table, alm_chunk *const
     int64_t kept = total;
     alm_chunk *chunk = NULL;
     ALM_TRY(time_order(cx, table->ts_col, chunks, rows, n_chunks, &order));
-    alm_status st = ALM_OK;
+    alm_status status = ALM_OK;
     const bool dedup = table->dedup && table->ts_col >= 0 && total > 1;
     if (order == NULL && (n_chunks > 1 || dedup))
-        st = plain_order(cx, rows, n_chunks, total, &order);
-    if (st == ALM_OK && dedup)
-        st = alm_head_dedup(cx, table, chunks, n_chunks, order, total, &kept);
-    if (st == ALM_OK &&
+        status = plain_order(cx, rows, n_chunks, total, &order);
+    if (status == ALM_OK && dedup)
+        status = alm_head_dedup(cx, table, chunks, n_chunks, order, total, &kept);
+    if (status == ALM_OK &&
         (order == NULL || (n_chunks == 1 && kept == total && dedup &&
                            alm_chunk_in_order(chunks[0], table->ts_col, rows[0])))) {
         chunk = alm_chunk_retain(chunks[0]);
-    } else if (st == ALM_OK) {
-        st = alm_chunk_new(cx, alm_version_of(table)->schema, (uint32_t)kept, &chunk);
-        if (st == ALM_OK)
-            st = alm_chunk_copy(cx, chunk, 0, chunks, n_chunks, order, 0, (uint32_t)kept);
+    } else if (status == ALM_OK) {
+        status = alm_chunk_new(cx, alm_version_of(table)->schema, (uint32_t)kept, &chunk);
+        if (status == ALM_OK)
+            status = alm_chunk_copy(cx, chunk, 0, chunks, n_chunks, order, 0, (uint32_t)kept);
     }
     free(order);
-    if (st != ALM_OK) {
+    if (status != ALM_OK) {
         alm_chunk_release(chunk);
-        return st;
+        return status;
     }
     *out = chunk;
     *out_rows = (uint32_t)kept;

@@ -52,10 +52,11 @@ typedef struct alm_sources {
     bool *gaps;        /* does a source lack the column? In the block of cols */
 } alm_sources;
 ALM_NODISCARD alm_status alm_sources_new(alm_ctx *cx, const alm_schema *schema,
-                                         alm_chunk *const *chunks, uint32_t n, alm_sources *out);
-void alm_sources_free(alm_sources *s);
+                                         alm_chunk *const *chunks, uint32_t n_chunks,
+                                         alm_sources *out);
+void alm_sources_free(alm_sources *sources);
 /* alm_chunk_copy of rows of these sources, into a chunk of their schema. */
-ALM_NODISCARD alm_status alm_sources_copy(alm_ctx *cx, const alm_sources *s, alm_chunk *to,
+ALM_NODISCARD alm_status alm_sources_copy(alm_ctx *cx, const alm_sources *sources, alm_chunk *to,
                                           uint32_t at, const uint64_t *order, uint32_t first,
                                           uint32_t n);
 
@@ -67,19 +68,20 @@ typedef struct alm_scatter {
     uint32_t *ends; /* by source */
     void *values;   /* of one column, as `rows` */
 } alm_scatter;
-ALM_NODISCARD alm_status alm_scatter_new(alm_ctx *cx, const alm_sources *s, uint32_t rows_max,
+ALM_NODISCARD alm_status alm_scatter_new(alm_ctx *cx, const alm_sources *sources, uint32_t rows_max,
                                          alm_scatter *out);
-void alm_scatter_free(alm_scatter *sc);
-ALM_NODISCARD alm_status alm_sources_scatter(alm_ctx *cx, const alm_sources *s, alm_scatter *sc,
-                                             alm_chunk *to, const uint64_t *order, uint32_t n);
+void alm_scatter_free(alm_scatter *scatter);
+ALM_NODISCARD alm_status alm_sources_scatter(alm_ctx *cx, const alm_sources *sources,
+                                             alm_scatter *scatter, alm_chunk *to,
+                                             const uint64_t *order, uint32_t n);
 
 /* Rows of other chunks: order[i] = source << 32 | row for i in [0, n), or NULL: rows
  * [first, first + n) of source 0. Columns of `to` that a source lacks become null. */
 ALM_NODISCARD alm_status alm_chunk_copy(alm_ctx *cx, alm_chunk *to, uint32_t at,
                                         alm_chunk *const *sources, uint32_t n_sources,
                                         const uint64_t *order, uint32_t first, uint32_t n);
-/* Rows [at, at + n) of column c become null. */
-ALM_NODISCARD alm_status alm_chunk_null(alm_ctx *cx, alm_chunk *chunk, uint32_t c, uint32_t at,
+/* Rows [at, at + n) of column col become null. */
+ALM_NODISCARD alm_status alm_chunk_null(alm_ctx *cx, alm_chunk *chunk, uint32_t col, uint32_t place,
                                         uint32_t n);
 /* Values are views in storage too (SYMBOL has codes there). */
 static inline bool alm_type_holds_views(alm_type type)
@@ -104,28 +106,30 @@ ALM_NODISCARD alm_status alm_head_dedup(alm_ctx *cx, const alm_table *table,
                                         alm_chunk *const *chunks, uint32_t n_chunks,
                                         uint64_t *order, int64_t n, int64_t *kept);
 
-/* A version like `v` with the settled rows appended. */
-ALM_NODISCARD alm_status alm_version_append(alm_ctx *cx, const alm_version *v, alm_chunk *rows,
-                                            uint32_t n, uint64_t lsn, alm_version **out);
+/* A version like `version` with the settled rows appended. */
+ALM_NODISCARD alm_status alm_version_append(alm_ctx *cx, const alm_version *version,
+                                            alm_chunk *rows, uint32_t n, uint64_t lsn,
+                                            alm_version **out);
 
 /* The newest lanes of a version in the making become one as long as that copies `rows` rows at the most, or
  * few beside those that came late: what is merged once, no reader has to. */
-ALM_NODISCARD alm_status alm_lanes_merge(alm_ctx *cx, alm_version *v, int64_t rows);
+ALM_NODISCARD alm_status alm_lanes_merge(alm_ctx *cx, alm_version *version, int64_t rows);
 
 /* A lane was put behind the others: it is merged with those before it where that costs little beside it, and there are at most
  * ALM_LANES_MAX. */
-ALM_NODISCARD alm_status alm_lanes_settle(alm_ctx *cx, alm_version *v);
+ALM_NODISCARD alm_status alm_lanes_settle(alm_ctx *cx, alm_version *version);
 /* Room of the chunk that follows one of last_cap rows (0: the first one) and is to take `rows` rows. */
 uint32_t alm_chunk_next_cap(const alm_schema *schema, uint32_t last_cap, uint32_t rows);
 /* Appends rows [from, from + n) of a chunk to a lane of a version in the making. */
-ALM_NODISCARD alm_status alm_lane_append(alm_ctx *cx, const alm_version *v, alm_lane *lane,
+ALM_NODISCARD alm_status alm_lane_append(alm_ctx *cx, const alm_version *version, alm_lane *lane,
                                          alm_chunk *rows, uint32_t from, uint32_t n);
 /* A lane of the rows order[0..n) (alm_chunk_copy), in chunks of their own; its times are left to the caller. What it has after
  * an error is released by alm_lanes_clear. mixed: so many threads may work, because rows
  * that follow each other are of many sources; 0: they are of few. */
-ALM_NODISCARD alm_status alm_lane_fill(alm_ctx *cx, const alm_version *v, alm_chunk *const *sources,
-                                       uint32_t n_sources, const uint64_t *order, int64_t n,
-                                       uint32_t mixed, alm_lane *out);
+ALM_NODISCARD alm_status alm_lane_fill(alm_ctx *cx, const alm_version *version,
+                                       alm_chunk *const *sources, uint32_t n_sources,
+                                       const uint64_t *order, int64_t n, uint32_t mixed,
+                                       alm_lane *out);
 ALM_NODISCARD alm_status alm_lane_copy(alm_ctx *cx, const alm_lane *lane, uint32_t more_chunks,
                                        alm_lane *out);
 

@@ -9,7 +9,7 @@
 
 enum { WAIT_MS = 20 }; /* how soon a waiting statement sees that it was cancelled */
 
-static bool take(alm_tab *tab, alm_tab_lock_kind kind)
+static bool locks_take(alm_tab *tab, alm_tab_lock_kind kind)
 {
     switch (kind) {
     case ALM_TAB_MAINT:
@@ -31,56 +31,56 @@ static bool take(alm_tab *tab, alm_tab_lock_kind kind)
     return false;
 }
 
-alm_status alm_tab_lock(alm_ctx *cx, alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind)
+alm_status alm_tab_lock(alm_ctx *cx, alm_storage *storage, alm_tab *tab, alm_tab_lock_kind kind)
 {
-    alm_status e = ALM_OK;
-    (void)pthread_mutex_lock(&st->tab_lock);
+    alm_status status = ALM_OK;
+    (void)pthread_mutex_lock(&storage->tab_lock);
     tab->waiting_alone += kind == ALM_TAB_ALONE;
-    while (e == ALM_OK && !take(tab, kind)) {
-        (void)alm_cond_wait_ms(&st->tab_cond, &st->tab_lock, WAIT_MS);
-        e = alm_check(cx);
+    while (status == ALM_OK && !locks_take(tab, kind)) {
+        (void)alm_cond_wait_ms(&storage->tab_cond, &storage->tab_lock, WAIT_MS);
+        status = alm_check(cx);
     }
     tab->waiting_alone -= kind == ALM_TAB_ALONE;
-    if (kind == ALM_TAB_ALONE && e != ALM_OK)
-        (void)pthread_cond_broadcast(&st->tab_cond); /* those it held up */
-    (void)pthread_mutex_unlock(&st->tab_lock);
-    return e;
+    if (kind == ALM_TAB_ALONE && status != ALM_OK)
+        (void)pthread_cond_broadcast(&storage->tab_cond); /* those it held up */
+    (void)pthread_mutex_unlock(&storage->tab_lock);
+    return status;
 }
 
-bool alm_tab_lock_soon(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind)
+bool alm_tab_lock_soon(alm_storage *storage, alm_tab *tab, alm_tab_lock_kind kind)
 {
     enum { ROUNDS = 10 };
-    (void)pthread_mutex_lock(&st->tab_lock);
-    bool taken = take(tab, kind);
+    (void)pthread_mutex_lock(&storage->tab_lock);
+    bool taken = locks_take(tab, kind);
     for (int i = 0; i < ROUNDS && !taken; i++) {
-        (void)alm_cond_wait_ms(&st->tab_cond, &st->tab_lock, WAIT_MS);
-        taken = take(tab, kind);
+        (void)alm_cond_wait_ms(&storage->tab_cond, &storage->tab_lock, WAIT_MS);
+        taken = locks_take(tab, kind);
     }
-    (void)pthread_mutex_unlock(&st->tab_lock);
+    (void)pthread_mutex_unlock(&storage->tab_lock);
     return taken;
 }
 
-bool alm_tab_trylock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind)
+bool alm_tab_trylock(alm_storage *storage, alm_tab *tab, alm_tab_lock_kind kind)
 {
-    (void)pthread_mutex_lock(&st->tab_lock);
-    const bool taken = take(tab, kind);
-    (void)pthread_mutex_unlock(&st->tab_lock);
+    (void)pthread_mutex_lock(&storage->tab_lock);
+    const bool taken = locks_take(tab, kind);
+    (void)pthread_mutex_unlock(&storage->tab_lock);
     return taken;
 }
 
-bool alm_tab_is_held(alm_storage *st, const alm_tab *tab, alm_tab_lock_kind kind)
+bool alm_tab_is_held(alm_storage *storage, const alm_tab *tab, alm_tab_lock_kind kind)
 {
-    (void)pthread_mutex_lock(&st->tab_lock);
+    (void)pthread_mutex_lock(&storage->tab_lock);
     const bool held = kind == ALM_TAB_MAINT   ? tab->maint
                       : kind == ALM_TAB_ALONE ? tab->alone
                                               : tab->sharers > 0;
-    (void)pthread_mutex_unlock(&st->tab_lock);
+    (void)pthread_mutex_unlock(&storage->tab_lock);
     return held;
 }
 
-void alm_tab_unlock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind)
+void alm_tab_unlock(alm_storage *storage, alm_tab *tab, alm_tab_lock_kind kind)
 {
-    (void)pthread_mutex_lock(&st->tab_lock);
+    (void)pthread_mutex_lock(&storage->tab_lock);
     switch (kind) {
     case ALM_TAB_MAINT:
         ALM_ASSERT(tab->maint);
@@ -95,6 +95,6 @@ void alm_tab_unlock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind)
         tab->alone = false;
         break;
     }
-    (void)pthread_cond_broadcast(&st->tab_cond);
-    (void)pthread_mutex_unlock(&st->tab_lock);
+    (void)pthread_cond_broadcast(&storage->tab_cond);
+    (void)pthread_mutex_unlock(&storage->tab_lock);
 }

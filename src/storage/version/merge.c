@@ -4,44 +4,47 @@
  */
 #include "storage/version/merge.h"
 
-static inline bool before(const alm_merge *m, uint32_t a, uint32_t b)
+static inline bool version_merge_before(const alm_merge *merge, uint32_t a, uint32_t b)
 {
-    const int64_t ta = m->srcs[a].ts[m->srcs[a].lo], tb = m->srcs[b].ts[m->srcs[b].lo];
+    const int64_t ta = merge->srcs[a].ts[merge->srcs[a].lo],
+                  tb = merge->srcs[b].ts[merge->srcs[b].lo];
     return ta < tb || (ta == tb && a < b);
 }
 
-static void sift_down(alm_merge *m, uint32_t at)
+static void version_merge_sift_down(alm_merge *merge, uint32_t place)
 {
     for (;;) {
-        uint32_t least = 2 * at + 1;
-        if (least >= m->n)
+        uint32_t least = 2 * place + 1;
+        if (least >= merge->n)
             return;
-        if (least + 1 < m->n && before(m, m->heap[least + 1], m->heap[least]))
+        if (least + 1 < merge->n &&
+            version_merge_before(merge, merge->heap[least + 1], merge->heap[least]))
             least++;
-        if (!before(m, m->heap[least], m->heap[at]))
+        if (!version_merge_before(merge, merge->heap[least], merge->heap[place]))
             return;
-        const uint32_t swap = m->heap[at];
-        m->heap[at] = m->heap[least];
-        m->heap[least] = swap;
-        at = least;
+        const uint32_t swap = merge->heap[place];
+        merge->heap[place] = merge->heap[least];
+        merge->heap[least] = swap;
+        place = least;
     }
 }
 
-void alm_merge_init(alm_merge *m, alm_merge_src *srcs, uint32_t n_srcs, uint32_t *heap)
+void alm_merge_init(alm_merge *merge, alm_merge_src *srcs, uint32_t n_srcs, uint32_t *heap)
 {
-    *m = (alm_merge){.srcs = srcs, .heap = heap};
+    *merge = (alm_merge){.srcs = srcs, .heap = heap};
     for (uint32_t i = 0; i < n_srcs; i++) {
         ALM_DASSERT(srcs[i].hi <= UINT32_MAX);
         if (srcs[i].lo < srcs[i].hi)
-            heap[m->n++] = i;
+            heap[merge->n++] = i;
     }
-    for (uint32_t at = m->n / 2; at-- > 0;)
-        sift_down(m, at);
+    for (uint32_t place = merge->n / 2; place-- > 0;)
+        version_merge_sift_down(merge, place);
 }
 
 /* Rows of `src` up to the turn of another source, which starts at `limit` (inclusive: rows of equal
  * time are still before it). */
-static int64_t run_length(const alm_merge_src *src, int64_t limit, bool inclusive, int64_t max)
+static int64_t version_merge_run_length(const alm_merge_src *src, int64_t limit, bool inclusive,
+                                        int64_t max)
 {
     const int64_t end = src->hi - src->lo < max ? src->hi : src->lo + max;
     int64_t row = src->lo;
@@ -55,17 +58,20 @@ static int64_t run_length(const alm_merge_src *src, int64_t limit, bool inclusiv
     return row - src->lo;
 }
 
-int64_t alm_merge_next(alm_merge *m, uint64_t *out, int64_t max)
+int64_t alm_merge_next(alm_merge *merge, uint64_t *out, int64_t max)
 {
     int64_t done = 0;
-    while (done < max && m->n > 0) {
-        const uint32_t top = m->heap[0];
-        alm_merge_src *src = &m->srcs[top];
+    while (done < max && merge->n > 0) {
+        const uint32_t top = merge->heap[0];
+        alm_merge_src *src = &merge->srcs[top];
         int64_t run = ALM_MIN(src->hi - src->lo, max - done);
-        if (m->n > 1) {
+        if (merge->n > 1) {
             const uint32_t next =
-                m->n > 2 && before(m, m->heap[2], m->heap[1]) ? m->heap[2] : m->heap[1];
-            run = run_length(src, m->srcs[next].ts[m->srcs[next].lo], top < next, run);
+                merge->n > 2 && version_merge_before(merge, merge->heap[2], merge->heap[1])
+                    ? merge->heap[2]
+                    : merge->heap[1];
+            run = version_merge_run_length(src, merge->srcs[next].ts[merge->srcs[next].lo],
+                                           top < next, run);
         }
         ALM_DASSERT(run > 0);
         for (int64_t i = 0; i < run; i++)
@@ -73,8 +79,8 @@ int64_t alm_merge_next(alm_merge *m, uint64_t *out, int64_t max)
         done += run;
         src->lo += run;
         if (src->lo == src->hi)
-            m->heap[0] = m->heap[--m->n];
-        sift_down(m, 0);
+            merge->heap[0] = merge->heap[--merge->n];
+        version_merge_sift_down(merge, 0);
     }
     return done;
 }

@@ -24,9 +24,9 @@ typedef struct alm_merge {
 } alm_merge;
 
 /* Borrows srcs[n_srcs] and heap[n_srcs]. */
-void alm_merge_init(alm_merge *m, alm_merge_src *srcs, uint32_t n_srcs, uint32_t *heap);
+void alm_merge_init(alm_merge *merge, alm_merge_src *srcs, uint32_t n_srcs, uint32_t *heap);
 /* The next rows, at most `max`; fewer only at the end. */
-int64_t alm_merge_next(alm_merge *m, uint64_t *out, int64_t max);
+int64_t alm_merge_next(alm_merge *merge, uint64_t *out, int64_t max);
 
 typedef struct alm_dedup_src {
     const int64_t *ts;
@@ -40,6 +40,7 @@ typedef enum alm_dedup_kind {
 } alm_dedup_kind;
 /* In place; *kept rows remain, in order. */
 ALM_NODISCARD alm_status alm_dedup_rows(alm_ctx *cx, alm_dedup_kind kind, const alm_dedup_src *srcs,
-                                        uint32_t n_keys, uint64_t *rows, int64_t n, int64_t *kept);
+                                        uint32_t n_keys, uint64_t *rows, int64_t n_rows,
+                                        int64_t *kept);
 
 #endif

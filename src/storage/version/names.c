@@ -9,9 +9,9 @@
 #include "base/access.h"
 #include "base/utf8.h"
 
-static bool at_edge(alm_str name, char c)
+static bool at_edge(alm_str name, char byte)
 {
-    return name.ptr[0] == c || name.ptr[name.len - 1] == c;
+    return name.ptr[0] == byte || name.ptr[name.len - 1] == byte;
 }
 
 bool alm_table_name_ok(alm_str name)
@@ -19,10 +19,10 @@ bool alm_table_name_ok(alm_str name)
     if (name.len == 0 || name.len > ALM_TABLE_NAME_MAX || at_edge(name, '.') || at_edge(name, ' '))
         return false;
     for (size_t i = 0; i < name.len; i++) {
-        const unsigned char c = (unsigned char)name.ptr[i];
-        if (c < 0x20 || c == 0x7F || strchr("?,'\"\\/:)(+*%~", c) != NULL)
+        const unsigned char byte = (unsigned char)name.ptr[i];
+        if (byte < 0x20 || byte == 0x7F || strchr("?,'\"\\/:)(+*%~", byte) != NULL)
             return false;
-        if (c == '.' && name.ptr[i + 1] == '.') /* the last one is no dot */
+        if (byte == '.' && name.ptr[i + 1] == '.') /* the last one is no dot */
             return false;
     }
     return !alm_utf8_has_mark(name);

@@ -11,9 +11,9 @@
 
 static const int64_t US_PER_HOUR = INT64_C(3600000000);
 
-static int64_t hour_ticks(bool ns)
+static int64_t hour_ticks(bool nanos)
 {
-    return ns ? US_PER_HOUR * 1000 : US_PER_HOUR;
+    return nanos ? US_PER_HOUR * 1000 : US_PER_HOUR;
 }
 
 /* First day of the partition that holds a day, or of the one after it. */
@@ -41,9 +41,9 @@ static int64_t first_day(alm_partition_by by, int64_t day, bool next)
     return day + (next ? 1 : 0);
 }
 
-static int64_t edge(alm_partition_by by, bool ns, int64_t ts, bool next)
+static int64_t edge(alm_partition_by by, bool nanos, int64_t ts, bool next)
 {
-    const int64_t hour = hour_ticks(ns), unit = by == ALM_PART_HOUR ? hour : hour * 24;
+    const int64_t hour = hour_ticks(nanos), unit = by == ALM_PART_HOUR ? hour : hour * 24;
     int64_t count = alm_floor_div(ts, unit), out;
     count = by == ALM_PART_HOUR ? count + (next ? 1 : 0) : first_day(by, count, next);
     if (__builtin_mul_overflow(count, unit, &out)) /* at the ends of what the type can say */
@@ -51,23 +51,24 @@ static int64_t edge(alm_partition_by by, bool ns, int64_t ts, bool next)
     return out;
 }
 
-int64_t alm_partition_floor(alm_partition_by by, bool ns, int64_t ts)
+int64_t alm_partition_floor(alm_partition_by by, bool nanos, int64_t ts)
 {
-    return by == ALM_PART_NONE ? INT64_MIN : edge(by, ns, ts, false);
+    return by == ALM_PART_NONE ? INT64_MIN : edge(by, nanos, ts, false);
 }
 
-int64_t alm_partition_next(alm_partition_by by, bool ns, int64_t ts)
+int64_t alm_partition_next(alm_partition_by by, bool nanos, int64_t ts)
 {
-    return by == ALM_PART_NONE ? INT64_MAX : edge(by, ns, ts, true);
+    return by == ALM_PART_NONE ? INT64_MAX : edge(by, nanos, ts, true);
 }
 
-void alm_partition_name(alm_partition_by by, bool ns, int64_t bucket, char *name, size_t name_size)
+void alm_partition_name(alm_partition_by by, bool nanos, int64_t bucket, char *name,
+                        size_t name_size)
 {
     if (by == ALM_PART_NONE) {
         (void)snprintf(name, name_size, "default");
         return;
     }
-    const int64_t hour = alm_floor_div(bucket, hour_ticks(ns));
+    const int64_t hour = alm_floor_div(bucket, hour_ticks(nanos));
     const int64_t day = alm_floor_div(hour, 24);
     int32_t year = 0;
     uint8_t month = 0, dom = 0;

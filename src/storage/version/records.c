@@ -22,17 +22,18 @@ static void obj_release(alm_record_obj *obj)
         free(obj);
 }
 
-static alm_status obj_new(alm_ctx *cx, alm_record r, alm_record_obj **out)
+static alm_status obj_new(alm_ctx *cx, alm_record record, alm_record_obj **out)
 {
     alm_record_obj *obj = NULL;
-    ALM_TRY(alm_heap_bytes(cx, sizeof *obj + r.key.len + 1 + r.value.len, "a record", &obj));
+    ALM_TRY(
+        alm_heap_bytes(cx, sizeof *obj + record.key.len + 1 + record.value.len, "a record", &obj));
     char *text = (char *)(obj + 1);
-    memcpy(text, r.key.ptr, r.key.len);
-    text[r.key.len] = 0;
-    if (r.value.len > 0)
-        memcpy(text + r.key.len + 1, r.value.ptr, r.value.len);
+    memcpy(text, record.key.ptr, record.key.len);
+    text[record.key.len] = 0;
+    if (record.value.len > 0)
+        memcpy(text + record.key.len + 1, record.value.ptr, record.value.len);
     obj->refs = 1;
-    obj->r = (alm_record){{text, r.key.len}, {text + r.key.len + 1, r.value.len}};
+    obj->r = (alm_record){{text, record.key.len}, {text + record.key.len + 1, record.value.len}};
     *out = obj;
     return ALM_OK;
 }
@@ -79,9 +80,9 @@ uint64_t alm_snapshot_records_lsn(const alm_snapshot *snap)
     return snap->cat->records == NULL ? 0 : snap->cat->records->lsn;
 }
 
-uint64_t alm_storage_records_lsn(const alm_storage *st)
+uint64_t alm_storage_records_lsn(const alm_storage *storage)
 {
-    return atomic_load_explicit(&st->records_lsn, memory_order_acquire);
+    return atomic_load_explicit(&storage->records_lsn, memory_order_acquire);
 }
 
 size_t alm_snapshot_record_count(const alm_snapshot *snap)
@@ -103,7 +104,8 @@ alm_records *alm_snapshot_records(const alm_snapshot *snap)
 /* ------------------------------------------------------------------------ change */
 
 /* A copy with room for `more`; empty where there is none yet. */
-static alm_status copy_of(alm_ctx *cx, const alm_records *old, uint32_t more, alm_records **out)
+static alm_status version_records_copy_of(alm_ctx *cx, const alm_records *old, uint32_t more,
+                                          alm_records **out)
 {
     const uint32_t n = old == NULL ? 0 : old->n;
     alm_records *copy = NULL;
@@ -119,37 +121,37 @@ static alm_status copy_of(alm_ctx *cx, const alm_records *old, uint32_t more, al
     return ALM_OK;
 }
 
-static alm_status put_one(alm_ctx *cx, alm_records *to, alm_record r)
+static alm_status put_one(alm_ctx *cx, alm_records *to, alm_record record)
 {
-    const uint32_t at = alm_records_from(to, r.key);
-    const bool there = at < to->n && alm_str_eq(to->rows[at]->r.key, r.key);
+    const uint32_t place = alm_records_from(to, record.key);
+    const bool there = place < to->n && alm_str_eq(to->rows[place]->r.key, record.key);
     alm_record_obj *obj = NULL;
-    if (r.value.ptr != NULL)
-        ALM_TRY(obj_new(cx, r, &obj));
+    if (record.value.ptr != NULL)
+        ALM_TRY(obj_new(cx, record, &obj));
     if (there)
-        obj_release(to->rows[at]);
+        obj_release(to->rows[place]);
     if (obj != NULL && !there) {
-        memmove(&to->rows[at + 1], &to->rows[at], (to->n - at) * sizeof *to->rows);
+        memmove(&to->rows[place + 1], &to->rows[place], (to->n - place) * sizeof *to->rows);
         to->n++;
     } else if (obj == NULL && there) {
-        memmove(&to->rows[at], &to->rows[at + 1], (to->n - at - 1) * sizeof *to->rows);
+        memmove(&to->rows[place], &to->rows[place + 1], (to->n - place - 1) * sizeof *to->rows);
         to->n--;
     }
     if (obj != NULL)
-        to->rows[at] = obj;
+        to->rows[place] = obj;
     return ALM_OK;
 }
 
-static alm_status changed(alm_ctx *cx, const alm_records *old, const alm_record *rows, uint32_t n,
-                          alm_records **out)
+static alm_status changed(alm_ctx *cx, const alm_records *old, const alm_record *rows,
+                          uint32_t n_rows, alm_records **out)
 {
     alm_records *next = NULL;
-    ALM_TRY(copy_of(cx, old, n, &next));
-    for (uint32_t i = 0; i < n; i++) {
-        const alm_status e = put_one(cx, next, rows[i]);
-        if (e != ALM_OK) {
+    ALM_TRY(version_records_copy_of(cx, old, n_rows, &next));
+    for (uint32_t i = 0; i < n_rows; i++) {
+        const alm_status status = put_one(cx, next, rows[i]);
+        if (status != ALM_OK) {
             alm_records_release(next);
-            return e;
+            return status;
         }
     }
     *out = next;
@@ -161,20 +163,20 @@ alm_status alm_records_new(alm_ctx *cx, const alm_record *rows, uint32_t n, alm_
     return changed(cx, NULL, rows, n, out);
 }
 
-alm_status alm_records_apply(alm_ctx *cx, alm_build *b, const alm_record *rows, uint32_t n)
+alm_status alm_records_apply(alm_ctx *cx, alm_build *build, const alm_record *rows, uint32_t n)
 {
     alm_records *next = NULL;
-    ALM_TRY(changed(cx, b->next->records, rows, n, &next));
-    next->lsn = b->lsn;
-    alm_records_release(b->next->records);
-    b->next->records = next;
+    ALM_TRY(changed(cx, build->next->records, rows, n, &next));
+    next->lsn = build->lsn;
+    alm_records_release(build->next->records);
+    build->next->records = next;
     return ALM_OK;
 }
 
-alm_status alm_change_records(alm_ctx *cx, alm_build *b, const alm_records_change *change)
+alm_status alm_change_records(alm_ctx *cx, alm_build *build, const alm_records_change *change)
 {
-    const uint64_t lsn = b->next->records == NULL ? 0 : b->next->records->lsn;
+    const uint64_t lsn = build->next->records == NULL ? 0 : build->next->records->lsn;
     if (lsn != change->seen_lsn && change->seen_lsn != (uint64_t)ALM_RECORDS_BLIND)
         return alm_fail(cx, ALM_E_STALE, -1, "records of the catalogue were changed meanwhile");
-    return alm_records_apply(cx, b, change->rows, change->n);
+    return alm_records_apply(cx, build, change->rows, change->n);
 }

@@ -22,10 +22,10 @@ struct alm_records {
 };
 
 /* The records of the build with the change in them. */
-ALM_NODISCARD alm_status alm_change_records(alm_ctx *cx, alm_build *b,
+ALM_NODISCARD alm_status alm_change_records(alm_ctx *cx, alm_build *build,
                                             const alm_records_change *change);
 /* The records of the build with these rows; a row without a value is removed. */
-ALM_NODISCARD alm_status alm_records_apply(alm_ctx *cx, alm_build *b, const alm_record *rows,
+ALM_NODISCARD alm_status alm_records_apply(alm_ctx *cx, alm_build *build, const alm_record *rows,
                                            uint32_t n);
 
 #endif

@@ -30,27 +30,28 @@ typedef struct alm_touched {
 /* n entries as they are (NULL: zeroed). */
 ALM_NODISCARD alm_status alm_touched_new(alm_ctx *cx, const alm_touch *rows, uint32_t n,
                                          alm_touched **out);
-alm_touched *alm_touched_retain(alm_touched *t);
-void alm_touched_release(alm_touched *t);
+alm_touched *alm_touched_retain(alm_touched *touched);
+void alm_touched_release(alm_touched *touched);
 
 /* The version (not published yet) with more ranges; nothing where none are kept. `ops` (may be NULL)
  * receives the operation that says the same to recovery. */
-ALM_NODISCARD alm_status alm_version_touch(alm_ctx *cx, alm_build *b, alm_version *v,
-                                           const alm_scan_range *ranges, uint32_t n, alm_buf *ops);
+ALM_NODISCARD alm_status alm_version_touch(alm_ctx *cx, alm_build *build, alm_version *version,
+                                           const alm_scan_range *ranges, uint32_t n_ranges,
+                                           alm_buf *ops);
 /* Where the rows of a change of the parts lie. */
-ALM_NODISCARD alm_status alm_change_touches(alm_ctx *cx, alm_build *b, alm_version *v,
+ALM_NODISCARD alm_status alm_change_touches(alm_ctx *cx, alm_build *build, alm_version *version,
                                             const alm_parts_change *change, alm_buf *ops);
 
-void alm_touched_prune(alm_build *b, uint64_t base_id);
+void alm_touched_prune(alm_build *build, uint64_t base_id);
 /* Of rows before `from`, which have expired: from when on materialized views need them, for buckets that
  * end behind. */
 int64_t alm_followers_need(const alm_catver *cat, const alm_version *base, int64_t from);
 /* A materialized view came, or is about to go: its base begins, or ends, to keep what is touched. */
-ALM_NODISCARD alm_status alm_base_follow(alm_ctx *cx, alm_build *b, const alm_version *view);
-ALM_NODISCARD alm_status alm_base_unfollow(alm_ctx *cx, alm_build *b, uint64_t view_id);
+ALM_NODISCARD alm_status alm_base_follow(alm_ctx *cx, alm_build *build, const alm_version *view);
+ALM_NODISCARD alm_status alm_base_unfollow(alm_ctx *cx, alm_build *build, uint64_t view_id);
 /* The table begins to keep what is touched, unless it does or is gone (then the view is invalid). */
-ALM_NODISCARD alm_status alm_base_keep_touched(alm_ctx *cx, alm_build *b, uint64_t base_id);
-ALM_NODISCARD alm_status alm_redo_touch(alm_ctx *cx, alm_build *b, uint64_t table_id,
+ALM_NODISCARD alm_status alm_base_keep_touched(alm_ctx *cx, alm_build *build, uint64_t base_id);
+ALM_NODISCARD alm_status alm_redo_touch(alm_ctx *cx, alm_build *build, uint64_t table_id,
                                         const alm_scan_range *ranges, uint32_t n);
 
 #endif

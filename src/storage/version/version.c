@@ -15,12 +15,12 @@
 
 /* ------------------------------------------------------------------- identity */
 
-alm_status alm_tab_new(alm_ctx *cx, alm_storage *st, uint64_t id, alm_tab **out)
+alm_status alm_tab_new(alm_ctx *cx, alm_storage *storage, uint64_t id, alm_tab **out)
 {
     alm_tab *tab = NULL;
     ALM_TRY(alm_heap_bytes(cx, sizeof *tab, "a table", &tab));
     tab->refs = 1;
-    tab->st = st;
+    tab->st = storage;
     (void)pthread_mutex_init(&tab->interning_lock, NULL);
     tab->id = id;
     *out = tab;
@@ -61,84 +61,86 @@ alm_status alm_tab_text(alm_ctx *cx, alm_tab *tab, alm_str text, const char **ou
 }
 
 /* An empty dictionary. */
-static alm_status new_symbols(alm_ctx *cx, alm_storage *st, const alm_tab *tab, uint32_t col_id,
-                              alm_symbols **out)
+static alm_status new_symbols(alm_ctx *cx, alm_storage *storage, const alm_tab *tab,
+                              uint32_t col_id, alm_symbols **out)
 {
-    const uint32_t id = atomic_fetch_add(&st->next_dict_id, 1);
+    const uint32_t id = atomic_fetch_add(&storage->next_dict_id, 1);
     ALM_TRY(alm_symbols_new(cx, id, tab->id, col_id, out));
-    alm_symbols_identify(*out, st->database_id);
-    alm_symbols_join(*out, &st->symbols, cx->symbols);
+    alm_symbols_identify(*out, storage->database_id);
+    alm_symbols_join(*out, &storage->symbols, cx->symbols);
     return ALM_OK;
 }
 
-static void free_schema(alm_schema *s)
+static void free_schema(alm_schema *schema)
 {
-    for (uint32_t i = 0; i < s->n_cols; i++)
-        alm_symbols_release(s->symbols[i]);
-    free(s);
+    for (uint32_t i = 0; i < schema->n_cols; i++)
+        alm_symbols_release(schema->symbols[i]);
+    free(schema);
 }
 
 /* --------------------------------------------------------------------- schema */
 
 /* Ids ascend but for columns whose type was changed: insertion is cheap. */
-static void order_by_id(alm_schema *s)
+static void order_by_id(alm_schema *schema)
 {
-    for (uint32_t i = 0; i < s->n_cols; i++) {
-        uint32_t at = i;
-        for (; at > 0 && s->cols[s->by_id[at - 1]].id > s->cols[i].id; at--)
-            s->by_id[at] = s->by_id[at - 1];
-        s->by_id[at] = i;
+    for (uint32_t i = 0; i < schema->n_cols; i++) {
+        uint32_t place = i;
+        for (; place > 0 && schema->cols[schema->by_id[place - 1]].id > schema->cols[i].id; place--)
+            schema->by_id[place] = schema->by_id[place - 1];
+        schema->by_id[place] = i;
     }
 }
 
-alm_status alm_schema_new(alm_ctx *cx, alm_storage *st, alm_tab *tab, const alm_column *cols,
+alm_status alm_schema_new(alm_ctx *cx, alm_storage *storage, alm_tab *tab, const alm_column *cols,
                           uint32_t n_cols, struct alm_symbols *const *symbols,
                           const uint32_t *counts, alm_schema **out)
 {
-    alm_schema *s = NULL;
-    const size_t fixed = (sizeof *s + 15) / 16 * 16;
+    alm_schema *schema = NULL;
+    const size_t fixed = (sizeof *schema + 15) / 16 * 16;
     const size_t n = n_cols;
     ALM_TRY(alm_heap_bytes(cx,
                            fixed + n * (sizeof(alm_column) + sizeof(alm_dict) +
                                         sizeof(alm_symbols *) + sizeof(uint32_t)),
-                           "the columns of a table", &s));
-    s->refs = 1;
-    s->n_cols = n_cols;
-    s->cols = (alm_column *)((char *)s + fixed);
-    s->dicts = (alm_dict *)(s->cols + n);
-    s->symbols = (alm_symbols **)(s->dicts + n);
-    s->by_id = (uint32_t *)(s->symbols + n);
+                           "the columns of a table", &schema));
+    schema->refs = 1;
+    schema->n_cols = n_cols;
+    schema->cols = (alm_column *)((char *)schema + fixed);
+    schema->dicts = (alm_dict *)(schema->cols + n);
+    schema->symbols = (alm_symbols **)(schema->dicts + n);
+    schema->by_id = (uint32_t *)(schema->symbols + n);
     for (uint32_t i = 0; i < n_cols; i++) {
-        s->cols[i] = cols[i];
-        s->cols[i].dict = NULL;
-        s->row_bytes += alm_type_width(cols[i].type);
+        schema->cols[i] = cols[i];
+        schema->cols[i].dict = NULL;
+        schema->row_bytes += alm_type_width(cols[i].type);
         if (cols[i].type.id != ALM_T_SYMBOL)
             continue;
         if (symbols != NULL && symbols[i] != NULL) {
-            s->symbols[i] = alm_symbols_retain(symbols[i]);
+            schema->symbols[i] = alm_symbols_retain(symbols[i]);
         } else {
-            const alm_status e = new_symbols(cx, st, tab, cols[i].id, &s->symbols[i]);
-            if (e != ALM_OK) {
-                free_schema(s);
-                return e;
+            const alm_status status =
+                new_symbols(cx, storage, tab, cols[i].id, &schema->symbols[i]);
+            if (status != ALM_OK) {
+                free_schema(schema);
+                return status;
             }
         }
         const uint32_t count = counts != NULL ? ALM_MAX(counts[i], 1U) : 1U;
-        alm_symbols_view(s->symbols[i], count, &s->dicts[i]);
-        s->cols[i].dict = &s->dicts[i];
-        if (s->closed == NULL)
-            s->closed = alm_symbols_lost(s->symbols[i]);
+        alm_symbols_view(schema->symbols[i], count, &schema->dicts[i]);
+        schema->cols[i].dict = &schema->dicts[i];
+        if (schema->closed == NULL)
+            schema->closed = alm_symbols_lost(schema->symbols[i]);
     }
-    order_by_id(s);
-    *out = s;
+    order_by_id(schema);
+    *out = schema;
     return ALM_OK;
 }
 
-bool alm_schema_has_more(const alm_schema *s)
+bool alm_schema_has_more(const alm_schema *schema)
 {
     bool any = false;
-    for (uint32_t c = 0; c < s->n_cols && !any; c++)
-        any = s->symbols[c] != NULL && alm_symbols_count(s->symbols[c]) > s->dicts[c].count;
+    for (uint32_t col = 0; col < schema->n_cols && !any; col++)
+        any = schema->symbols[col] != NULL &&
+              alm_symbols_count(schema->symbols[col]) > schema->dicts[col].count;
     return any;
 }
 
@@ -171,26 +173,26 @@ int32_t alm_schema_find(const alm_schema *schema, uint32_t col_id)
 
 /* ---------------------------------------------------------------------- parts */
 
-alm_status alm_part_ref_new(alm_ctx *cx, alm_storage *st, const alm_part_ref *part,
+alm_status alm_part_ref_new(alm_ctx *cx, alm_storage *storage, const alm_part_ref *part,
                             alm_part_ref **out)
 {
-    alm_part_ref *p = NULL;
+    alm_part_ref *ref = NULL;
     ALM_ASSERT(part->file != NULL && part->rows > 0);
-    ALM_TRY(alm_heap_bytes(cx, sizeof *p + part->n_overlays * sizeof(alm_overlay),
-                           "the description of a part", &p));
-    *p = *part;
-    p->refs = 1;
-    p->overlays = (alm_overlay *)(p + 1);
+    ALM_TRY(alm_heap_bytes(cx, sizeof *ref + part->n_overlays * sizeof(alm_overlay),
+                           "the description of a part", &ref));
+    *ref = *part;
+    ref->refs = 1;
+    ref->overlays = (alm_overlay *)(ref + 1);
     if (part->n_overlays > 0)
-        memcpy(p->overlays, part->overlays, part->n_overlays * sizeof *p->overlays);
-    if (p->id == 0)
-        p->id = atomic_fetch_add(&st->next_part_id, 1);
-    if (p->seq == 0)
-        p->seq = atomic_fetch_add(&st->next_seq, 1);
-    (void)alm_file_retain(p->file);
-    for (uint32_t i = 0; i < p->n_overlays; i++)
-        (void)alm_file_retain(p->overlays[i].file);
-    *out = p;
+        memcpy(ref->overlays, part->overlays, part->n_overlays * sizeof *ref->overlays);
+    if (ref->id == 0)
+        ref->id = atomic_fetch_add(&storage->next_part_id, 1);
+    if (ref->seq == 0)
+        ref->seq = atomic_fetch_add(&storage->next_seq, 1);
+    (void)alm_file_retain(ref->file);
+    for (uint32_t i = 0; i < ref->n_overlays; i++)
+        (void)alm_file_retain(ref->overlays[i].file);
+    *out = ref;
     return ALM_OK;
 }
 
@@ -227,14 +229,14 @@ static int by_time_then_seq(const void *a, const void *b)
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-static int by_seq(const void *a, const void *b)
+static int version_by_seq(const void *a, const void *b)
 {
     const alm_part_ref *x = *(alm_part_ref *const *)a;
     const alm_part_ref *y = *(alm_part_ref *const *)b;
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-static int by_number(const void *a, const void *b)
+static int version_by_number(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return x < y ? -1 : x > y;
@@ -247,7 +249,7 @@ static alm_status count_overlap(alm_ctx *cx, alm_part_set *set)
     ALM_TRY(alm_heap_bytes(cx, set->n * sizeof *ends, "a list of parts", &ends));
     for (uint32_t i = 0; i < set->n; i++)
         ends[i] = set->parts[i]->max_ts;
-    qsort(ends, set->n, sizeof *ends, by_number);
+    qsort(ends, set->n, sizeof *ends, version_by_number);
     uint32_t open = 0, ended = 0;
     for (uint32_t i = 0; i < set->n; i++) {
         while (ended < i && ends[ended] < set->parts[i]->min_ts) {
@@ -261,33 +263,35 @@ static alm_status count_overlap(alm_ctx *cx, alm_part_set *set)
     return ALM_OK;
 }
 
-alm_status alm_part_set_new(alm_ctx *cx, alm_part_ref *const *parts, uint32_t n, bool by_time,
+alm_status alm_part_set_new(alm_ctx *cx, alm_part_ref *const *parts, uint32_t n_parts, bool by_time,
                             alm_part_set **out)
 {
     alm_part_set *set = NULL;
-    ALM_TRY(alm_heap_bytes(cx, sizeof *set + n * sizeof(alm_part_ref *), "a list of parts", &set));
+    ALM_TRY(alm_heap_bytes(cx, sizeof *set + n_parts * sizeof(alm_part_ref *), "a list of parts",
+                           &set));
     set->refs = 1;
-    set->n = n;
+    set->n = n_parts;
     set->min_ts = INT64_MAX;
     set->max_ts = INT64_MIN;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n_parts; i++)
         set->parts[i] = parts[i];
-    qsort((void *)set->parts, n, sizeof(alm_part_ref *), by_time ? by_time_then_seq : by_seq);
-    for (uint32_t i = 0; i < n; i++) {
-        const alm_part_ref *p = set->parts[i];
-        set->rows += p->rows;
-        set->min_ts = ALM_MIN(set->min_ts, p->min_ts);
-        set->max_ts = ALM_MAX(set->max_ts, p->max_ts);
-        set->bytes += p->file->bytes;
-        for (uint32_t j = 0; j < p->n_overlays; j++)
-            set->bytes += p->overlays[j].file->bytes;
+    qsort((void *)set->parts, n_parts, sizeof(alm_part_ref *),
+          by_time ? by_time_then_seq : version_by_seq);
+    for (uint32_t i = 0; i < n_parts; i++) {
+        const alm_part_ref *part = set->parts[i];
+        set->rows += part->rows;
+        set->min_ts = ALM_MIN(set->min_ts, part->min_ts);
+        set->max_ts = ALM_MAX(set->max_ts, part->max_ts);
+        set->bytes += part->file->bytes;
+        for (uint32_t j = 0; j < part->n_overlays; j++)
+            set->bytes += part->overlays[j].file->bytes;
     }
-    const alm_status st = by_time ? count_overlap(cx, set) : ALM_OK;
-    if (st != ALM_OK) {
+    const alm_status status = by_time ? count_overlap(cx, set) : ALM_OK;
+    if (status != ALM_OK) {
         free(set);
-        return st;
+        return status;
     }
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n_parts; i++)
         (void)alm_part_ref_retain(set->parts[i]);
     *out = set;
     return ALM_OK;
@@ -310,9 +314,9 @@ void alm_part_set_release(alm_part_set *set)
 
 /* -------------------------------------------------------------------- version */
 
-void alm_lanes_clear(alm_lane *lanes, uint32_t n)
+void alm_lanes_clear(alm_lane *lanes, uint32_t n_lanes)
 {
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_lanes; i++) {
         for (uint32_t j = 0; j < lanes[i].n_chunks; j++)
             alm_chunk_release(lanes[i].chunks[j].chunk);
         free(lanes[i].chunks);
@@ -334,7 +338,7 @@ alm_status alm_lane_copy(alm_ctx *cx, const alm_lane *lane, uint32_t more_chunks
     return ALM_OK;
 }
 
-static uint64_t next_version(alm_tab *tab)
+static uint64_t storage_next_version(alm_tab *tab)
 {
     return atomic_fetch_add_explicit(&tab->versions, 1, memory_order_relaxed) + 1;
 }
@@ -345,22 +349,22 @@ static void copy_fields(alm_version *to, const alm_version *from)
     const size_t skip = offsetof(alm_version, table);
     memcpy((char *)to + skip, (const char *)from + skip, sizeof *to - skip);
     to->refs = 1;
-    to->table.version = next_version(to->tab);
+    to->table.version = storage_next_version(to->tab);
 }
 
-alm_status alm_version_copy(alm_ctx *cx, const alm_version *v, uint32_t more_lanes,
+alm_status alm_version_copy(alm_ctx *cx, const alm_version *version, uint32_t more_lanes,
                             alm_version **out)
 {
     alm_version *c = NULL;
     alm_lane *lanes = NULL;
     ALM_TRY(alm_heap_bytes(cx, sizeof *c, "a table version", &c));
-    alm_status st =
-        alm_heap_bytes(cx, (v->n_lanes + more_lanes) * sizeof *lanes, "a table version", &lanes);
-    if (st != ALM_OK) {
+    alm_status status = alm_heap_bytes(cx, (version->n_lanes + more_lanes) * sizeof *lanes,
+                                       "a table version", &lanes);
+    if (status != ALM_OK) {
         free(c);
-        return st;
+        return status;
     }
-    copy_fields(c, v);
+    copy_fields(c, version);
     c->lanes = lanes;
     c->n_lanes = 0;
     (void)alm_tab_retain(c->tab);
@@ -371,29 +375,29 @@ alm_status alm_version_copy(alm_ctx *cx, const alm_version *v, uint32_t more_lan
     (void)alm_view_obj_retain(c->view);
     (void)alm_touched_retain(c->touched);
     (void)alm_comments_retain(c->comments);
-    for (uint32_t i = 0; i < v->n_lanes && st == ALM_OK; i++) {
-        st = alm_lane_copy(cx, &v->lanes[i], 0, &lanes[i]);
-        c->n_lanes += st == ALM_OK;
+    for (uint32_t i = 0; i < version->n_lanes && status == ALM_OK; i++) {
+        status = alm_lane_copy(cx, &version->lanes[i], 0, &lanes[i]);
+        c->n_lanes += status == ALM_OK;
     }
-    if (st != ALM_OK) {
+    if (status != ALM_OK) {
         alm_version_release(c);
-        return st;
+        return status;
     }
     *out = c;
     return ALM_OK;
 }
 
-alm_status alm_version_bare(alm_ctx *cx, const alm_version *v, alm_version **out)
+alm_status alm_version_bare(alm_ctx *cx, const alm_version *version, alm_version **out)
 {
     alm_version *c = NULL;
     ALM_TRY(alm_heap_bytes(cx, sizeof *c, "a table version", &c));
-    copy_fields(c, v);
+    copy_fields(c, version);
     c->lanes = NULL;
     c->n_lanes = c->n_frozen = 0;
-    const alm_status st = alm_part_set_new(cx, NULL, 0, true, &c->parts);
-    if (st != ALM_OK) {
+    const alm_status status = alm_part_set_new(cx, NULL, 0, true, &c->parts);
+    if (status != ALM_OK) {
         free(c);
-        return st;
+        return status;
     }
     (void)alm_tab_retain(c->tab);
     (void)alm_schema_retain(c->schema);
@@ -407,55 +411,55 @@ alm_status alm_version_bare(alm_ctx *cx, const alm_version *v, alm_version **out
     return ALM_OK;
 }
 
-alm_version *alm_version_retain(alm_version *v)
+alm_version *alm_version_retain(alm_version *version)
 {
-    alm_refs_take(&v->refs);
-    return v;
+    alm_refs_take(&version->refs);
+    return version;
 }
 
-void alm_version_release(alm_version *v)
+void alm_version_release(alm_version *version)
 {
-    if (v == NULL || !alm_refs_drop(&v->refs))
+    if (version == NULL || !alm_refs_drop(&version->refs))
         return;
-    alm_lanes_clear(v->lanes, v->n_lanes);
-    free(v->lanes);
-    alm_part_set_release(v->parts);
-    alm_part_set_release(v->detached);
-    alm_schema_release(v->schema);
-    alm_tab_release(v->tab);
-    alm_view_obj_release(v->view);
-    alm_touched_release(v->touched);
-    alm_comments_release(v->comments);
-    free(v);
+    alm_lanes_clear(version->lanes, version->n_lanes);
+    free(version->lanes);
+    alm_part_set_release(version->parts);
+    alm_part_set_release(version->detached);
+    alm_schema_release(version->schema);
+    alm_tab_release(version->tab);
+    alm_view_obj_release(version->view);
+    alm_touched_release(version->touched);
+    alm_comments_release(version->comments);
+    free(version);
 }
 
-void alm_version_settle(alm_version *v)
+void alm_version_settle(alm_version *version)
 {
-    alm_table *t = &v->table;
-    t->handle = (uint64_t)(uintptr_t)v;
-    t->id = v->tab->id;
-    t->version = next_version(v->tab);
-    t->cols = v->schema->cols;
-    t->n_cols = v->schema->n_cols;
-    t->closed = v->schema->closed;
-    t->view = v->view == NULL ? NULL : &v->view->v;
-    t->min_ts = v->parts->min_ts;
-    t->max_ts = v->parts->max_ts;
-    v->head_rows = v->head_bytes = 0;
-    for (uint32_t i = 0; i < v->n_lanes; i++) {
-        const alm_lane *lane = &v->lanes[i];
-        v->head_rows += lane->rows;
-        t->min_ts = ALM_MIN(t->min_ts, lane->min_ts);
-        t->max_ts = ALM_MAX(t->max_ts, lane->max_ts);
+    alm_table *table = &version->table;
+    table->handle = (uint64_t)(uintptr_t)version;
+    table->id = version->tab->id;
+    table->version = storage_next_version(version->tab);
+    table->cols = version->schema->cols;
+    table->n_cols = version->schema->n_cols;
+    table->closed = version->schema->closed;
+    table->view = version->view == NULL ? NULL : &version->view->v;
+    table->min_ts = version->parts->min_ts;
+    table->max_ts = version->parts->max_ts;
+    version->head_rows = version->head_bytes = 0;
+    for (uint32_t i = 0; i < version->n_lanes; i++) {
+        const alm_lane *lane = &version->lanes[i];
+        version->head_rows += lane->rows;
+        table->min_ts = ALM_MIN(table->min_ts, lane->min_ts);
+        table->max_ts = ALM_MAX(table->max_ts, lane->max_ts);
         for (uint32_t j = 0; j < lane->n_chunks; j++) {
             ALM_ASSERT(!lane->chunks[j].chunk->borrowed);
-            v->head_bytes +=
+            version->head_bytes +=
                 atomic_load_explicit(&lane->chunks[j].chunk->bytes, memory_order_relaxed);
         }
     }
-    t->row_count = v->parts->rows + v->head_rows;
-    if (t->ts_col < 0 && t->row_count > 0)
-        t->min_ts = t->max_ts = 0;
+    table->row_count = version->parts->rows + version->head_rows;
+    if (table->ts_col < 0 && table->row_count > 0)
+        table->min_ts = table->max_ts = 0;
 }
 
 uint64_t alm_table_lsn(const alm_table *table)

@@ -75,7 +75,7 @@ typedef struct alm_file {
 
 /* A fresh id, registered; makes the directory of the table if it is not there. `format`: a bit of ALM_FILE_FORMATS, 0: a
  * native part. refs = 1. */
-ALM_NODISCARD alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id,
+ALM_NODISCARD alm_status alm_file_new(alm_ctx *cx, alm_storage *storage, uint64_t table_id,
                                       uint64_t format, alm_file **out);
 /* Of the file itself, or of its pack. */
 alm_unsynced *alm_file_unsynced(alm_file *file);
@@ -124,8 +124,8 @@ typedef struct alm_part_ref {
 
 /* `part` is copied with its overlays; takes references to the files (caller keeps its own). id is
  * assigned when 0; seq when 0 (newest). refs = 1. */
-ALM_NODISCARD alm_status alm_part_ref_new(alm_ctx *cx, alm_storage *st, const alm_part_ref *part,
-                                          alm_part_ref **out);
+ALM_NODISCARD alm_status alm_part_ref_new(alm_ctx *cx, alm_storage *storage,
+                                          const alm_part_ref *part, alm_part_ref **out);
 alm_part_ref *alm_part_ref_retain(alm_part_ref *part);
 void alm_part_ref_release(alm_part_ref *part);
 static inline bool alm_part_ref_is_parquet(const alm_part_ref *part)
@@ -234,21 +234,23 @@ static inline const alm_version *alm_version_of(const alm_table *table)
 {
     return (const alm_version *)(uintptr_t)table->handle;
 }
-alm_version *alm_version_retain(alm_version *v);
-void alm_version_release(alm_version *v);
-static inline bool alm_version_is_ns(const alm_version *v)
+alm_version *alm_version_retain(alm_version *version);
+void alm_version_release(alm_version *version);
+static inline bool alm_version_is_ns(const alm_version *version)
 {
-    return v->table.ts_col >= 0 && v->schema->cols[v->table.ts_col].type.id == ALM_T_TIMESTAMP_NS;
+    return version->table.ts_col >= 0 &&
+           version->schema->cols[version->table.ts_col].type.id == ALM_T_TIMESTAMP_NS;
 }
 
 /* ----------------------------------------------------------------- partitions */
 
-/* Start of the partition that holds ts, and of the next one; `ns`: unit of the timestamp. NONE: one
+/* Start of the partition that holds ts, and of the next one; `nanos`: unit of the timestamp. NONE: one
  * partition [INT64_MIN, INT64_MAX]. */
-int64_t alm_partition_floor(alm_partition_by by, bool ns, int64_t ts);
-int64_t alm_partition_next(alm_partition_by by, bool ns, int64_t ts);
+int64_t alm_partition_floor(alm_partition_by by, bool nanos, int64_t ts);
+int64_t alm_partition_next(alm_partition_by by, bool nanos, int64_t ts);
 /* "2026-02-14T10", "2026-02-14", "2026-W07", "2026-02", "2026", "default". */
-void alm_partition_name(alm_partition_by by, bool ns, int64_t bucket, char *name, size_t name_size);
+void alm_partition_name(alm_partition_by by, bool nanos, int64_t bucket, char *name,
+                        size_t name_size);
 
 /* -------------------------------------------------------------------- changes */
 
@@ -281,18 +283,18 @@ typedef struct alm_parts_change {
  * is cancelled.
  */
 typedef enum alm_tab_lock_kind { ALM_TAB_MAINT, ALM_TAB_SHARE, ALM_TAB_ALONE } alm_tab_lock_kind;
-ALM_NODISCARD alm_status alm_tab_lock(alm_ctx *cx, alm_storage *st, alm_tab *tab,
+ALM_NODISCARD alm_status alm_tab_lock(alm_ctx *cx, alm_storage *storage, alm_tab *tab,
                                       alm_tab_lock_kind kind);
 /* Gives up after some tenths of a second: for work that can be left to others. */
-bool alm_tab_lock_soon(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind);
-bool alm_tab_trylock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind);
+bool alm_tab_lock_soon(alm_storage *storage, alm_tab *tab, alm_tab_lock_kind kind);
+bool alm_tab_trylock(alm_storage *storage, alm_tab *tab, alm_tab_lock_kind kind);
 /* By anybody; what it says may be over at once. */
-bool alm_tab_is_held(alm_storage *st, const alm_tab *tab, alm_tab_lock_kind kind);
-void alm_tab_unlock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind);
+bool alm_tab_is_held(alm_storage *storage, const alm_tab *tab, alm_tab_lock_kind kind);
+void alm_tab_unlock(alm_storage *storage, alm_tab *tab, alm_tab_lock_kind kind);
 alm_tab *alm_tab_retain(alm_tab *tab);
 void alm_tab_release(alm_tab *tab);
 
 /* The newest version of a table (retained), NULL when it is gone. */
-alm_version *alm_storage_version(alm_storage *st, uint64_t table_id);
+alm_version *alm_storage_version(alm_storage *storage, uint64_t table_id);
 
 #endif

@@ -27,13 +27,13 @@ alm_status alm_view_obj_new(alm_ctx *cx, const alm_view_def *view, alm_view_obj 
     ALM_TRY(alm_heap_bytes(cx, sizeof *obj + bytes, "a view", &obj));
     obj->refs = 1;
     obj->v = *view;
-    const char **const at[] = {&obj->v.sql, &obj->v.reason, &obj->v.base, &obj->v.zone};
-    char *to = (char *)(obj + 1);
+    const char **const ptr[] = {&obj->v.sql, &obj->v.reason, &obj->v.base, &obj->v.zone};
+    char *dest = (char *)(obj + 1);
     for (size_t i = 0; i < ALM_COUNT(texts); i++) {
-        const size_t n = strlen(texts[i]) + 1;
-        memcpy(to, texts[i], n);
-        *at[i] = to;
-        to += n;
+        const size_t len = strlen(texts[i]) + 1;
+        memcpy(dest, texts[i], len);
+        *ptr[i] = dest;
+        dest += len;
     }
     *out = obj;
     return ALM_OK;
@@ -63,35 +63,36 @@ alm_status alm_refuse_rows(alm_ctx *cx, const alm_table *table)
 
 /* --------------------------------------------------------------------- changes */
 
-static void set_view(alm_version *v, alm_view_obj *view, uint64_t lsn)
+static void set_view(alm_version *version, alm_view_obj *view, uint64_t lsn)
 {
-    alm_view_obj_release(v->view);
-    v->view = view;
-    v->table.view = &view->v;
-    v->lsn = lsn;
-    alm_version_settle(v);
+    alm_view_obj_release(version->view);
+    version->view = view;
+    version->table.view = &view->v;
+    version->lsn = lsn;
+    alm_version_settle(version);
 }
 
-alm_status alm_change_view(alm_ctx *cx, alm_build *b, uint64_t view_id, alm_view_obj *view)
+alm_status alm_change_view(alm_ctx *cx, alm_build *build, uint64_t view_id, alm_view_obj *view)
 {
-    const alm_version *v = alm_build_find(b, view_id);
+    const alm_version *version = alm_build_find(build, view_id);
     alm_version *next = NULL;
-    alm_status e = v == NULL || v->view == NULL
-                       ? alm_fail(cx, ALM_E_CONFLICT, -1, "view was dropped meanwhile [id=%llu]",
-                                  (unsigned long long)view_id)
-                       : alm_version_copy(cx, v, 0, &next);
-    if (e == ALM_OK)
-        e = alm_base_keep_touched(cx, b, view->v.base_id);
-    if (e == ALM_OK)
-        e = alm_build_own(cx, b, view_id);
-    if (e != ALM_OK) {
+    alm_status status =
+        version == NULL || version->view == NULL
+            ? alm_fail(cx, ALM_E_CONFLICT, -1, "view was dropped meanwhile [id=%llu]",
+                       (unsigned long long)view_id)
+            : alm_version_copy(cx, version, 0, &next);
+    if (status == ALM_OK)
+        status = alm_base_keep_touched(cx, build, view->v.base_id);
+    if (status == ALM_OK)
+        status = alm_build_own(cx, build, view_id);
+    if (status != ALM_OK) {
         alm_version_release(next);
         alm_view_obj_release(view);
-        return e;
+        return status;
     }
-    set_view(next, view, b->lsn);
-    alm_build_put(b, next);
-    alm_touched_prune(b, view->v.base_id);
+    set_view(next, view, build->lsn);
+    alm_build_put(build, next);
+    alm_touched_prune(build, view->v.base_id);
     return ALM_OK;
 }
 
@@ -126,22 +127,22 @@ static void take_fields(alm_view_def *to, unsigned what, const alm_view_def *fro
 
 alm_status alm_view_text_check(alm_ctx *cx, const alm_view_def *view)
 {
-    const size_t n = strlen(view->sql);
-    return n <= ALM_VIEW_TEXT_MAX
+    const size_t len = strlen(view->sql);
+    return len <= ALM_VIEW_TEXT_MAX
                ? ALM_OK
                : alm_fail(cx, ALM_E_LIMIT, -1,
                           "the query of a view may have %d bytes, this one has %zu",
-                          ALM_VIEW_TEXT_MAX, n);
+                          ALM_VIEW_TEXT_MAX, len);
 }
 
-alm_status alm_view_edited(alm_ctx *cx, const alm_build *b, const alm_view_edit *change,
+alm_status alm_view_edited(alm_ctx *cx, const alm_build *build, const alm_view_edit *change,
                            alm_buf *ops, alm_view_obj **out)
 {
-    const alm_version *v = alm_build_find(b, change->view_id);
-    if (v == NULL || v->view == NULL)
+    const alm_version *version = alm_build_find(build, change->view_id);
+    if (version == NULL || version->view == NULL)
         return alm_fail(cx, ALM_E_CONFLICT, -1, "view was dropped meanwhile [id=%llu]",
                         (unsigned long long)change->view_id);
-    alm_view_def to = v->view->v;
+    alm_view_def to = version->view->v;
     size_t mark;
     take_fields(&to, change->what, change->to);
     ALM_TRY(alm_op_begin(cx, ops, ALM_OP_VIEW, &mark));
@@ -151,18 +152,18 @@ alm_status alm_view_edited(alm_ctx *cx, const alm_build *b, const alm_view_edit 
     return alm_view_obj_new(cx, &to, out);
 }
 
-alm_status alm_view_altered(alm_ctx *cx, alm_build *b, const alm_view_edit *change, alm_buf *ops,
-                            alm_version **out)
+alm_status alm_view_altered(alm_ctx *cx, alm_build *build, const alm_view_edit *change,
+                            alm_buf *ops, alm_version **out)
 {
     alm_view_obj *obj = NULL;
-    ALM_TRY(alm_view_edited(cx, b, change, ops, &obj));
-    alm_status e = alm_base_keep_touched(cx, b, obj->v.base_id);
-    if (e == ALM_OK)
-        e = alm_version_copy(cx, alm_build_find(b, change->view_id), 0, out);
-    if (e != ALM_OK) {
+    ALM_TRY(alm_view_edited(cx, build, change, ops, &obj));
+    alm_status status = alm_base_keep_touched(cx, build, obj->v.base_id);
+    if (status == ALM_OK)
+        status = alm_version_copy(cx, alm_build_find(build, change->view_id), 0, out);
+    if (status != ALM_OK) {
         alm_view_obj_release(obj);
-        return e;
+        return status;
     }
-    set_view(*out, obj, b->lsn);
+    set_view(*out, obj, build->lsn);
     return ALM_OK;
 }

@@ -30,13 +30,14 @@ typedef struct alm_view_edit {
     const alm_view_def *to;
 } alm_view_edit;
 /* The operation, and the description that the change makes. */
-ALM_NODISCARD alm_status alm_view_edited(alm_ctx *cx, const alm_build *b,
+ALM_NODISCARD alm_status alm_view_edited(alm_ctx *cx, const alm_build *build,
                                          const alm_view_edit *change, alm_buf *ops,
                                          alm_view_obj **out);
 /* The operation, and the version that it makes; not in the build yet. */
-ALM_NODISCARD alm_status alm_view_altered(alm_ctx *cx, alm_build *b, const alm_view_edit *change,
-                                          alm_buf *ops, alm_version **out);
+ALM_NODISCARD alm_status alm_view_altered(alm_ctx *cx, alm_build *build,
+                                          const alm_view_edit *change, alm_buf *ops,
+                                          alm_version **out);
 /* Into the build, and the list of the base is pruned; takes `view` over. */
-ALM_NODISCARD alm_status alm_change_view(alm_ctx *cx, alm_build *b, uint64_t view_id,
+ALM_NODISCARD alm_status alm_change_view(alm_ctx *cx, alm_build *build, uint64_t view_id,
                                          alm_view_obj *view);
 #endif

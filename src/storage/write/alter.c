@@ -21,15 +21,15 @@
 
 /* ------------------------------------------------------------------ locks */
 
-alm_status alm_table_hold(alm_ctx *cx, alm_storage *st, alm_tab *tab, alm_held_table *held)
+alm_status alm_table_hold(alm_ctx *cx, alm_storage *storage, alm_tab *tab, alm_held_table *held)
 {
-    *held = (alm_held_table){.st = st, .tab = alm_tab_retain(tab)};
-    ALM_TRY(alm_storage_writable(cx, st));
-    ALM_TRY(alm_tab_lock(cx, st, tab, ALM_TAB_MAINT));
+    *held = (alm_held_table){.st = storage, .tab = alm_tab_retain(tab)};
+    ALM_TRY(alm_storage_writable(cx, storage));
+    ALM_TRY(alm_tab_lock(cx, storage, tab, ALM_TAB_MAINT));
     held->maint = true;
-    ALM_TRY(alm_tab_lock(cx, st, tab, ALM_TAB_ALONE));
+    ALM_TRY(alm_tab_lock(cx, storage, tab, ALM_TAB_ALONE));
     held->alone = true;
-    return alm_head_flush(cx, st, tab->id);
+    return alm_head_flush(cx, storage, tab->id);
 }
 
 void alm_table_let_go(alm_held_table *held)
@@ -53,70 +53,71 @@ static bool same_options(const alm_table *a, const alm_table *b)
            a->o3_max_lag_us == b->o3_max_lag_us;
 }
 
-alm_status alm_alter_prepare(alm_ctx *cx, alm_buf *ops, const alm_build *b,
+alm_status alm_alter_prepare(alm_ctx *cx, alm_buf *ops, const alm_build *build,
                              const alm_alteration *alter, alm_version **out)
 {
     const alm_table *was = alter->was;
-    const alm_version *v = alm_build_find(b, was->id);
-    if (v == NULL)
+    const alm_version *version = alm_build_find(build, was->id);
+    if (version == NULL)
         return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [table=%s]",
                         was->name);
-    if (!same_options(&v->table, was))
+    if (!same_options(&version->table, was))
         return alm_fail(cx, ALM_E_STALE, -1, "table '%s' was changed meanwhile", was->name);
     size_t n_symbols = 0;
     for (uint32_t i = 0; i < alter->to.n_cols; i++)
         n_symbols += alter->to.cols[i].id == 0 && alter->to.cols[i].type.id == ALM_T_SYMBOL;
-    ALM_TRY(alm_symbols_room(cx, &b->st->symbols, n_symbols));
+    ALM_TRY(alm_symbols_room(cx, &build->st->symbols, n_symbols));
     alm_table to = alter->to;
-    to.schema_version = v->table.schema_version + 1;
+    to.schema_version = version->table.schema_version + 1;
     alm_version *next = NULL;
-    ALM_TRY(alm_change_alter(cx, b, v, &to, v->next_col_id, alter->made, &next));
-    const alm_status e = alm_op_alter(cx, ops, next);
-    if (e != ALM_OK) {
+    ALM_TRY(alm_change_alter(cx, build, version, &to, version->next_col_id, alter->made, &next));
+    const alm_status status = alm_op_alter(cx, ops, next);
+    if (status != ALM_OK) {
         alm_version_release(next);
-        return e;
+        return status;
     }
     *out = next;
     return ALM_OK;
 }
 
 /* Nothing is in the head: only parts go. */
-static alm_status cut_expired(alm_ctx *cx, alm_buf *ops, const alm_build *b, alm_version *v)
+static alm_status cut_expired(alm_ctx *cx, alm_buf *ops, const alm_build *build,
+                              alm_version *version)
 {
-    const alm_expiry e = alm_expiry_of(b->next, v);
-    if (v->table.min_ts >= e.hide)
+    const alm_expiry expiry = alm_expiry_of(build->next, version);
+    if (version->table.min_ts >= expiry.hide)
         return ALM_OK;
-    ALM_TRY(alm_op_expire(cx, ops, v->table.id, e));
-    return alm_version_cut(cx, v, e);
+    ALM_TRY(alm_op_expire(cx, ops, version->table.id, expiry));
+    return alm_version_cut(cx, version, expiry);
 }
 
-static alm_status prepare_alter(alm_ctx *cx, alm_request *rq, alm_build *b)
+static alm_status prepare_alter(alm_ctx *cx, alm_request *request, alm_build *build)
 {
-    const alm_alteration *alter = rq->arg;
+    const alm_alteration *alter = request->arg;
     alm_version *next = NULL;
-    ALM_TRY(alm_alter_prepare(cx, &rq->buf, b, alter, &next));
-    alm_status e = alter->held ? cut_expired(cx, &rq->buf, b, next) : ALM_OK;
-    if (e == ALM_OK)
-        e = alm_build_own(cx, b, alter->was->id);
-    if (e != ALM_OK) {
+    ALM_TRY(alm_alter_prepare(cx, &request->buf, build, alter, &next));
+    alm_status status = alter->held ? cut_expired(cx, &request->buf, build, next) : ALM_OK;
+    if (status == ALM_OK)
+        status = alm_build_own(cx, build, alter->was->id);
+    if (status != ALM_OK) {
         alm_version_release(next);
-        return e;
+        return status;
     }
-    alm_build_put(b, next);
-    rq->pieces[0] = (alm_wal_piece){rq->buf.ptr, rq->buf.len};
-    rq->n_pieces = 1;
+    alm_build_put(build, next);
+    request->pieces[0] = (alm_wal_piece){request->buf.ptr, request->buf.len};
+    request->n_pieces = 1;
     return ALM_OK;
 }
 
-static alm_status commit_alter(alm_ctx *cx, alm_storage *st, alm_alteration *alter)
+static alm_status commit_alter(alm_ctx *cx, alm_storage *storage, alm_alteration *alter)
 {
-    alm_request rq = {.prepare = prepare_alter, .arg = alter, .records = alter->records};
-    return alm_commit(cx, st, &rq);
+    alm_request request = {.prepare = prepare_alter, .arg = alter, .records = alter->records};
+    return alm_commit(cx, storage, &request);
 }
 
 /* -------------------------------------------------------------------- alter */
 
-static bool same_keys(const alm_table *was, const alm_table_spec *spec)
+static bool write_alter_same_keys(const alm_table *was, const alm_table_spec *spec)
 {
     if (was->dedup != spec->dedup)
         return false;
@@ -135,20 +136,21 @@ static bool columns_stay(const alm_table *was, const alm_table_spec *spec)
     return stay;
 }
 
-static alm_status alter_held(alm_ctx *cx, alm_storage *st, alm_alteration *alter, bool new_keys)
+static alm_status alter_held(alm_ctx *cx, alm_storage *storage, alm_alteration *alter,
+                             bool new_keys)
 {
     alm_held_table held;
-    alm_status e = alm_table_hold(cx, st, alm_version_of(alter->was)->tab, &held);
-    if (e == ALM_OK && new_keys)
-        e = alm_compact_overlaps(cx, st, alter->was->id);
+    alm_status status = alm_table_hold(cx, storage, alm_version_of(alter->was)->tab, &held);
+    if (status == ALM_OK && new_keys)
+        status = alm_compact_overlaps(cx, storage, alter->was->id);
     alter->held = true;
-    if (e == ALM_OK)
-        e = commit_alter(cx, st, alter);
+    if (status == ALM_OK)
+        status = commit_alter(cx, storage, alter);
     alm_table_let_go(&held);
-    return e;
+    return status;
 }
 
-alm_status alm_table_alter(alm_ctx *cx, alm_storage *st, const alm_table *was,
+alm_status alm_table_alter(alm_ctx *cx, alm_storage *storage, const alm_table *was,
                            const alm_table_spec *spec)
 {
     ALM_TRY(alm_columns_check(cx, spec->cols, spec->n_cols));
@@ -167,12 +169,12 @@ alm_status alm_table_alter(alm_ctx *cx, alm_storage *st, const alm_table *was,
     alter.to.ttl_hours = spec->ttl_hours;
     alter.to.max_uncommitted_rows = spec->max_uncommitted_rows;
     alter.to.o3_max_lag_us = spec->o3_max_lag_us;
-    const bool keys_stay = same_keys(was, spec);
+    const bool keys_stay = write_alter_same_keys(was, spec);
     const int64_t least = alm_oldest_kept(was, spec->ttl_hours);
     const bool hidden =
         was->hides && spec->ttl_hours == was->ttl_hours && was->visible_from >= least;
     const bool expires = was->min_ts < least && !hidden;
     return columns_stay(was, spec) && keys_stay && !expires
-               ? commit_alter(cx, st, &alter)
-               : alter_held(cx, st, &alter, !keys_stay);
+               ? commit_alter(cx, storage, &alter)
+               : alter_held(cx, storage, &alter, !keys_stay);
 }

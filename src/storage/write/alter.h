@@ -17,7 +17,7 @@ typedef struct alm_alteration {
 
 /* Writes the alter operation and gives the version that it makes. ALM_E_STALE: columns or options are
  * not those of `was` any more. */
-ALM_NODISCARD alm_status alm_alter_prepare(alm_ctx *cx, alm_buf *ops, const alm_build *b,
+ALM_NODISCARD alm_status alm_alter_prepare(alm_ctx *cx, alm_buf *ops, const alm_build *build,
                                            const alm_alteration *alter, alm_version **out);
 
 /* A table whose parts nobody else changes: ALM_TAB_MAINT and ALM_TAB_ALONE are held, the head is in
@@ -28,12 +28,12 @@ typedef struct alm_held_table {
     bool maint, alone;
 } alm_held_table;
 /* *held must be released whatever this returns. */
-ALM_NODISCARD alm_status alm_table_hold(alm_ctx *cx, alm_storage *st, alm_tab *tab,
+ALM_NODISCARD alm_status alm_table_hold(alm_ctx *cx, alm_storage *storage, alm_tab *tab,
                                         alm_held_table *held);
 void alm_table_let_go(alm_held_table *held);
 
 /* Parts with these ids are detached, attached, or forgotten wherever they are. */
-ALM_NODISCARD alm_status alm_change_move(alm_ctx *cx, alm_build *b, uint64_t table_id,
+ALM_NODISCARD alm_status alm_change_move(alm_ctx *cx, alm_build *build, uint64_t table_id,
                                          alm_partition_move move, const uint64_t *ids, uint32_t n);
 
 #endif

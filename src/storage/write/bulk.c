@@ -49,13 +49,13 @@ struct alm_bulk {
         map_faults; /* of the io, when it began: what it takes may be read from maps of others */
 };
 
-static alm_status no_memory(alm_ctx *cx)
+static alm_status bulk_no_memory(alm_ctx *cx)
 {
     return alm_fail(cx, ALM_E_MEMORY, -1, "bulk load: no memory for rows");
 }
 
 /* Room for one more pointer. */
-static alm_status reserve(alm_ctx *cx, void *array, size_t *cap, size_t n)
+static alm_status bulk_reserve(alm_ctx *cx, void *array, size_t *cap, size_t n)
 {
     if (n < *cap)
         return ALM_OK;
@@ -64,7 +64,7 @@ static alm_status reserve(alm_ctx *cx, void *array, size_t *cap, size_t n)
     const size_t more = *cap == 0 ? 16 : *cap * 2;
     void *grown = realloc(old, more * sizeof(void *));
     if (grown == NULL)
-        return no_memory(cx);
+        return bulk_no_memory(cx);
     memcpy(array, &grown, sizeof(grown));
     *cap = more;
     return ALM_OK;
@@ -72,58 +72,59 @@ static alm_status reserve(alm_ctx *cx, void *array, size_t *cap, size_t n)
 
 /* ------------------------------------------------------------------ opening */
 
-static alm_status bulk_new(alm_ctx *cx, alm_storage *st, alm_version *v,
+static alm_status bulk_new(alm_ctx *cx, alm_storage *storage, alm_version *version,
                            struct alm_pending *pending, alm_bulk **out)
 {
     alm_bulk *bulk = calloc(1, sizeof(*bulk));
     if (bulk == NULL)
-        return no_memory(cx);
-    bulk->st = st;
-    bulk->v = v;
+        return bulk_no_memory(cx);
+    bulk->st = storage;
+    bulk->v = version;
     bulk->pending = pending;
     bulk->account = cx->lasting;
-    bulk->map_faults = st->io->map_faults(st->io);
+    bulk->map_faults = storage->io->map_faults(storage->io);
     alm_arena_init(&bulk->scratch, NULL);
-    alm_pack_init(&bulk->pack, st, v->table.id, SIZE_MAX);
+    alm_pack_init(&bulk->pack, storage, version->table.id, SIZE_MAX);
     *out = bulk;
     return ALM_OK;
 }
 
-alm_status alm_bulk_begin(alm_ctx *cx, alm_storage *st, const alm_table *table, alm_bulk **out)
+alm_status alm_bulk_begin(alm_ctx *cx, alm_storage *storage, const alm_table *table, alm_bulk **out)
 {
     ALM_TRY(alm_refuse_rows(cx, table));
-    return alm_bulk_begin_any(cx, st, table, out);
+    return alm_bulk_begin_any(cx, storage, table, out);
 }
 
-alm_status alm_bulk_begin_any(alm_ctx *cx, alm_storage *st, const alm_table *table, alm_bulk **out)
+alm_status alm_bulk_begin_any(alm_ctx *cx, alm_storage *storage, const alm_table *table,
+                              alm_bulk **out)
 {
-    alm_version *v = alm_storage_version(st, table->id);
-    if (v == NULL)
+    alm_version *version = alm_storage_version(storage, table->id);
+    if (version == NULL)
         return alm_fail(cx, ALM_E_CONFLICT, -1, "table '%s' was dropped", table->name);
-    alm_status status = alm_table_is_open(cx, &v->table, -1);
-    if (status == ALM_OK && v->table.schema_version != table->schema_version)
+    alm_status status = alm_table_is_open(cx, &version->table, -1);
+    if (status == ALM_OK && version->table.schema_version != table->schema_version)
         status = alm_fail(cx, ALM_E_STALE, -1, "columns of table '%s' were changed", table->name);
     alm_interning interning = {0};
     if (status == ALM_OK)
-        status = alm_interning_begin_newest(cx, st, &v, &interning);
+        status = alm_interning_begin_newest(cx, storage, &version, &interning);
     if (status == ALM_OK)
-        status = bulk_new(cx, st, v, NULL, out);
+        status = bulk_new(cx, storage, version, NULL, out);
     if (status != ALM_OK) {
         alm_interning_end(&interning);
-        alm_version_release(v);
+        alm_version_release(version);
         return status;
     }
     (*out)->interning = interning;
     return ALM_OK;
 }
 
-alm_status alm_bulk_new_pending(alm_ctx *cx, alm_storage *st, struct alm_pending *pending,
+alm_status alm_bulk_new_pending(alm_ctx *cx, alm_storage *storage, struct alm_pending *pending,
                                 alm_bulk **out)
 {
-    alm_version *v = alm_version_retain(alm_pending_version(pending));
-    const alm_status status = bulk_new(cx, st, v, pending, out);
+    alm_version *version = alm_version_retain(alm_pending_version(pending));
+    const alm_status status = bulk_new(cx, storage, version, pending, out);
     if (status != ALM_OK) {
-        alm_version_release(v);
+        alm_version_release(version);
         alm_pending_free(pending);
     }
     return status;
@@ -152,30 +153,31 @@ static void bulk_free(alm_bulk *bulk)
 
 /* --------------------------------------------------------------- partitions */
 
-static bool holds(const bulk_bucket *b, int64_t ts)
+static bool bulk_holds(const bulk_bucket *bucket, int64_t ts)
 {
-    return ts >= b->lo && ts < b->next;
+    return ts >= bucket->lo && ts < bucket->next;
 }
 
-static alm_status bucket_insert(alm_ctx *cx, alm_bulk *bulk, size_t at, int64_t lo, int64_t next)
+static alm_status bucket_insert(alm_ctx *cx, alm_bulk *bulk, size_t offset, int64_t lo,
+                                int64_t next)
 {
-    ALM_TRY(reserve(cx, &bulk->buckets, &bulk->cap_buckets, bulk->n_buckets));
-    bulk_bucket *b = malloc(sizeof(*b));
-    if (b == NULL)
-        return no_memory(cx);
-    *b = (bulk_bucket){.lo = lo, .next = next};
-    alm_rowbuf_init(&b->rows, bulk->v->schema);
-    memmove(bulk->buckets + at + 1, bulk->buckets + at,
-            (bulk->n_buckets - at) * sizeof(*bulk->buckets));
-    bulk->buckets[at] = b;
+    ALM_TRY(bulk_reserve(cx, &bulk->buckets, &bulk->cap_buckets, bulk->n_buckets));
+    bulk_bucket *bucket = malloc(sizeof(*bucket));
+    if (bucket == NULL)
+        return bulk_no_memory(cx);
+    *bucket = (bulk_bucket){.lo = lo, .next = next};
+    alm_rowbuf_init(&bucket->rows, bulk->v->schema);
+    memmove(bulk->buckets + offset + 1, bulk->buckets + offset,
+            (bulk->n_buckets - offset) * sizeof(*bulk->buckets));
+    bulk->buckets[offset] = bucket;
     bulk->n_buckets++;
     return ALM_OK;
 }
 
 /* Index of the partition of a time; makes it. */
-static alm_status bucket_of(alm_ctx *cx, alm_bulk *bulk, int64_t ts, size_t *out)
+static alm_status bulk_bucket_of(alm_ctx *cx, alm_bulk *bulk, int64_t ts, size_t *out)
 {
-    if (bulk->latest < bulk->n_buckets && holds(bulk->buckets[bulk->latest], ts)) {
+    if (bulk->latest < bulk->n_buckets && bulk_holds(bulk->buckets[bulk->latest], ts)) {
         *out = bulk->latest;
         return ALM_OK;
     }
@@ -187,11 +189,11 @@ static alm_status bucket_of(alm_ctx *cx, alm_bulk *bulk, int64_t ts, size_t *out
         else
             hi = mid;
     }
-    if (lo == 0 || !holds(bulk->buckets[lo - 1], ts)) {
+    if (lo == 0 || !bulk_holds(bulk->buckets[lo - 1], ts)) {
         const alm_partition_by by = bulk->v->table.partition;
-        const bool ns = alm_version_is_ns(bulk->v);
-        ALM_TRY(bucket_insert(cx, bulk, lo, alm_partition_floor(by, ns, ts),
-                              alm_partition_next(by, ns, ts)));
+        const bool nanos = alm_version_is_ns(bulk->v);
+        ALM_TRY(bucket_insert(cx, bulk, lo, alm_partition_floor(by, nanos, ts),
+                              alm_partition_next(by, nanos, ts)));
         lo++;
     }
     *out = bulk->latest = lo - 1;
@@ -200,34 +202,35 @@ static alm_status bucket_of(alm_ctx *cx, alm_bulk *bulk, int64_t ts, size_t *out
 
 /* ------------------------------------------------------------------ writing */
 
-static alm_status bucket_flush(alm_ctx *cx, alm_bulk *bulk, bulk_bucket *b)
+static alm_status bucket_flush(alm_ctx *cx, alm_bulk *bulk, bulk_bucket *bucket)
 {
     alm_part_pack *pack = NULL;
-    if (b->rows.rows == 0)
+    if (bucket->rows.rows == 0)
         return ALM_OK;
     if (bulk->n_buckets >= (size_t)bulk->st->conf.shared_parts_min)
         ALM_TRY(alm_pack_next(cx, &bulk->pack, &pack));
     ALM_TRY(alm_storage_takes_space(cx, bulk->st));
-    ALM_TRY(reserve(cx, &bulk->parts, &bulk->cap_parts, bulk->n_parts));
-    ALM_TRY(alm_rows_to_part(cx, bulk->st, bulk->v, b->rows.chunks, b->rows.n_chunks, b->lo, pack,
-                             &bulk->parts[bulk->n_parts]));
+    ALM_TRY(bulk_reserve(cx, &bulk->parts, &bulk->cap_parts, bulk->n_parts));
+    ALM_TRY(alm_rows_to_part(cx, bulk->st, bulk->v, bucket->rows.chunks, bucket->rows.n_chunks,
+                             bucket->lo, pack, &bulk->parts[bulk->n_parts]));
     bulk->n_parts++;
-    bulk->buffered_rows -= b->rows.rows;
-    bulk->buffered_bytes -= b->rows.bytes;
-    alm_rowbuf_clear(&b->rows);
+    bulk->buffered_rows -= bucket->rows.rows;
+    bulk->buffered_bytes -= bucket->rows.bytes;
+    alm_rowbuf_clear(&bucket->rows);
     return ALM_OK;
 }
 
-static alm_status bucket_append(alm_ctx *cx, alm_bulk *bulk, bulk_bucket *b, const alm_vec *cols,
-                                const uint32_t *idx, uint32_t first, uint32_t n)
+static alm_status bucket_append(alm_ctx *cx, alm_bulk *bulk, bulk_bucket *bucket,
+                                const alm_vec *cols, const uint32_t *idx, uint32_t first,
+                                uint32_t n_rows)
 {
-    const int64_t bytes = b->rows.bytes;
-    ALM_TRY(alm_rowbuf_append(cx, &b->rows, cols, idx, first, n));
-    bulk->buffered_rows += n;
-    bulk->buffered_bytes += b->rows.bytes - bytes;
-    bulk->rows += n;
-    if (b->rows.rows >= bulk->st->conf.part_rows_max)
-        return bucket_flush(cx, bulk, b);
+    const int64_t bytes = bucket->rows.bytes;
+    ALM_TRY(alm_rowbuf_append(cx, &bucket->rows, cols, idx, first, n_rows));
+    bulk->buffered_rows += n_rows;
+    bulk->buffered_bytes += bucket->rows.bytes - bytes;
+    bulk->rows += n_rows;
+    if (bucket->rows.rows >= bulk->st->conf.part_rows_max)
+        return bucket_flush(cx, bulk, bucket);
     return ALM_OK;
 }
 
@@ -243,7 +246,7 @@ static bool is_short(const alm_bulk *bulk)
            bulk->buffered_bytes > limit / PART_OF_LIMIT;
 }
 
-static alm_status charge(alm_ctx *cx, alm_bulk *bulk)
+static alm_status bulk_charge(alm_ctx *cx, alm_bulk *bulk)
 {
     const int64_t more = bulk->buffered_bytes - bulk->charged;
     if (bulk->account == NULL)
@@ -267,7 +270,7 @@ static alm_status relieve(alm_ctx *cx, alm_bulk *bulk)
                 largest = bulk->buckets[i];
         ALM_TRY(bucket_flush(cx, bulk, largest));
     }
-    return charge(cx, bulk);
+    return bulk_charge(cx, bulk);
 }
 
 /* ---------------------------------------------------------------- appending */
@@ -276,44 +279,44 @@ static alm_status relieve(alm_ctx *cx, alm_bulk *bulk)
 static alm_status encode_symbols(alm_ctx *cx, alm_bulk *bulk, const alm_batch *rows, alm_vec *cols)
 {
     const alm_schema *schema = bulk->v->schema;
-    for (uint32_t c = 0; c < schema->n_cols; c++) {
-        cols[c] = rows->cols[c];
-        if (schema->cols[c].type.id != ALM_T_SYMBOL) {
-            if (!alm_type_eq(cols[c].type, schema->cols[c].type))
+    for (uint32_t col = 0; col < schema->n_cols; col++) {
+        cols[col] = rows->cols[col];
+        if (schema->cols[col].type.id != ALM_T_SYMBOL) {
+            if (!alm_type_eq(cols[col].type, schema->cols[col].type))
                 return alm_fail(cx, ALM_E_INTERNAL, -1, "bulk load: column '%s' is %s, not %s",
-                                schema->cols[c].name, alm_type_name(cols[c].type),
-                                alm_type_name(schema->cols[c].type));
-            ALM_TRY(alm_text_length_check(cx, &schema->cols[c], &cols[c], rows->rows));
+                                schema->cols[col].name, alm_type_name(cols[col].type),
+                                alm_type_name(schema->cols[col].type));
+            ALM_TRY(alm_text_length_check(cx, &schema->cols[col], &cols[col], rows->rows));
             continue;
         }
         uint32_t *codes = NULL;
-        const size_t n = cols[c].is_const ? 1 : rows->rows;
+        const size_t n = cols[col].is_const ? 1 : rows->rows;
         ALM_TRY(alm_arena_bytes(cx, &bulk->scratch, n * sizeof(*codes), &codes));
-        ALM_TRY(alm_symbols_encode(cx, schema->symbols[c], &cols[c], n, codes));
-        cols[c] = (alm_vec){.type = schema->cols[c].type,
-                            .width = sizeof(*codes),
-                            .is_const = cols[c].is_const,
-                            .data = codes};
+        ALM_TRY(alm_symbols_encode(cx, schema->symbols[col], &cols[col], n, codes));
+        cols[col] = (alm_vec){.type = schema->cols[col].type,
+                              .width = sizeof(*codes),
+                              .is_const = cols[col].is_const,
+                              .data = codes};
     }
     return ALM_OK;
 }
 
 /* Rows whose partitions alternate: a stable counting sort by partition, then one append each. */
-static alm_status deal(alm_ctx *cx, alm_bulk *bulk, const alm_vec *cols, const int64_t *ts,
-                       uint32_t first, uint32_t n)
+static alm_status bulk_deal(alm_ctx *cx, alm_bulk *bulk, const alm_vec *cols, const int64_t *ts,
+                            uint32_t first, uint32_t n_rows)
 {
     bulk_bucket **of = NULL, **seen = NULL; /* buckets do not move when others come */
     uint32_t *idx = NULL;
-    ALM_TRY(ALM_NEWN(cx, &bulk->scratch, n, &of));
-    ALM_TRY(ALM_NEWN(cx, &bulk->scratch, n, &seen));
-    ALM_TRY(ALM_NEWN(cx, &bulk->scratch, n, &idx));
+    ALM_TRY(ALM_NEWN(cx, &bulk->scratch, n_rows, &of));
+    ALM_TRY(ALM_NEWN(cx, &bulk->scratch, n_rows, &seen));
+    ALM_TRY(ALM_NEWN(cx, &bulk->scratch, n_rows, &idx));
     uint32_t n_seen = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        size_t at = 0;
-        ALM_TRY(bucket_of(cx, bulk, ts[first + i], &at));
-        of[i] = bulk->buckets[at];
+    for (uint32_t i = 0; i < n_rows; i++) {
+        size_t offset = 0;
+        ALM_TRY(bulk_bucket_of(cx, bulk, ts[first + i], &offset));
+        of[i] = bulk->buckets[offset];
     }
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_rows; i++) {
         if (of[i]->deal_rows++ == 0)
             seen[n_seen++] = of[i];
     }
@@ -321,7 +324,7 @@ static alm_status deal(alm_ctx *cx, alm_bulk *bulk, const alm_vec *cols, const i
         seen[k]->deal_at = start;
         start += seen[k]->deal_rows;
     }
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n_rows; i++)
         idx[of[i]->deal_at++] = first + i;
     alm_status status = ALM_OK;
     for (uint32_t k = 0; k < n_seen; k++) {
@@ -339,19 +342,19 @@ static alm_status append_timed(alm_ctx *cx, alm_bulk *bulk, const alm_vec *cols,
     const int64_t *ts = cols[bulk->v->table.ts_col].data;
     ALM_TRY(alm_times_storable(cx, ts, rows, alm_version_is_ns(bulk->v)));
     for (uint32_t row = 0; row < rows;) {
-        size_t at = 0;
-        ALM_TRY(bucket_of(cx, bulk, ts[row], &at));
-        bulk_bucket *b = bulk->buckets[at];
+        size_t offset = 0;
+        ALM_TRY(bulk_bucket_of(cx, bulk, ts[row], &offset));
+        bulk_bucket *bucket = bulk->buckets[offset];
         uint32_t end = row + 1;
-        while (end < rows && holds(b, ts[end]))
+        while (end < rows && bulk_holds(bucket, ts[end]))
             end++;
         if (end - row < SHORT_RUN && end < rows) {
             const uint32_t n = ALM_MIN(rows - row, (uint32_t)DEAL_ROWS);
-            ALM_TRY(deal(cx, bulk, cols, ts, row, n));
+            ALM_TRY(bulk_deal(cx, bulk, cols, ts, row, n));
             row += n;
             continue;
         }
-        ALM_TRY(bucket_append(cx, bulk, b, cols, NULL, row, end - row));
+        ALM_TRY(bucket_append(cx, bulk, bucket, cols, NULL, row, end - row));
         row = end;
     }
     return ALM_OK;
@@ -368,9 +371,9 @@ alm_status alm_bulk_append(alm_ctx *cx, alm_bulk *bulk, const alm_batch *rows)
     ALM_TRY(ALM_NEWN(cx, &bulk->scratch, rows->n_cols, &cols));
     ALM_TRY(encode_symbols(cx, bulk, rows, cols));
     if (bulk->v->table.ts_col < 0) {
-        size_t at = 0;
-        ALM_TRY(bucket_of(cx, bulk, 0, &at));
-        ALM_TRY(bucket_append(cx, bulk, bulk->buckets[at], cols, NULL, 0, rows->rows));
+        size_t offset = 0;
+        ALM_TRY(bulk_bucket_of(cx, bulk, 0, &offset));
+        ALM_TRY(bucket_append(cx, bulk, bulk->buckets[offset], cols, NULL, 0, rows->rows));
         return relieve(cx, bulk);
     }
     alm_vec *ts = &cols[bulk->v->table.ts_col];
@@ -386,7 +389,7 @@ alm_status alm_bulk_append(alm_ctx *cx, alm_bulk *bulk, const alm_batch *rows)
 /* ------------------------------------------------------------------- ending */
 
 /* What is left in the buffers. */
-static alm_status flush_all(alm_ctx *cx, alm_bulk *bulk)
+static alm_status bulk_flush_all(alm_ctx *cx, alm_bulk *bulk)
 {
     for (size_t i = 0; i < bulk->n_buckets; i++)
         ALM_TRY(bucket_flush(cx, bulk, bulk->buckets[i]));
@@ -395,13 +398,13 @@ static alm_status flush_all(alm_ctx *cx, alm_bulk *bulk)
 
 alm_status alm_bulk_parts(alm_ctx *cx, alm_bulk *bulk, alm_part_ref *const **parts, uint32_t *n)
 {
-    ALM_TRY(flush_all(cx, bulk));
+    ALM_TRY(bulk_flush_all(cx, bulk));
     *parts = bulk->parts;
     *n = (uint32_t)bulk->n_parts;
     return ALM_OK;
 }
 
-static alm_status commit_parts(alm_ctx *cx, alm_bulk *bulk)
+static alm_status bulk_commit_parts(alm_ctx *cx, alm_bulk *bulk)
 {
     if (bulk->n_parts == 0 && bulk->pending == NULL)
         return ALM_OK;
@@ -417,18 +420,18 @@ static alm_status commit_parts(alm_ctx *cx, alm_bulk *bulk)
 
 alm_status alm_bulk_commit(alm_ctx *cx, alm_bulk *bulk, int64_t *rows)
 {
-    alm_status status = flush_all(cx, bulk);
+    alm_status status = bulk_flush_all(cx, bulk);
     if (status == ALM_OK)
         status = alm_faults_refuse(cx, bulk->st, bulk->map_faults);
     if (status == ALM_OK)
-        status = commit_parts(cx, bulk);
+        status = bulk_commit_parts(cx, bulk);
     if (status == ALM_OK)
         *rows = bulk->rows;
-    alm_storage *st = bulk->st;
+    alm_storage *storage = bulk->st;
     const uint64_t id = status == ALM_OK && bulk->v->table.ttl_hours != 0 ? bulk->v->table.id : 0;
     bulk_free(bulk);
     if (id != 0)
-        alm_table_expire_after(cx, st, id);
+        alm_table_expire_after(cx, storage, id);
     return status;
 }
 

@@ -36,18 +36,18 @@ struct alm_request {
 };
 
 /* Returns when the change is durable and visible, or has failed. */
-ALM_NODISCARD alm_status alm_commit(alm_ctx *cx, alm_storage *st, alm_request *rq);
+ALM_NODISCARD alm_status alm_commit(alm_ctx *cx, alm_storage *storage, alm_request *request);
 /* Many changes in one group: each has its own context (rq->cx, set by the caller), log record and outcome (rq->status), and
  * all together cost one sync. Returns when all are over. */
-void alm_commit_all(alm_storage *st, alm_request *list, size_t n);
-/* The same without waiting: rq->finished tells, and has to release rq->buf. Only where somebody leads:
- * st->lead. */
-void alm_commit_start(alm_ctx *cx, alm_storage *st, alm_request *rq);
+void alm_commit_all(alm_storage *storage, alm_request *list, size_t n);
+/* The same without waiting: request->finished tells, and has to release request->buf. Only where somebody leads:
+ * storage->lead. */
+void alm_commit_start(alm_ctx *cx, alm_storage *storage, alm_request *request);
 /* Marks the storage read-only until a restart. */
-void alm_storage_set_failed(alm_storage *st, const alm_ctx *cx);
-ALM_NODISCARD alm_status alm_storage_writable(alm_ctx *cx, alm_storage *st);
+void alm_storage_set_failed(alm_storage *storage, const alm_ctx *cx);
+ALM_NODISCARD alm_status alm_storage_writable(alm_ctx *cx, alm_storage *storage);
 /* ALM_E_IO: bytes of a map could not be read since there were `before` faults; what was read since then may be zeros, and must
  * not be written. Of any file: which ones were read is not known here, and who is refused for another's may try again. */
-ALM_NODISCARD alm_status alm_faults_refuse(alm_ctx *cx, alm_storage *st, int64_t before);
+ALM_NODISCARD alm_status alm_faults_refuse(alm_ctx *cx, alm_storage *storage, int64_t before);
 
 #endif

@@ -16,7 +16,7 @@
 
 /* One step: merges one group of overlapping parts of one partition, or one run of small parts, or moves small parts to a pack.
  * *did == false: there is nothing to do, or an open transaction changes the table. The caller holds ALM_TAB_MAINT. */
-ALM_NODISCARD alm_status alm_compact_table(alm_ctx *cx, alm_storage *st, uint64_t table_id,
+ALM_NODISCARD alm_status alm_compact_table(alm_ctx *cx, alm_storage *storage, uint64_t table_id,
                                            bool *did);
 
 /*
@@ -24,10 +24,10 @@ ALM_NODISCARD alm_status alm_compact_table(alm_ctx *cx, alm_storage *st, uint64_
  * record. Nothing happens when they are that already. ALM_E_CONFLICT: some went meanwhile. The caller holds
  * ALM_TAB_MAINT.
  */
-ALM_NODISCARD alm_status alm_convert_partition(alm_ctx *cx, alm_storage *st, uint64_t table_id,
+ALM_NODISCARD alm_status alm_convert_partition(alm_ctx *cx, alm_storage *storage, uint64_t table_id,
                                                int64_t bucket, bool parquet);
 
 /* Merges until no two parts have rows of one time. The caller holds ALM_TAB_MAINT. */
-ALM_NODISCARD alm_status alm_compact_overlaps(alm_ctx *cx, alm_storage *st, uint64_t table_id);
+ALM_NODISCARD alm_status alm_compact_overlaps(alm_ctx *cx, alm_storage *storage, uint64_t table_id);
 
 #endif

@@ -10,7 +10,7 @@
 #define WHOLE_BYTES (INT64_C(256) << 20)
 enum { COLD_SHARE = 8 }; /* a Parquet part is written anew for an eighth of its rows */
 
-static int by_seq(const void *a, const void *b)
+static int compact_pick_by_seq(const void *a, const void *b)
 {
     const alm_part_ref *x, *y;
     memcpy(&x, a, sizeof(x));
@@ -18,7 +18,7 @@ static int by_seq(const void *a, const void *b)
     return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-static int64_t part_bytes(const alm_part_ref *part)
+static int64_t compact_pick_part_bytes(const alm_part_ref *part)
 {
     int64_t bytes = part->file->bytes;
     for (uint32_t i = 0; i < part->n_overlays; i++)
@@ -36,7 +36,7 @@ static bool overlaps(const alm_part_ref *before, const alm_part_ref *part, bool 
     return dedup || before->seq > part->seq;
 }
 
-static bool touches(const alm_part_ref *a, const alm_part_ref *b)
+static bool compact_pick_touches(const alm_part_ref *a, const alm_part_ref *b)
 {
     return a->min_ts <= b->max_ts && b->min_ts <= a->max_ts;
 }
@@ -66,14 +66,14 @@ static uint32_t close_group(const alm_part_set *set, const alm_part_ref **group,
                 continue;
             bool meets = false;
             for (uint32_t i = 0; i < n && !meets; i++)
-                meets = touches(group[i], part);
+                meets = compact_pick_touches(group[i], part);
             if (meets) {
                 group[n++] = part;
                 grown = true;
             }
         }
     }
-    qsort(group, n, sizeof(*group), by_seq);
+    qsort(group, n, sizeof(*group), compact_pick_by_seq);
     return n;
 }
 
@@ -102,29 +102,29 @@ uint32_t alm_compact_pick_overlap(const alm_part_set *set, bool dedup, const alm
     for (uint32_t i = 0; i < set->n;) {
         uint32_t end = i + 1;
         const alm_part_ref *latest = set->parts[i]; /* that ends last */
-        int64_t bytes = part_bytes(set->parts[i]);
+        int64_t bytes = compact_pick_part_bytes(set->parts[i]);
         int64_t rows = set->parts[i]->rows;
         int64_t cold = alm_part_ref_is_parquet(set->parts[i]) ? rows : 0; /* rows in Parquet */
         for (; end < set->n && set->parts[end]->bucket == set->parts[i]->bucket &&
                overlaps(latest, set->parts[end], dedup);
              end++) {
-            bytes += part_bytes(set->parts[end]);
+            bytes += compact_pick_part_bytes(set->parts[end]);
             rows += set->parts[end]->rows;
             cold += alm_part_ref_is_parquet(set->parts[end]) ? set->parts[end]->rows : 0;
             if (set->parts[end]->max_ts >= latest->max_ts)
                 latest = set->parts[end];
         }
-        uint32_t n = 0;
+        uint32_t count = 0;
         if (end - i > 1) {
             for (uint32_t k = i; k < end; k++)
-                group[n++] = set->parts[k];
-            qsort(group, n, sizeof(*group), by_seq);
+                group[count++] = set->parts[k];
+            qsort(group, count, sizeof(*group), compact_pick_by_seq);
             if (conf != NULL && (bytes > WHOLE_BYTES || rows - cold < cold / COLD_SHARE) &&
                 (int64_t)set->overlap < ALM_MAX(conf->overlap_max / 2, 2))
-                n = newest_run(group, n, conf->part_rows_max);
+                count = newest_run(group, count, conf->part_rows_max);
         }
-        if (n > 0)
-            return close_group(set, group, n);
+        if (count > 0)
+            return close_group(set, group, count);
         i = end;
     }
     return 0;
@@ -136,7 +136,7 @@ static uint32_t pick_small(const alm_part_set *set, bool timed, const alm_storag
     const int64_t small = ALM_MAX(conf->part_rows_max / 4, 1);
     for (uint32_t i = 0; i < set->n; i++) {
         int64_t rows = 0, largest = 0;
-        uint32_t n = 0;
+        uint32_t count = 0;
         for (uint32_t k = i; k < set->n && set->parts[k]->rows <= small; k++) {
             const alm_part_ref *part = set->parts[k];
             if (alm_part_ref_is_parquet(part))
@@ -147,13 +147,13 @@ static uint32_t pick_small(const alm_part_set *set, bool timed, const alm_storag
                 break;
             rows += part->rows;
             largest = ALM_MAX(largest, part->rows);
-            group[n++] = part;
+            group[count++] = part;
         }
-        if (n < ALM_COMPACT_SMALL_MIN || largest > rows - largest)
+        if (count < ALM_COMPACT_SMALL_MIN || largest > rows - largest)
             continue;
         if (!timed)
-            return n; /* neighbours by seq */
-        return close_group(set, group, n);
+            return count; /* neighbours by seq */
+        return close_group(set, group, count);
     }
     return 0;
 }
@@ -179,13 +179,13 @@ static bool may_move(const alm_part_set *set, uint32_t i, const alm_storage_conf
 uint32_t alm_compact_pick_lone(const alm_part_set *set, const alm_storage_conf *conf,
                                const alm_part_ref **group)
 {
-    uint32_t n = 0;
+    uint32_t count = 0;
     int64_t bytes = 0;
     for (uint32_t i = 0; i < set->n && bytes < ALM_PACK_BYTES_MAX; i++) {
         if (!may_move(set, i, conf))
             continue;
         bytes += set->parts[i]->file->bytes;
-        group[n++] = set->parts[i];
+        group[count++] = set->parts[i];
     }
-    return n >= (uint32_t)conf->shared_parts_min ? n : 0;
+    return count >= (uint32_t)conf->shared_parts_min ? count : 0;
 }

@@ -7,65 +7,69 @@
  */
 #include "storage/write/update.h"
 
-alm_status alm_update_map(alm_ctx *cx, alm_update *up, const alm_part_ref *ref, alm_part_spec *spec,
-                          alm_part_chunk *chunk)
+alm_status alm_update_map(alm_ctx *cx, alm_update *update, const alm_part_ref *ref,
+                          alm_part_spec *spec, alm_part_chunk *chunk)
 {
-    const alm_version *v = up->v;
+    const alm_version *version = update->v;
     const alm_scan_piece piece = {.part = ref, .hi = ref->rows};
     alm_part_coldef *defs = NULL;
     alm_vec *vecs = NULL;
-    ALM_TRY(ALM_NEWN(cx, &up->scratch, v->table.n_cols, &defs));
-    ALM_TRY(ALM_NEWN(cx, &up->scratch, v->table.n_cols, &vecs));
-    for (uint32_t c = 0; c < v->table.n_cols; c++) {
+    ALM_TRY(ALM_NEWN(cx, &update->scratch, version->table.n_cols, &defs));
+    ALM_TRY(ALM_NEWN(cx, &update->scratch, version->table.n_cols, &vecs));
+    for (uint32_t col = 0; col < version->table.n_cols; col++) {
         alm_part *part = NULL;
         int32_t entry = -1;
         ALM_TRY(alm_check(cx));
-        ALM_TRY(alm_scan_part_col(cx, v, ref, v->table.cols[c].id, c, &part, &entry));
+        ALM_TRY(
+            alm_scan_part_col(cx, version, ref, version->table.cols[col].id, col, &part, &entry));
         /* All that the part holds may have been dropped: its rows are null then. */
-        const bool one_at_least = spec->n_cols == 0 && c + 1 == v->table.n_cols;
+        const bool one_at_least = spec->n_cols == 0 && col + 1 == version->table.n_cols;
         if (entry < 0 && !spec->parquet && !one_at_least)
             continue;
-        if ((int32_t)c == v->table.ts_col)
+        if ((int32_t)col == version->table.ts_col)
             spec->ts_col = (int32_t)spec->n_cols;
-        ALM_TRY(alm_scan_piece_vec(cx, &up->scratch, v, &piece, c, &vecs[spec->n_cols]));
+        ALM_TRY(
+            alm_scan_piece_vec(cx, &update->scratch, version, &piece, col, &vecs[spec->n_cols]));
         defs[spec->n_cols++] =
-            (alm_part_coldef){v->table.cols[c].id, v->table.cols[c].type, v->table.cols[c].name};
+            (alm_part_coldef){version->table.cols[col].id, version->table.cols[col].type,
+                              version->table.cols[col].name};
     }
     *chunk = (alm_part_chunk){.rows = (uint32_t)ref->rows, .cols = vecs};
     spec->cols = defs;
     return ALM_OK;
 }
 
-alm_status alm_delete_part(alm_ctx *cx, alm_update *up, update_part *part, alm_part_ref **out)
+alm_status alm_delete_part(alm_ctx *cx, alm_update *update, update_part *part, alm_part_ref **out)
 {
     const alm_part_ref *ref = part->ref;
     const size_t rows = (size_t)ref->rows;
     uint64_t *order = NULL;
     bool *goes = NULL;
     *out = NULL;
-    alm_arena_reset(&up->scratch);
-    up->order_span = SIZE_MAX;
+    alm_arena_reset(&update->scratch);
+    update->order_span = SIZE_MAX;
     if (part->n >= rows) /* no row is given twice */
         return ALM_OK;
     if (part->marked) /* a savepoint has it as it was */
-        ALM_TRY(alm_undo_of_delete(cx, up->txn->account, &up->scratch,
-                                   &(alm_undo_rows){up->v, ref, part->rows, part->n}, &part->undo));
-    ALM_TRY(ALM_NEWN(cx, &up->scratch, rows, &goes));
-    ALM_TRY(alm_arena_bytes(cx, &up->scratch, rows * sizeof(*order), &order));
+        ALM_TRY(alm_undo_of_delete(cx, update->txn->account, &update->scratch,
+                                   &(alm_undo_rows){update->v, ref, part->rows, part->n},
+                                   &part->undo));
+    ALM_TRY(ALM_NEWN(cx, &update->scratch, rows, &goes));
+    ALM_TRY(alm_arena_bytes(cx, &update->scratch, rows * sizeof(*order), &order));
     for (size_t i = 0; i < part->n; i++)
         goes[part->rows[i]] = true;
-    int64_t n = 0;
+    int64_t count = 0;
     for (size_t i = 0; i < rows; i++)
         if (!goes[i])
-            order[n++] = i; /* of chunk 0 */
+            order[count++] = i; /* of chunk 0 */
     alm_part_chunk chunk;
-    alm_part_spec spec = {.table_id = up->v->table.id,
+    alm_part_spec spec = {.table_id = update->v->table.id,
                           .ts_col = -1,
                           .chunks = &chunk,
                           .n_chunks = 1,
                           .order = order,
-                          .n_order = n,
+                          .n_order = count,
                           .parquet = alm_part_ref_is_parquet(ref)};
-    ALM_TRY(alm_update_map(cx, up, ref, &spec, &chunk));
-    return alm_spec_to_part(cx, up->st, &spec, ref->bucket, ref->seq, out);
+    ALM_TRY(alm_update_map(cx, update, ref, &spec, &chunk));
+    return alm_spec_to_part(cx, update->st, &spec, ref->bucket, ref->seq, out);
 }

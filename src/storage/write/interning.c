@@ -16,26 +16,26 @@ enum {
 
 /* ------------------------------------------------------------------- writers */
 
-static bool has_symbols(const alm_schema *s)
+static bool interning_has_symbols(const alm_schema *schema)
 {
     bool any = false;
-    for (uint32_t c = 0; c < s->n_cols; c++)
-        any |= s->symbols[c] != NULL;
+    for (uint32_t col = 0; col < schema->n_cols; col++)
+        any |= schema->symbols[col] != NULL;
     return any;
 }
 
-static bool is_replaced(const alm_schema *s)
+static bool is_replaced(const alm_schema *schema)
 {
     bool any = false;
-    for (uint32_t c = 0; c < s->n_cols; c++)
-        any |= s->symbols[c] != NULL && alm_symbols_is_replaced(s->symbols[c]);
+    for (uint32_t col = 0; col < schema->n_cols; col++)
+        any |= schema->symbols[col] != NULL && alm_symbols_is_replaced(schema->symbols[col]);
     return any;
 }
 
 alm_status alm_interning_begin(alm_ctx *cx, alm_tab *tab, alm_schema *schema, alm_interning *out)
 {
     ALM_ASSERT(out->tab == NULL);
-    if (!has_symbols(schema))
+    if (!interning_has_symbols(schema))
         return ALM_OK;
     (void)pthread_mutex_lock(&tab->interning_lock);
     const bool stale = is_replaced(schema);
@@ -48,23 +48,23 @@ alm_status alm_interning_begin(alm_ctx *cx, alm_tab *tab, alm_schema *schema, al
     return ALM_OK;
 }
 
-alm_status alm_interning_begin_newest(alm_ctx *cx, alm_storage *st, alm_version **v,
+alm_status alm_interning_begin_newest(alm_ctx *cx, alm_storage *storage, alm_version **version,
                                       alm_interning *out)
 {
     enum { TRIES = 8 };
-    alm_status e = alm_interning_begin(cx, (*v)->tab, (*v)->schema, out);
-    for (int i = 1; e == ALM_E_STALE && i < TRIES; i++) {
-        alm_version *newest = alm_storage_version(st, (*v)->table.id);
-        if (newest == NULL || newest->table.schema_version != (*v)->table.schema_version) {
+    alm_status status = alm_interning_begin(cx, (*version)->tab, (*version)->schema, out);
+    for (int i = 1; status == ALM_E_STALE && i < TRIES; i++) {
+        alm_version *newest = alm_storage_version(storage, (*version)->table.id);
+        if (newest == NULL || newest->table.schema_version != (*version)->table.schema_version) {
             alm_version_release(newest);
-            return e;
+            return status;
         }
-        alm_version_release(*v);
-        *v = newest;
+        alm_version_release(*version);
+        *version = newest;
         alm_error_clear(cx);
-        e = alm_interning_begin(cx, newest->tab, newest->schema, out);
+        status = alm_interning_begin(cx, newest->tab, newest->schema, out);
     }
-    return e;
+    return status;
 }
 
 alm_interning alm_interning_share(const alm_interning *in)
@@ -107,120 +107,124 @@ typedef struct exchange {
     int64_t bytes;     /* that are given back */
 } exchange;
 
-static bool is_worth_it(const alm_version *v, uint32_t c, int64_t *bytes)
+static bool is_worth_it(const alm_version *version, uint32_t c, int64_t *bytes)
 {
-    const alm_symbols *sym = v->schema->symbols[c];
+    const alm_symbols *sym = version->schema->symbols[c];
     *bytes = 0;
     if (sym == NULL || alm_symbols_lost(sym) != NULL)
         return false;
-    *bytes = alm_symbols_bytes_from(sym, v->schema->dicts[c].count);
+    *bytes = alm_symbols_bytes_from(sym, version->schema->dicts[c].count);
     return *bytes >= UNUSED_BYTES_MIN && *bytes >= alm_symbols_bytes(sym) / UNUSED_PART_MIN;
 }
 
-static alm_status make_copies(alm_ctx *cx, exchange *x)
+static alm_status make_copies(alm_ctx *cx, exchange *self)
 {
-    const alm_schema *s = x->v->schema;
-    for (uint32_t c = 0; c < s->n_cols; c++) {
+    const alm_schema *schema = self->v->schema;
+    for (uint32_t col = 0; col < schema->n_cols; col++) {
         int64_t bytes = 0;
-        if (!is_worth_it(x->v, c, &bytes))
+        if (!is_worth_it(self->v, col, &bytes))
             continue;
         ALM_TRY(alm_check(cx));
-        ALM_TRY(alm_symbols_copy(cx, s->symbols[c], atomic_fetch_add(&x->st->next_dict_id, 1),
-                                 s->dicts[c].count, &x->now[c]));
-        x->bytes += bytes;
+        ALM_TRY(alm_symbols_copy(cx, schema->symbols[col],
+                                 atomic_fetch_add(&self->st->next_dict_id, 1),
+                                 schema->dicts[col].count, &self->now[col]));
+        self->bytes += bytes;
     }
     return ALM_OK;
 }
 
 /* Does the version still show what was copied, and nothing more? */
-static bool is_current(const exchange *x, const alm_version *v)
+static bool is_current(const exchange *self, const alm_version *version)
 {
-    const alm_schema *then = x->v->schema;
-    bool same = v != NULL && v->table.schema_version == x->v->table.schema_version;
-    for (uint32_t c = 0; same && c < then->n_cols; c++)
-        same = v->schema->symbols[c] == then->symbols[c] &&
-               (x->now[c] == NULL || v->schema->dicts[c].count == alm_symbols_count(x->now[c]));
+    const alm_schema *then = self->v->schema;
+    bool same = version != NULL && version->table.schema_version == self->v->table.schema_version;
+    for (uint32_t col = 0; same && col < then->n_cols; col++)
+        same = version->schema->symbols[col] == then->symbols[col] &&
+               (self->now[col] == NULL ||
+                version->schema->dicts[col].count == alm_symbols_count(self->now[col]));
     return same;
 }
 
-static alm_status with_copies(alm_ctx *cx, const exchange *x, const alm_version *v,
+static alm_status with_copies(alm_ctx *cx, const exchange *self, const alm_version *version,
                               alm_schema **out)
 {
-    const alm_schema *s = v->schema;
+    const alm_schema *schema = version->schema;
     alm_symbols **symbols = NULL;
     uint32_t *counts = NULL;
-    ALM_TRY(alm_heap_bytes(cx, s->n_cols * sizeof *symbols, "columns", &symbols));
-    alm_status e = alm_heap_bytes(cx, s->n_cols * sizeof *counts, "columns", &counts);
-    for (uint32_t c = 0; c < s->n_cols && e == ALM_OK; c++) {
-        symbols[c] = x->now[c] != NULL ? x->now[c] : s->symbols[c];
-        counts[c] = s->dicts[c].count; /* looked at for SYMBOL columns alone */
+    ALM_TRY(alm_heap_bytes(cx, schema->n_cols * sizeof *symbols, "columns", &symbols));
+    alm_status status = alm_heap_bytes(cx, schema->n_cols * sizeof *counts, "columns", &counts);
+    for (uint32_t col = 0; col < schema->n_cols && status == ALM_OK; col++) {
+        symbols[col] = self->now[col] != NULL ? self->now[col] : schema->symbols[col];
+        counts[col] = schema->dicts[col].count; /* looked at for SYMBOL columns alone */
     }
-    if (e == ALM_OK)
-        e = alm_schema_new(cx, x->st, v->tab, s->cols, s->n_cols, symbols, counts, out);
+    if (status == ALM_OK)
+        status = alm_schema_new(cx, self->st, version->tab, schema->cols, schema->n_cols, symbols,
+                                counts, out);
     free((void *)symbols);
     free(counts);
-    return e;
+    return status;
 }
 
 /* A request in memory: the table shows the same values, of the copies. */
-static alm_status prepare_exchange(alm_ctx *cx, alm_request *rq, alm_build *b)
+static alm_status prepare_exchange(alm_ctx *cx, alm_request *request, alm_build *build)
 {
-    const exchange *x = rq->arg;
-    const alm_version *v = alm_build_find(b, x->v->table.id);
+    const exchange *x = request->arg;
+    const alm_version *version = alm_build_find(build, x->v->table.id);
     alm_version *next = NULL;
     alm_schema *schema = NULL;
-    if (!is_current(x, v))
+    if (!is_current(x, version))
         return alm_fail(cx, ALM_E_CONFLICT, -1, "the table was changed meanwhile");
-    ALM_TRY(alm_version_copy(cx, v, 0, &next));
-    alm_status e = with_copies(cx, x, v, &schema);
-    if (e == ALM_OK)
-        e = alm_build_own(cx, b, v->table.id);
-    if (e != ALM_OK) {
+    ALM_TRY(alm_version_copy(cx, version, 0, &next));
+    alm_status status = with_copies(cx, x, version, &schema);
+    if (status == ALM_OK)
+        status = alm_build_own(cx, build, version->table.id);
+    if (status != ALM_OK) {
         alm_schema_release(schema);
         alm_version_release(next);
-        return e;
+        return status;
     }
     alm_schema_release(next->schema);
     next->schema = schema;
     alm_version_settle(next);
-    alm_build_put(b, next);
+    alm_build_put(build, next);
     return ALM_OK;
 }
 
 /* *busy: somebody writes to the table. */
-static alm_status publish(alm_ctx *cx, exchange *x, bool *busy)
+static alm_status publish(alm_ctx *cx, exchange *self, bool *busy)
 {
-    alm_tab *tab = x->v->tab;
-    alm_request rq = {.prepare = prepare_exchange, .arg = x, .no_log = true};
+    alm_tab *tab = self->v->tab;
+    alm_request request = {.prepare = prepare_exchange, .arg = self, .no_log = true};
     (void)pthread_mutex_lock(&tab->interning_lock);
     *busy = tab->interning > 0;
-    const alm_status e = *busy ? ALM_OK : alm_commit(cx, x->st, &rq);
-    for (uint32_t c = 0; c < x->v->schema->n_cols && e == ALM_OK && !*busy; c++)
-        if (x->now[c] != NULL)
-            alm_symbols_replace(x->v->schema->symbols[c]);
+    const alm_status status = *busy ? ALM_OK : alm_commit(cx, self->st, &request);
+    for (uint32_t col = 0; col < self->v->schema->n_cols && status == ALM_OK && !*busy; col++)
+        if (self->now[col] != NULL)
+            alm_symbols_replace(self->v->schema->symbols[col]);
     (void)pthread_mutex_unlock(&tab->interning_lock);
-    return e;
+    return status;
 }
 
-static alm_status exchange_table(alm_ctx *cx, alm_storage *st, const alm_version *v, bool *busy)
+static alm_status exchange_table(alm_ctx *cx, alm_storage *storage, const alm_version *version,
+                                 bool *busy)
 {
-    exchange x = {.st = st, .v = v};
-    ALM_TRY(alm_heap_bytes(cx, v->schema->n_cols * sizeof *x.now, "columns", &x.now));
-    alm_status e = make_copies(cx, &x);
-    if (e == ALM_OK && x.bytes > 0)
-        e = publish(cx, &x, busy);
-    if (e == ALM_E_CONFLICT) {
+    exchange self = {.st = storage, .v = version};
+    ALM_TRY(alm_heap_bytes(cx, version->schema->n_cols * sizeof *self.now, "columns", &self.now));
+    alm_status status = make_copies(cx, &self);
+    if (status == ALM_OK && self.bytes > 0)
+        status = publish(cx, &self, busy);
+    if (status == ALM_E_CONFLICT) {
         alm_error_clear(cx);
         *busy = true;
-        e = ALM_OK;
-    } else if (e == ALM_OK && x.bytes > 0 && !*busy) {
+        status = ALM_OK;
+    } else if (status == ALM_OK && self.bytes > 0 && !*busy) {
         alm_log_debug("storage", "table '%s': %lld bytes of symbols that were not committed went",
-                      v->table.name, (long long)x.bytes);
+                      version->table.name, (long long)self.bytes);
     }
-    for (uint32_t c = 0; c < v->schema->n_cols; c++)
-        alm_symbols_release(x.now[c]);
-    free((void *)x.now);
-    return e;
+    for (uint32_t col = 0; col < version->schema->n_cols; col++)
+        alm_symbols_release(self.now[col]);
+    free((void *)self.now);
+    return status;
 }
 
 static bool is_being_written(alm_tab *tab)
@@ -231,35 +235,36 @@ static bool is_being_written(alm_tab *tab)
     return any;
 }
 
-static alm_status drop_unused(alm_ctx *cx, alm_storage *st, const alm_version *v, bool *busy)
+static alm_status drop_unused(alm_ctx *cx, alm_storage *storage, const alm_version *version,
+                              bool *busy)
 {
-    *busy = is_being_written(v->tab) || pthread_mutex_trylock(&st->checkpoint_lock) != 0;
+    *busy = is_being_written(version->tab) || pthread_mutex_trylock(&storage->checkpoint_lock) != 0;
     if (*busy)
         return ALM_OK;
-    const alm_status e =
-        exchange_table(cx, st, v, busy); /* no checkpoint saves the old one meanwhile */
-    (void)pthread_mutex_unlock(&st->checkpoint_lock);
-    return e;
+    const alm_status status =
+        exchange_table(cx, storage, version, busy); /* no checkpoint saves the old one meanwhile */
+    (void)pthread_mutex_unlock(&storage->checkpoint_lock);
+    return status;
 }
 
-alm_status alm_unused_symbols_drop(alm_ctx *cx, alm_storage *st)
+alm_status alm_unused_symbols_drop(alm_ctx *cx, alm_storage *storage)
 {
-    if (!atomic_exchange(&st->unused, false))
+    if (!atomic_exchange(&storage->unused, false))
         return ALM_OK;
-    alm_catver *cat = alm_catver_current(st);
-    alm_status e = ALM_OK;
+    alm_catver *cat = alm_catver_current(storage);
+    alm_status status = ALM_OK;
     for (size_t i = 0; i < cat->n; i++) {
-        const alm_version *v = alm_catver_at(cat, i);
-        bool busy = e != ALM_OK;
-        if (!atomic_exchange(&v->tab->unused, false))
+        const alm_version *version = alm_catver_at(cat, i);
+        bool busy = status != ALM_OK;
+        if (!atomic_exchange(&version->tab->unused, false))
             continue;
-        if (e == ALM_OK)
-            e = drop_unused(cx, st, v, &busy);
-        if (busy || e != ALM_OK) {
-            atomic_store(&v->tab->unused, true);
-            atomic_store(&st->unused, true);
+        if (status == ALM_OK)
+            status = drop_unused(cx, storage, version, &busy);
+        if (busy || status != ALM_OK) {
+            atomic_store(&version->tab->unused, true);
+            atomic_store(&storage->unused, true);
         }
     }
     alm_catver_release(cat);
-    return e;
+    return status;
 }

@@ -23,10 +23,10 @@ typedef struct alm_interning {
  * is to be done for a schema without SYMBOL columns. */
 ALM_NODISCARD alm_status alm_interning_begin(alm_ctx *cx, alm_tab *tab, alm_schema *schema,
                                              alm_interning *out);
-/* The same for a version: where its dictionaries were exchanged, *v is released and becomes the newest version of the table, which has the
- * same columns, else ALM_E_STALE. The caller owns *v, also after a failure. */
-ALM_NODISCARD alm_status alm_interning_begin_newest(alm_ctx *cx, alm_storage *st, alm_version **v,
-                                                    alm_interning *out);
+/* The same for a version: where its dictionaries were exchanged, *version is released and becomes the newest version of the table, which has the
+ * same columns, else ALM_E_STALE. The caller owns *version, also after a failure. */
+ALM_NODISCARD alm_status alm_interning_begin_newest(alm_ctx *cx, alm_storage *storage,
+                                                    alm_version **version, alm_interning *out);
 /* A copy of the codes of a writer, for as long as he or another copy has his part. */
 alm_interning alm_interning_share(const alm_interning *in);
 /* The writer has committed, or dropped all codes that it got. */
@@ -34,6 +34,6 @@ void alm_interning_end(alm_interning *in);
 
 /* Exchanges the dictionaries of tables where a writer left values unused, if that is worth a copy. Tables that are being written to are
  * left for the next call. Of the background thread. */
-ALM_NODISCARD alm_status alm_unused_symbols_drop(alm_ctx *cx, alm_storage *st);
+ALM_NODISCARD alm_status alm_unused_symbols_drop(alm_ctx *cx, alm_storage *storage);
 
 #endif

@@ -8,15 +8,15 @@
 #include "storage/scan/scan.h"
 #include "storage/write/bulk.h"
 
-alm_status alm_overlay_column(alm_ctx *cx, alm_arena *arena, const alm_version *v,
+alm_status alm_overlay_column(alm_ctx *cx, alm_arena *arena, const alm_version *version,
                               const alm_part_ref *ref, uint32_t col, int64_t room, alm_vec *out)
 {
     const alm_scan_piece piece = {.part = ref, .hi = ref->rows};
     alm_vec old;
     ALM_ASSERT(room >= ref->rows);
-    ALM_TRY(alm_scan_piece_vec(cx, arena, v, &piece, col, &old));
+    ALM_TRY(alm_scan_piece_vec(cx, arena, version, &piece, col, &old));
     const size_t rows = (size_t)ref->rows;
-    const alm_type type = v->table.cols[col].type;
+    const alm_type type = version->table.cols[col].type;
     const size_t width = alm_type_width(type);
     uint8_t *data = NULL;
     ALM_TRY(alm_arena_bytes(cx, arena, (size_t)room * width, &data));
@@ -40,15 +40,15 @@ alm_status alm_overlay_column(alm_ctx *cx, alm_arena *arena, const alm_version *
     return ALM_OK;
 }
 
-static alm_status write_file(alm_ctx *cx, alm_arena *arena, const alm_version *v, int64_t rows,
-                             const alm_overlay_change *change, alm_file *file)
+static alm_status overlay_write_file(alm_ctx *cx, alm_arena *arena, const alm_version *version,
+                                     int64_t rows, const alm_overlay_change *change, alm_file *file)
 {
     alm_part_coldef *defs = NULL;
     ALM_TRY(ALM_NEWN(cx, arena, change->n, &defs));
-    for (uint32_t c = 0; c < change->n; c++)
-        defs[c] = (alm_part_coldef){change->as[c].id, change->as[c].type};
+    for (uint32_t col = 0; col < change->n; col++)
+        defs[col] = (alm_part_coldef){change->as[col].id, change->as[col].type};
     const alm_part_chunk chunk = {.rows = (uint32_t)rows, .cols = change->values};
-    const alm_part_spec spec = {.table_id = v->table.id,
+    const alm_part_spec spec = {.table_id = version->table.id,
                                 .cols = defs,
                                 .n_cols = change->n,
                                 .ts_col = -1,
@@ -58,76 +58,79 @@ static alm_status write_file(alm_ctx *cx, alm_arena *arena, const alm_version *v
     return alm_file_write(cx, file, &spec, &written);
 }
 
-static bool touches(const alm_version *v, const alm_overlay_change *change, uint32_t col_id)
+static bool overlay_touches(const alm_version *version, const alm_overlay_change *change,
+                            uint32_t col_id)
 {
-    for (uint32_t c = 0; c < change->n; c++)
-        if (v->table.cols[change->cols[c]].id == col_id)
+    for (uint32_t col = 0; col < change->n; col++)
+        if (version->table.cols[change->cols[col]].id == col_id)
             return true;
     return false;
 }
 
-static alm_status ref_under(alm_ctx *cx, alm_storage *st, alm_arena *arena, const alm_version *v,
-                            const alm_part_ref *old, const alm_overlay_change *change,
-                            alm_file *file, alm_part_ref **out)
+static alm_status ref_under(alm_ctx *cx, alm_storage *storage, alm_arena *arena,
+                            const alm_version *version, const alm_part_ref *old,
+                            const alm_overlay_change *change, alm_file *file, alm_part_ref **out)
 {
     alm_overlay *overlays = NULL;
     ALM_TRY(ALM_NEWN(cx, arena, old->n_overlays + change->n, &overlays));
-    uint32_t n = 0;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < old->n_overlays; i++)
-        if (!touches(v, change, old->overlays[i].col_id))
-            overlays[n++] = old->overlays[i];
-    for (uint32_t c = 0; c < change->n; c++)
-        overlays[n++] = (alm_overlay){change->as[c].id, file};
+        if (!overlay_touches(version, change, old->overlays[i].col_id))
+            overlays[count++] = old->overlays[i];
+    for (uint32_t col = 0; col < change->n; col++)
+        overlays[count++] = (alm_overlay){change->as[col].id, file};
     const alm_part_ref ref = {.seq = old->seq,
                               .rows = old->rows,
                               .min_ts = old->min_ts,
                               .max_ts = old->max_ts,
                               .bucket = old->bucket,
                               .file = old->file,
-                              .n_overlays = n,
+                              .n_overlays = count,
                               .overlays = overlays};
-    return alm_part_ref_new(cx, st, &ref, out);
+    return alm_part_ref_new(cx, storage, &ref, out);
 }
 
-alm_status alm_overlay_put(alm_ctx *cx, alm_storage *st, alm_arena *arena, const alm_version *v,
-                           const alm_part_ref *ref, const alm_overlay_change *change,
-                           alm_part_ref **out)
+alm_status alm_overlay_put(alm_ctx *cx, alm_storage *storage, alm_arena *arena,
+                           const alm_version *version, const alm_part_ref *ref,
+                           const alm_overlay_change *change, alm_part_ref **out)
 {
     alm_file *file = NULL;
     ALM_ASSERT(change->n > 0);
-    ALM_TRY(alm_file_new(cx, st, v->table.id, 0, &file));
-    alm_status e = write_file(cx, arena, v, ref->rows, change, file);
-    if (e == ALM_OK)
-        e = ref_under(cx, st, arena, v, ref, change, file, out);
+    ALM_TRY(alm_file_new(cx, storage, version->table.id, 0, &file));
+    alm_status status = overlay_write_file(cx, arena, version, ref->rows, change, file);
+    if (status == ALM_OK)
+        status = ref_under(cx, storage, arena, version, ref, change, file, out);
     alm_file_release(file); /* the part holds its own references */
-    return e;
+    return status;
 }
 
 /* A Parquet part keeps the words of its symbols: those of the newest dictionary. */
-static alm_status give_words(alm_ctx *cx, alm_arena *arena, const alm_version *v, alm_vec *cols)
+static alm_status give_words(alm_ctx *cx, alm_arena *arena, const alm_version *version,
+                             alm_vec *cols)
 {
-    for (uint32_t c = 0; c < v->table.n_cols; c++) {
-        struct alm_symbols *symbols = v->schema->symbols[c];
+    for (uint32_t col = 0; col < version->table.n_cols; col++) {
+        struct alm_symbols *symbols = version->schema->symbols[col];
         alm_dict *dict = NULL;
         if (symbols == NULL)
             continue;
         ALM_TRY(ALM_NEW(cx, arena, &dict));
         alm_symbols_view(symbols, alm_symbols_count(symbols), dict);
-        cols[c].dict = dict;
+        cols[col].dict = dict;
     }
     return ALM_OK;
 }
 
-alm_status alm_overlay_whole(alm_ctx *cx, alm_storage *st, alm_arena *arena, const alm_version *v,
-                             const alm_part_ref *ref, int64_t rows, alm_vec *cols,
-                             alm_part_ref **out)
+alm_status alm_overlay_whole(alm_ctx *cx, alm_storage *storage, alm_arena *arena,
+                             const alm_version *version, const alm_part_ref *ref, int64_t rows,
+                             alm_vec *cols, alm_part_ref **out)
 {
-    const alm_table *table = &v->table;
+    const alm_table *table = &version->table;
     alm_part_coldef *defs = NULL;
     ALM_ASSERT(rows > 0);
     ALM_TRY(ALM_NEWN(cx, arena, table->n_cols, &defs));
-    for (uint32_t c = 0; c < table->n_cols; c++)
-        defs[c] = (alm_part_coldef){table->cols[c].id, table->cols[c].type, table->cols[c].name};
+    for (uint32_t col = 0; col < table->n_cols; col++)
+        defs[col] =
+            (alm_part_coldef){table->cols[col].id, table->cols[col].type, table->cols[col].name};
     const alm_part_chunk chunk = {.rows = (uint32_t)rows, .cols = cols};
     const alm_part_spec spec = {.table_id = table->id,
                                 .cols = defs,
@@ -137,6 +140,6 @@ alm_status alm_overlay_whole(alm_ctx *cx, alm_storage *st, alm_arena *arena, con
                                 .n_chunks = 1,
                                 .parquet = alm_part_ref_is_parquet(ref)};
     if (spec.parquet)
-        ALM_TRY(give_words(cx, arena, v, cols));
-    return alm_spec_to_part(cx, st, &spec, ref->bucket, ref->seq, out);
+        ALM_TRY(give_words(cx, arena, version, cols));
+    return alm_spec_to_part(cx, storage, &spec, ref->bucket, ref->seq, out);
 }

@@ -17,18 +17,18 @@ static alm_status check_change(alm_ctx *cx, const alm_records_change *change)
     return ALM_OK;
 }
 
-static alm_status prepare_nothing(alm_ctx *cx, alm_request *rq, alm_build *b)
+static alm_status prepare_nothing(alm_ctx *cx, alm_request *request, alm_build *build)
 {
     (void)cx;
-    (void)rq;
-    (void)b;
+    (void)request;
+    (void)build;
     return ALM_OK; /* the records of the request are all there is */
 }
 
-alm_status alm_records_put(alm_ctx *cx, alm_storage *st, const alm_records_change *change)
+alm_status alm_records_put(alm_ctx *cx, alm_storage *storage, const alm_records_change *change)
 {
-    alm_request rq = {.prepare = prepare_nothing, .records = change};
-    ALM_TRY(alm_storage_writable(cx, st));
+    alm_request request = {.prepare = prepare_nothing, .records = change};
+    ALM_TRY(alm_storage_writable(cx, storage));
     ALM_TRY(check_change(cx, change));
-    return alm_commit(cx, st, &rq);
+    return alm_commit(cx, storage, &request);
 }

@@ -12,8 +12,8 @@
 #include "storage/state.h"
 
 /* Allocates it where it is not there; without space for it storage opens all the same, as after alm_reserve_spend. */
-void alm_reserve_open(alm_storage *st);
+void alm_reserve_open(alm_storage *storage);
 /* False: it is spent already. */
-bool alm_reserve_spend(alm_storage *st);
+bool alm_reserve_spend(alm_storage *storage);
 
 #endif

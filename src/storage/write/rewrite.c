@@ -4,12 +4,12 @@
  */
 #include "storage/write/commit.h"
 
-uint64_t alm_rewrite_begin(alm_ctx *cx, alm_storage *st)
+uint64_t alm_rewrite_begin(alm_ctx *cx, alm_storage *storage)
 {
     const uint64_t before = cx->rewrite;
     if (before == 0)
-        cx->map_faults = st->io->map_faults(st->io);
-    cx->rewrite = atomic_fetch_add(&st->rewrites, 1) + 1;
+        cx->map_faults = storage->io->map_faults(storage->io);
+    cx->rewrite = atomic_fetch_add(&storage->rewrites, 1) + 1;
     ALM_ASSERT(cx->rewrite > before);
     return before;
 }
@@ -20,9 +20,9 @@ void alm_rewrite_end(alm_ctx *cx, uint64_t before)
     cx->rewrite = before;
 }
 
-alm_status alm_faults_refuse(alm_ctx *cx, alm_storage *st, int64_t before)
+alm_status alm_faults_refuse(alm_ctx *cx, alm_storage *storage, int64_t before)
 {
-    if (st->io->map_faults(st->io) == before)
+    if (storage->io->map_faults(storage->io) == before)
         return ALM_OK;
     return alm_fail(
         cx, ALM_E_IO, -1,

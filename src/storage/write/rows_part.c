@@ -8,23 +8,23 @@
 #include "storage/write/bulk.h"
 
 /* Key vectors per chunk, for the comparison of rows. */
-static alm_status dedup_sources(alm_ctx *cx, const alm_version *v, const alm_part_chunk *chunks,
-                                size_t n_chunks, alm_dedup_src **out, alm_vec **keys,
-                                uint32_t *n_keys)
+static alm_status dedup_sources(alm_ctx *cx, const alm_version *version,
+                                const alm_part_chunk *chunks, size_t n_chunks, alm_dedup_src **out,
+                                alm_vec **keys, uint32_t *n_keys)
 {
     uint32_t per_chunk = 0;
-    for (uint32_t c = 0; c < v->table.n_cols; c++)
-        per_chunk += v->table.cols[c].dedup_key && (int32_t)c != v->table.ts_col;
+    for (uint32_t col = 0; col < version->table.n_cols; col++)
+        per_chunk += version->table.cols[col].dedup_key && (int32_t)col != version->table.ts_col;
     *out = calloc(n_chunks, sizeof(**out));
     *keys = calloc(n_chunks * (per_chunk + 1), sizeof(**keys));
     if (*out == NULL || *keys == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to compare rows by their keys");
     alm_vec *at = *keys;
     for (size_t i = 0; i < n_chunks; i++) {
-        (*out)[i] = (alm_dedup_src){.ts = chunks[i].cols[v->table.ts_col].data, .keys = at};
-        for (uint32_t c = 0; c < v->table.n_cols; c++)
-            if (v->table.cols[c].dedup_key && (int32_t)c != v->table.ts_col)
-                *at++ = chunks[i].cols[c];
+        (*out)[i] = (alm_dedup_src){.ts = chunks[i].cols[version->table.ts_col].data, .keys = at};
+        for (uint32_t col = 0; col < version->table.n_cols; col++)
+            if (version->table.cols[col].dedup_key && (int32_t)col != version->table.ts_col)
+                *at++ = chunks[i].cols[col];
     }
     *n_keys = per_chunk;
     return ALM_OK;
@@ -36,35 +36,35 @@ static alm_status order_as_given(alm_ctx *cx, const alm_part_chunk *chunks, size
     uint64_t *order = malloc((size_t)rows * sizeof(*order));
     if (order == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to order %lld rows", (long long)rows);
-    size_t n = 0;
-    for (size_t c = 0; c < n_chunks; c++)
-        for (uint32_t i = 0; i < chunks[c].rows; i++)
-            order[n++] = (uint64_t)c << 32 | i;
+    size_t count = 0;
+    for (size_t chunk = 0; chunk < n_chunks; chunk++)
+        for (uint32_t i = 0; i < chunks[chunk].rows; i++)
+            order[count++] = (uint64_t)chunk << 32 | i;
     *out = order;
     return ALM_OK;
 }
 
 /* Order of the rows that stay; the caller frees it. */
-static alm_status dedup_order(alm_ctx *cx, const alm_version *v, const alm_part_chunk *chunks,
+static alm_status dedup_order(alm_ctx *cx, const alm_version *version, const alm_part_chunk *chunks,
                               size_t n_chunks, uint64_t **order, int64_t *rows)
 {
-    ALM_TRY(alm_part_sort(cx, chunks, n_chunks, (uint32_t)v->table.ts_col, order, rows));
+    ALM_TRY(alm_part_sort(cx, chunks, n_chunks, (uint32_t)version->table.ts_col, order, rows));
     if (*order == NULL)
         ALM_TRY(order_as_given(cx, chunks, n_chunks, *rows, order));
     alm_dedup_src *srcs = NULL;
     alm_vec *keys = NULL;
     uint32_t n_keys = 0;
-    alm_status st = dedup_sources(cx, v, chunks, n_chunks, &srcs, &keys, &n_keys);
-    if (st == ALM_OK)
-        st = alm_dedup_rows(cx, ALM_DEDUP_ROWS, srcs, n_keys, *order, *rows, rows);
+    alm_status status = dedup_sources(cx, version, chunks, n_chunks, &srcs, &keys, &n_keys);
+    if (status == ALM_OK)
+        status = alm_dedup_rows(cx, ALM_DEDUP_ROWS, srcs, n_keys, *order, *rows, rows);
     free(srcs);
     free(keys);
-    return st;
+    return status;
 }
 
-static alm_status write_part(alm_ctx *cx, alm_storage *st, alm_file *file,
-                             const alm_part_spec *spec, int64_t bucket, uint64_t seq,
-                             alm_part_ref **out)
+static alm_status rows_write_part(alm_ctx *cx, alm_storage *storage, alm_file *file,
+                                  const alm_part_spec *spec, int64_t bucket, uint64_t seq,
+                                  alm_part_ref **out)
 {
     alm_part_written written = {0};
     ALM_TRY(alm_file_write(cx, file, spec, &written));
@@ -75,44 +75,44 @@ static alm_status write_part(alm_ctx *cx, alm_storage *st, alm_file *file,
                               .max_ts = timed ? written.max_ts : 0,
                               .bucket = bucket,
                               .file = file};
-    return alm_part_ref_new(cx, st, &ref, out);
+    return alm_part_ref_new(cx, storage, &ref, out);
 }
 
-alm_status alm_spec_to_part(alm_ctx *cx, alm_storage *st, const alm_part_spec *spec, int64_t bucket,
-                            uint64_t seq, alm_part_ref **out)
+alm_status alm_spec_to_part(alm_ctx *cx, alm_storage *storage, const alm_part_spec *spec,
+                            int64_t bucket, uint64_t seq, alm_part_ref **out)
 {
     alm_file *file = NULL;
-    ALM_TRY(alm_file_new(cx, st, spec->table_id, spec->parquet ? ALM_FILE_PARQUET : 0, &file));
-    const alm_status status = write_part(cx, st, file, spec, bucket, seq, out);
+    ALM_TRY(alm_file_new(cx, storage, spec->table_id, spec->parquet ? ALM_FILE_PARQUET : 0, &file));
+    const alm_status status = rows_write_part(cx, storage, file, spec, bucket, seq, out);
     alm_file_release(file); /* the part holds its own reference; without one the file goes */
     return status;
 }
 
-alm_status alm_rows_to_part(alm_ctx *cx, alm_storage *st, const alm_version *v,
+alm_status alm_rows_to_part(alm_ctx *cx, alm_storage *storage, const alm_version *version,
                             const alm_part_chunk *chunks, size_t n_chunks, int64_t bucket,
                             alm_part_pack *pack, alm_part_ref **out)
 {
-    alm_part_coldef *defs = calloc(v->table.n_cols, sizeof(*defs));
+    alm_part_coldef *defs = calloc(version->table.n_cols, sizeof(*defs));
     if (defs == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to write a part");
-    for (uint32_t c = 0; c < v->table.n_cols; c++)
-        defs[c] = (alm_part_coldef){v->table.cols[c].id, v->table.cols[c].type};
-    alm_part_spec spec = {.table_id = v->table.id,
+    for (uint32_t col = 0; col < version->table.n_cols; col++)
+        defs[col] = (alm_part_coldef){version->table.cols[col].id, version->table.cols[col].type};
+    alm_part_spec spec = {.table_id = version->table.id,
                           .cols = defs,
-                          .n_cols = v->table.n_cols,
-                          .ts_col = v->table.ts_col,
+                          .n_cols = version->table.n_cols,
+                          .ts_col = version->table.ts_col,
                           .chunks = chunks,
                           .n_chunks = n_chunks,
                           .pack = pack,
                           .sort = true};
     uint64_t *order = NULL;
     alm_status status = ALM_OK;
-    if (v->table.dedup) {
-        status = dedup_order(cx, v, chunks, n_chunks, &order, &spec.n_order);
+    if (version->table.dedup) {
+        status = dedup_order(cx, version, chunks, n_chunks, &order, &spec.n_order);
         spec.order = order;
     }
     if (status == ALM_OK)
-        status = alm_spec_to_part(cx, st, &spec, bucket, 0, out);
+        status = alm_spec_to_part(cx, storage, &spec, bucket, 0, out);
     free(order);
     free(defs);
     return status;

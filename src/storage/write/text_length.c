@@ -17,15 +17,15 @@ bool alm_text_exceeds(const alm_column *col, alm_str text, size_t *chars)
     return *chars > col->length;
 }
 
-alm_status alm_text_length_check(alm_ctx *cx, const alm_column *col, const alm_vec *v,
+alm_status alm_text_length_check(alm_ctx *cx, const alm_column *col, const alm_vec *vec,
                                  uint32_t rows)
 {
     if (col->length == 0)
         return ALM_OK;
-    const uint32_t n = v->is_const ? ALM_MIN(rows, 1U) : rows;
+    const uint32_t n = vec->is_const ? ALM_MIN(rows, 1U) : rows;
     for (uint32_t i = 0; i < n; i++) {
         size_t chars = 0;
-        if (alm_text_exceeds(col, alm_vec_text(v, i), &chars))
+        if (alm_text_exceeds(col, alm_vec_text(vec, i), &chars))
             return alm_fail(cx, ALM_E_LENGTH, -1,
                             "value too long for type character varying(%u) [column=%s, length=%zu]",
                             col->length, col->name, chars);

@@ -21,12 +21,12 @@
 #include "storage/write/txn.h"
 #include "time/timestamp.h"
 
-alm_status alm_txn_begin(alm_ctx *cx, alm_storage *st, alm_txn **out)
+alm_status alm_txn_begin(alm_ctx *cx, alm_storage *storage, alm_txn **out)
 {
     alm_txn *txn = NULL;
-    ALM_TRY(alm_storage_writable(cx, st));
+    ALM_TRY(alm_storage_writable(cx, storage));
     ALM_TRY(alm_heap_bytes(cx, sizeof *txn, "a transaction", &txn));
-    txn->st = st;
+    txn->st = storage;
     txn->account = cx->lasting;
     alm_buf_init(&txn->payload, NULL);
     alm_buf_init(&txn->expired, NULL);
@@ -34,42 +34,42 @@ alm_status alm_txn_begin(alm_ctx *cx, alm_storage *st, alm_txn **out)
     return ALM_OK;
 }
 
-static void unlock(alm_storage *st, alm_txn_table *t)
+static void unlock(alm_storage *storage, alm_txn_table *txn_table)
 {
-    if (t->shared)
-        alm_tab_unlock(st, t->bare->tab, ALM_TAB_SHARE);
-    if (t->alone)
-        alm_tab_unlock(st, t->bare->tab, ALM_TAB_ALONE);
-    if (t->maint)
-        alm_tab_unlock(st, t->bare->tab, ALM_TAB_MAINT);
-    t->shared = t->alone = t->maint = false;
+    if (txn_table->shared)
+        alm_tab_unlock(storage, txn_table->bare->tab, ALM_TAB_SHARE);
+    if (txn_table->alone)
+        alm_tab_unlock(storage, txn_table->bare->tab, ALM_TAB_ALONE);
+    if (txn_table->maint)
+        alm_tab_unlock(storage, txn_table->bare->tab, ALM_TAB_MAINT);
+    txn_table->shared = txn_table->alone = txn_table->maint = false;
 }
 
-void alm_txn_table_free(alm_storage *st, alm_txn_table *t)
+void alm_txn_table_free(alm_storage *storage, alm_txn_table *txn_table)
 {
-    unlock(st, t);
-    if (t->claims)
-        atomic_fetch_sub(&t->bare->tab->claims, 1);
-    for (uint32_t i = 0; i < t->n_chunks; i++)
-        alm_chunk_release(t->chunks[i]);
-    for (uint32_t i = 0; i < t->n_runs; i++)
-        alm_chunk_release(t->runs[i].chunk);
-    for (uint32_t i = 0; i < t->n_add; i++)
-        alm_txn_part_release(t->parts[i]);
-    for (uint32_t i = 0; i < t->n_gone; i++)
-        alm_part_ref_release(t->gone[i]);
-    free((void *)t->chunks);
-    free(t->rows);
-    free((void *)t->parts);
-    free((void *)t->add);
-    free(t->own);
-    free((void *)t->gone);
-    free(t->touch);
-    alm_chunk_release(t->settled);
-    alm_version_release(t->next);
-    alm_interning_end(&t->interning);
-    alm_version_release(t->bare);
-    free(t);
+    unlock(storage, txn_table);
+    if (txn_table->claims)
+        atomic_fetch_sub(&txn_table->bare->tab->claims, 1);
+    for (uint32_t i = 0; i < txn_table->n_chunks; i++)
+        alm_chunk_release(txn_table->chunks[i]);
+    for (uint32_t i = 0; i < txn_table->n_runs; i++)
+        alm_chunk_release(txn_table->runs[i].chunk);
+    for (uint32_t i = 0; i < txn_table->n_add; i++)
+        alm_txn_part_release(txn_table->parts[i]);
+    for (uint32_t i = 0; i < txn_table->n_gone; i++)
+        alm_part_ref_release(txn_table->gone[i]);
+    free((void *)txn_table->chunks);
+    free(txn_table->rows);
+    free((void *)txn_table->parts);
+    free((void *)txn_table->add);
+    free(txn_table->own);
+    free((void *)txn_table->gone);
+    free(txn_table->touch);
+    alm_chunk_release(txn_table->settled);
+    alm_version_release(txn_table->next);
+    alm_interning_end(&txn_table->interning);
+    alm_version_release(txn_table->bare);
+    free(txn_table);
 }
 
 /* What was published is of the versions that have it from here on. Everything else stays charged as long as a snapshot of the session holds
@@ -98,23 +98,23 @@ void alm_txn_rollback(alm_txn *txn)
 /* -------------------------------------------------------------------- appending */
 
 static alm_status begin_table(alm_ctx *cx, const alm_txn *txn, const alm_table *table,
-                              alm_txn_table *t)
+                              alm_txn_table *txn_table)
 {
-    alm_version *v = alm_version_retain(
+    alm_version *version = alm_version_retain(
         (alm_version *)(uintptr_t)table->handle); /* of the statement's snapshot */
-    alm_status e = alm_interning_begin_newest(cx, txn->st, &v, &t->interning);
-    if (e == ALM_OK)
-        e = alm_version_bare(cx, v, &t->bare);
-    alm_version_release(v);
-    return e;
+    alm_status status = alm_interning_begin_newest(cx, txn->st, &version, &txn_table->interning);
+    if (status == ALM_OK)
+        status = alm_version_bare(cx, version, &txn_table->bare);
+    alm_version_release(version);
+    return status;
 }
 
 alm_status alm_txn_table_of(alm_ctx *cx, alm_txn *txn, const alm_table *table, alm_txn_table **out)
 {
-    size_t at = 0;
-    while (at < txn->n && txn->tables[at]->id < table->id)
-        at++;
-    if (at == txn->n || txn->tables[at]->id != table->id) {
+    size_t offset = 0;
+    while (offset < txn->n && txn->tables[offset]->id < table->id)
+        offset++;
+    if (offset == txn->n || txn->tables[offset]->id != table->id) {
         if (txn->n == txn->cap) {
             const size_t cap = ALM_MAX((size_t)4, txn->cap * 2);
             alm_txn_table **bigger = realloc((void *)txn->tables, cap * sizeof *bigger);
@@ -123,23 +123,23 @@ alm_status alm_txn_table_of(alm_ctx *cx, alm_txn *txn, const alm_table *table, a
             txn->tables = bigger;
             txn->cap = cap;
         }
-        alm_txn_table *t = NULL;
+        alm_txn_table *txn_table = NULL;
         ALM_TRY(alm_refuse_rows(cx, table));
-        ALM_TRY(alm_heap_bytes(cx, sizeof *t, "a transaction", &t));
-        const alm_status e = begin_table(cx, txn, table, t);
-        if (e != ALM_OK) {
-            alm_interning_end(&t->interning);
-            free(t);
-            return e;
+        ALM_TRY(alm_heap_bytes(cx, sizeof *txn_table, "a transaction", &txn_table));
+        const alm_status status = begin_table(cx, txn, table, txn_table);
+        if (status != ALM_OK) {
+            alm_interning_end(&txn_table->interning);
+            free(txn_table);
+            return status;
         }
-        t->id = table->id;
-        t->account = txn->account;
-        memmove((void *)(txn->tables + at + 1), (void *)(txn->tables + at),
-                (txn->n - at) * sizeof *txn->tables);
-        txn->tables[at] = t;
+        txn_table->id = table->id;
+        txn_table->account = txn->account;
+        memmove((void *)(txn->tables + offset + 1), (void *)(txn->tables + offset),
+                (txn->n - offset) * sizeof *txn->tables);
+        txn->tables[offset] = txn_table;
         txn->n++;
     }
-    *out = txn->tables[at];
+    *out = txn->tables[offset];
     if ((*out)->bare->table.schema_version != table->schema_version)
         return alm_fail(cx, ALM_E_STALE, -1,
                         "the columns of table '%s' changed within the transaction", table->name);
@@ -147,59 +147,61 @@ alm_status alm_txn_table_of(alm_ctx *cx, alm_txn *txn, const alm_table *table, a
 }
 
 /* A chunk with room for n more rows. */
-static alm_status room_for(alm_ctx *cx, alm_txn_table *t, uint32_t n, alm_chunk **out, uint32_t *at)
+static alm_status txn_room_for(alm_ctx *cx, alm_txn_table *txn_table, uint32_t n, alm_chunk **out,
+                               uint32_t *at)
 {
-    if (t->n_chunks > 0) {
-        alm_chunk *last = t->chunks[t->n_chunks - 1];
-        if (last->cap - t->rows[t->n_chunks - 1] >= n) {
+    if (txn_table->n_chunks > 0) {
+        alm_chunk *last = txn_table->chunks[txn_table->n_chunks - 1];
+        if (last->cap - txn_table->rows[txn_table->n_chunks - 1] >= n) {
             *out = last;
-            *at = t->rows[t->n_chunks - 1];
+            *at = txn_table->rows[txn_table->n_chunks - 1];
             return ALM_OK;
         }
     }
-    if (t->n_chunks == t->cap_chunks) {
-        const uint32_t cap = ALM_MAX(4U, t->cap_chunks * 2);
-        alm_chunk **chunks = realloc((void *)t->chunks, cap * sizeof *chunks);
+    if (txn_table->n_chunks == txn_table->cap_chunks) {
+        const uint32_t cap = ALM_MAX(4U, txn_table->cap_chunks * 2);
+        alm_chunk **chunks = realloc((void *)txn_table->chunks, cap * sizeof *chunks);
         if (chunks != NULL)
-            t->chunks = chunks;
-        uint32_t *rows = chunks == NULL ? NULL : realloc(t->rows, cap * sizeof *rows);
+            txn_table->chunks = chunks;
+        uint32_t *rows = chunks == NULL ? NULL : realloc(txn_table->rows, cap * sizeof *rows);
         if (rows == NULL)
             return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for a transaction");
-        t->rows = rows;
-        t->cap_chunks = cap;
+        txn_table->rows = rows;
+        txn_table->cap_chunks = cap;
     }
-    const uint32_t before = t->n_chunks > 0 ? t->chunks[t->n_chunks - 1]->cap : 0;
+    const uint32_t before =
+        txn_table->n_chunks > 0 ? txn_table->chunks[txn_table->n_chunks - 1]->cap : 0;
     const uint32_t cap = ALM_MIN(ALM_MAX(n, before * 2), 65536U);
     alm_chunk *chunk = NULL;
-    ALM_TRY(alm_chunk_new(cx, t->bare->schema, ALM_MAX(cap, n), &chunk));
-    t->chunks[t->n_chunks] = chunk;
-    t->rows[t->n_chunks++] = 0;
+    ALM_TRY(alm_chunk_new(cx, txn_table->bare->schema, ALM_MAX(cap, n), &chunk));
+    txn_table->chunks[txn_table->n_chunks] = chunk;
+    txn_table->rows[txn_table->n_chunks++] = 0;
     *out = chunk;
     *at = 0;
     return ALM_OK;
 }
 
-alm_status alm_times_storable(alm_ctx *cx, const int64_t *ts, uint32_t n, bool ns)
+alm_status alm_times_storable(alm_ctx *cx, const int64_t *ts, uint32_t n, bool nanos)
 {
-    const int64_t least = ns ? INT64_MIN + 1 : ALM_TS_MIN_US;
-    const int64_t most = ns ? INT64_MAX : ALM_TS_MAX_US;
+    const int64_t least = nanos ? INT64_MIN + 1 : ALM_TS_MIN_US;
+    const int64_t most = nanos ? INT64_MAX : ALM_TS_MAX_US;
     bool bad = false;
     for (uint32_t i = 0; i < n; i++)
         bad |= ts[i] < least || ts[i] > most;
     for (uint32_t i = 0; bad && i < n; i++)
         if (ts[i] < least || ts[i] > most)
-            return alm_fail(cx, ALM_E_VALUE, -1, "%s", alm_designated_fault(ts[i], ns));
+            return alm_fail(cx, ALM_E_VALUE, -1, "%s", alm_designated_fault(ts[i], nanos));
     return ALM_OK;
 }
 
 /* Views of a dense or const vector, their long texts copied into the chunk. */
-static alm_status copy_text(alm_ctx *cx, alm_chunk *chunk, const alm_vec *v, alm_view *out,
-                            uint32_t n)
+static alm_status txn_copy_text(alm_ctx *cx, alm_chunk *chunk, const alm_vec *vec, alm_view *out,
+                                uint32_t n_rows)
 {
-    const alm_view *in = v->data;
+    const alm_view *in = vec->data;
     size_t bytes = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        out[i] = in[v->is_const ? 0 : i];
+    for (uint32_t i = 0; i < n_rows; i++) {
+        out[i] = in[vec->is_const ? 0 : i];
         if (!alm_view_is_null(&out[i]) && out[i].len > ALM_VIEW_INLINE)
             bytes += out[i].len;
     }
@@ -207,45 +209,47 @@ static alm_status copy_text(alm_ctx *cx, alm_chunk *chunk, const alm_vec *v, alm
         return ALM_OK;
     char *text = NULL;
     ALM_TRY(alm_chunk_text(cx, chunk, bytes, &text));
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_rows; i++) {
         if (alm_view_is_null(&out[i]) || out[i].len <= ALM_VIEW_INLINE)
             continue;
-        memcpy(text, alm_view_ptr(&out[i], v->heap), out[i].len);
+        memcpy(text, alm_view_ptr(&out[i], vec->heap), out[i].len);
         out[i].off = (uintptr_t)text;
         text += out[i].len;
     }
     return ALM_OK;
 }
 
-static void copy_fixed(const alm_vec *v, char *out, uint32_t n)
+static void txn_copy_fixed(const alm_vec *vec, char *out, uint32_t n_rows)
 {
-    if (!v->is_const) {
-        memcpy(out, v->data, (size_t)n * v->width);
+    if (!vec->is_const) {
+        memcpy(out, vec->data, (size_t)n_rows * vec->width);
         return;
     }
-    for (uint32_t i = 0; i < n; i++)
-        memcpy(out + (size_t)i * v->width, v->data, v->width);
+    for (uint32_t i = 0; i < n_rows; i++)
+        memcpy(out + (size_t)i * vec->width, vec->data, vec->width);
 }
 
-static alm_status append_column(alm_ctx *cx, const alm_table *table, alm_chunk *chunk, uint32_t c,
-                                uint32_t at, const alm_vec *v, uint32_t n)
+static alm_status txn_append_column(alm_ctx *cx, const alm_table *table, alm_chunk *chunk,
+                                    uint32_t column, uint32_t place, const alm_vec *vec,
+                                    uint32_t n_rows)
 {
-    const alm_column *col = &chunk->schema->cols[c];
+    const alm_column *col = &chunk->schema->cols[column];
     const uint32_t width = alm_type_width(col->type);
-    char *out = (char *)chunk->cols[c] + (size_t)at * width;
-    if (col->type.id == ALM_T_SYMBOL && alm_type_is_text(v->type))
-        return alm_symbols_encode(cx, chunk->schema->symbols[c], v, n, (uint32_t *)(void *)out);
+    char *out = (char *)chunk->cols[column] + (size_t)place * width;
+    if (col->type.id == ALM_T_SYMBOL && alm_type_is_text(vec->type))
+        return alm_symbols_encode(cx, chunk->schema->symbols[column], vec, n_rows,
+                                  (uint32_t *)(void *)out);
     const bool text = alm_type_holds_views(col->type);
-    const bool both_text = alm_type_is_text(v->type) && alm_type_is_text(col->type);
-    const bool same = (both_text || alm_type_eq(v->type, col->type)) && v->width == width;
+    const bool both_text = alm_type_is_text(vec->type) && alm_type_is_text(col->type);
+    const bool same = (both_text || alm_type_eq(vec->type, col->type)) && vec->width == width;
     if (!same)
         return alm_fail(cx, ALM_E_TYPE, -1, "column '%s' of table '%s' is %s, the value is %s",
-                        col->name, table->name, alm_type_name(col->type), alm_type_name(v->type));
+                        col->name, table->name, alm_type_name(col->type), alm_type_name(vec->type));
     if (text && col->length > 0)
-        ALM_TRY(alm_text_length_check(cx, col, v, n));
+        ALM_TRY(alm_text_length_check(cx, col, vec, n_rows));
     if (text)
-        return copy_text(cx, chunk, v, (alm_view *)(void *)out, n);
-    copy_fixed(v, out, n);
+        return txn_copy_text(cx, chunk, vec, (alm_view *)(void *)out, n_rows);
+    txn_copy_fixed(vec, out, n_rows);
     return ALM_OK;
 }
 
@@ -260,23 +264,24 @@ static alm_status count_bytes(alm_ctx *cx, alm_txn *txn, int64_t bytes)
                     (long long)txn->st->conf.txn_bytes_max);
 }
 
-static alm_status append_dense(alm_ctx *cx, alm_txn *txn, alm_txn_table *t, const alm_table *table,
-                               alm_batch *batch, alm_arena *arena)
+static alm_status append_dense(alm_ctx *cx, alm_txn *txn, alm_txn_table *txn_table,
+                               const alm_table *table, alm_batch *batch, alm_arena *arena)
 {
     alm_chunk *chunk = NULL;
-    uint32_t at = 0;
-    ALM_TRY(room_for(cx, t, batch->rows, &chunk, &at));
-    const int64_t had = at == 0 ? 0 : chunk->bytes;
-    for (uint32_t c = 0; c < batch->n_cols; c++) {
-        alm_vec *v = NULL;
-        ALM_TRY(alm_batch_column(cx, arena, batch, c, &v));
-        ALM_TRY(append_column(cx, table, chunk, c, at, v, batch->rows));
+    uint32_t place = 0;
+    ALM_TRY(txn_room_for(cx, txn_table, batch->rows, &chunk, &place));
+    const int64_t had = place == 0 ? 0 : chunk->bytes;
+    for (uint32_t col = 0; col < batch->n_cols; col++) {
+        alm_vec *vec = NULL;
+        ALM_TRY(alm_batch_column(cx, arena, batch, col, &vec));
+        ALM_TRY(txn_append_column(cx, table, chunk, col, place, vec, batch->rows));
     }
     if (table->ts_col >= 0)
-        ALM_TRY(alm_times_storable(cx, (const int64_t *)chunk->cols[table->ts_col] + at,
+        ALM_TRY(alm_times_storable(cx, (const int64_t *)chunk->cols[table->ts_col] + place,
                                    batch->rows,
                                    table->cols[table->ts_col].type.id == ALM_T_TIMESTAMP_NS));
-    t->rows[t->n_chunks - 1] = at + batch->rows; /* counted only once all columns are there */
+    txn_table->rows[txn_table->n_chunks - 1] =
+        place + batch->rows; /* counted only once all columns are there */
     ALM_TRY(alm_chunk_charge(cx, chunk, txn->account));
     return count_bytes(cx, txn, chunk->bytes - had);
 }
@@ -288,46 +293,47 @@ alm_status alm_txn_append(alm_ctx *cx, alm_txn *txn, const alm_table *table, con
     if (rows->n_cols != table->n_cols)
         return alm_fail(cx, ALM_E_ARG, -1, "table '%s' has %u columns, the rows have %u",
                         table->name, table->n_cols, rows->n_cols);
-    alm_txn_table *t = NULL;
+    alm_txn_table *txn_table = NULL;
     ALM_TRY(alm_check(cx));
-    ALM_TRY(alm_txn_table_of(cx, txn, table, &t));
+    ALM_TRY(alm_txn_table_of(cx, txn, table, &txn_table));
     alm_arena arena;
     alm_arena_init(&arena, cx->mem);
     alm_batch copy = *rows; /* making columns dense changes the batch: not the caller's */
-    alm_status e = ALM_NEWN(cx, &arena, rows->n_cols, &copy.cols);
-    if (e == ALM_OK) {
+    alm_status status = ALM_NEWN(cx, &arena, rows->n_cols, &copy.cols);
+    if (status == ALM_OK) {
         memcpy(copy.cols, rows->cols, rows->n_cols * sizeof *copy.cols);
-        e = append_dense(cx, txn, t, table, &copy, &arena);
+        status = append_dense(cx, txn, txn_table, table, &copy, &arena);
     }
     alm_arena_deinit(&arena);
-    return e;
+    return status;
 }
 
 /* -------------------------------------------------------------------- committing */
 
 /* Times of the rows; a gap of more than an hour (in microseconds) parts them. */
-static alm_status touch_rows(alm_ctx *cx, alm_build *b, const alm_txn_table *t, alm_buf *ops)
+static alm_status touch_rows(alm_ctx *cx, alm_build *build, const alm_txn_table *txn_table,
+                             alm_buf *ops)
 {
     enum { RANGES = 16 };
-    alm_version *v = t->next;
-    if (v->touched == NULL)
+    alm_version *version = txn_table->next;
+    if (version->touched == NULL)
         return ALM_OK;
     alm_scan_range ranges[RANGES] = {{INT64_MIN, INT64_MAX}};
     uint32_t n = 1;
-    if (v->table.ts_col >= 0) {
-        const int64_t *ts = t->settled->cols[t->bare->table.ts_col];
-        const uint64_t gap = UINT64_C(3600000000) * (alm_version_is_ns(v) ? 1000 : 1);
+    if (version->table.ts_col >= 0) {
+        const int64_t *ts = txn_table->settled->cols[txn_table->bare->table.ts_col];
+        const uint64_t gap = UINT64_C(3600000000) * (alm_version_is_ns(version) ? 1000 : 1);
         ranges[0] = (alm_scan_range){ts[0], ts[0]};
-        for (uint32_t i = 1; i < t->n_settled; i++) {
+        for (uint32_t i = 1; i < txn_table->n_settled; i++) {
             if ((uint64_t)ts[i] - (uint64_t)ts[i - 1] > gap && n < RANGES)
                 ranges[n++].lo = ts[i];
             ranges[n - 1].hi = ts[i];
         }
     }
-    return alm_version_touch(cx, b, v, ranges, n, ops);
+    return alm_version_touch(cx, build, version, ranges, n, ops);
 }
 
-static int by_seq(const void *a, const void *b)
+static int txn_by_seq(const void *a, const void *b)
 {
     const alm_part_ref *x = *(alm_part_ref *const *)a, *y = *(alm_part_ref *const *)b;
     return (x->seq > y->seq) - (x->seq < y->seq);
@@ -335,182 +341,187 @@ static int by_seq(const void *a, const void *b)
 
 /* Who reads the table's rows later finds those of this transaction behind all that are there, in the order in which
  * they were inserted: an UPDATE has put the parts it changed at the end of the list. */
-static alm_status number_own_parts(alm_ctx *cx, alm_storage *st, const alm_txn_table *t)
+static alm_status number_own_parts(alm_ctx *cx, alm_storage *storage,
+                                   const alm_txn_table *txn_table)
 {
     alm_part_ref **own = NULL;
-    uint32_t n = 0;
-    ALM_TRY(alm_heap_bytes(cx, (t->n_add + 1u) * sizeof *own, "a transaction", (void *)&own));
-    for (uint32_t i = 0; i < t->n_add; i++)
-        if (t->own[i])
-            own[n++] = t->add[i];
-    qsort((void *)own, n, sizeof *own, by_seq);
-    for (uint32_t i = 0; i < n; i++)
-        own[i]->seq = atomic_fetch_add(&st->next_seq, 1);
+    uint32_t count = 0;
+    ALM_TRY(
+        alm_heap_bytes(cx, (txn_table->n_add + 1u) * sizeof *own, "a transaction", (void *)&own));
+    for (uint32_t i = 0; i < txn_table->n_add; i++)
+        if (txn_table->own[i])
+            own[count++] = txn_table->add[i];
+    qsort((void *)own, count, sizeof *own, txn_by_seq);
+    for (uint32_t i = 0; i < count; i++)
+        own[i]->seq = atomic_fetch_add(&storage->next_seq, 1);
     free((void *)own);
     return ALM_OK;
 }
 
-static alm_status next_parts(alm_ctx *cx, alm_request *rq, alm_build *b, const alm_txn_table *t,
-                             const alm_version *now, alm_version **out)
+static alm_status next_parts(alm_ctx *cx, alm_request *request, alm_build *build,
+                             const alm_txn_table *txn_table, const alm_version *now,
+                             alm_version **out)
 {
-    const alm_parts_change change = {.table_id = t->id,
-                                     .add = t->add,
-                                     .n_add = t->n_add,
-                                     .remove = t->gone,
-                                     .n_remove = t->n_gone,
+    const alm_parts_change change = {.table_id = txn_table->id,
+                                     .add = txn_table->add,
+                                     .n_add = txn_table->n_add,
+                                     .remove = txn_table->gone,
+                                     .n_remove = txn_table->n_gone,
                                      .data = true,
-                                     .touch = t->touch,
-                                     .n_touch = t->n_touch};
-    ALM_TRY(number_own_parts(cx, b->st, t));
-    ALM_TRY(alm_change_parts_of(cx, b, now, &change, 0, false, &rq->buf, out));
-    return alm_op_parts(cx, &rq->buf, &change, 0);
+                                     .touch = txn_table->touch,
+                                     .n_touch = txn_table->n_touch};
+    ALM_TRY(number_own_parts(cx, build->st, txn_table));
+    ALM_TRY(alm_change_parts_of(cx, build, now, &change, 0, false, &request->buf, out));
+    return alm_op_parts(cx, &request->buf, &change, 0);
 }
 
 /* Is the first of its rows older than some that the table has? */
-static bool is_late(const alm_version *now, const alm_txn_table *t)
+static bool is_late(const alm_version *now, const alm_txn_table *txn_table)
 {
-    const int32_t ts_col = t->bare->table.ts_col;
-    if (ts_col < 0 || t->n_settled == 0)
+    const int32_t ts_col = txn_table->bare->table.ts_col;
+    if (ts_col < 0 || txn_table->n_settled == 0)
         return false;
-    const int64_t first = ((const int64_t *)t->settled->cols[ts_col])[0];
+    const int64_t first = ((const int64_t *)txn_table->settled->cols[ts_col])[0];
     bool late = now->parts->n > 0 && first < now->parts->max_ts;
     for (uint32_t i = 0; i < now->n_lanes && !late; i++)
         late = first < now->lanes[i].max_ts;
     return late;
 }
 
-/* t->next: what the table becomes. */
-static alm_status next_version(alm_ctx *cx, alm_request *rq, alm_build *b, alm_txn *txn,
-                               alm_txn_table *t)
+/* txn_table->next: what the table becomes. */
+static alm_status txn_next_version(alm_ctx *cx, alm_request *request, alm_build *build,
+                                   alm_txn *txn, alm_txn_table *txn_table)
 {
-    const alm_version *now = alm_build_find(b, t->id);
+    const alm_version *now = alm_build_find(build, txn_table->id);
     alm_version *mid = NULL;
     if (now == NULL)
         return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [table=%s]",
-                        t->bare->table.name);
-    ALM_TRY(alm_change_accepts(cx, now, t->bare));
-    txn->is_late = txn->is_late || is_late(now, t);
-    if (alm_txn_has_parts(t)) {
-        const alm_status e = next_parts(cx, rq, b, t, now, &mid);
-        if (e != ALM_OK || t->n_settled == 0) {
-            t->next = mid;
-            return e;
+                        txn_table->bare->table.name);
+    ALM_TRY(alm_change_accepts(cx, now, txn_table->bare));
+    txn->is_late = txn->is_late || is_late(now, txn_table);
+    if (alm_txn_has_parts(txn_table)) {
+        const alm_status status = next_parts(cx, request, build, txn_table, now, &mid);
+        if (status != ALM_OK || txn_table->n_settled == 0) {
+            txn_table->next = mid;
+            return status;
         }
         now = mid;
     }
-    const alm_status e =
-        alm_change_rows_of(cx, b, now, t->settled, t->n_settled, &rq->buf, &t->next);
+    const alm_status outcome = alm_change_rows_of(
+        cx, build, now, txn_table->settled, txn_table->n_settled, &request->buf, &txn_table->next);
     alm_version_release(mid);
-    ALM_TRY(e);
-    return touch_rows(cx, b, t, &rq->buf);
+    ALM_TRY(outcome);
+    return touch_rows(cx, build, txn_table, &request->buf);
 }
 
-static alm_status prepare_all(alm_ctx *cx, alm_request *rq, alm_build *b)
+static alm_status prepare_all(alm_ctx *cx, alm_request *request, alm_build *build)
 {
-    alm_txn *txn = rq->arg;
+    alm_txn *txn = request->arg;
     txn->expired.len = 0; /* of an earlier try */
     txn->is_late = false;
     for (size_t i = 0; i < txn->n; i++) {
-        alm_txn_table *t = txn->tables[i];
-        alm_version_release(t->next); /* of an earlier try */
-        t->next = NULL;
-        if (t->n_settled == 0 && !alm_txn_has_parts(t))
+        alm_txn_table *txn_table = txn->tables[i];
+        alm_version_release(txn_table->next); /* of an earlier try */
+        txn_table->next = NULL;
+        if (txn_table->n_settled == 0 && !alm_txn_has_parts(txn_table))
             continue;
-        ALM_TRY(next_version(cx, rq, b, txn, t));
-        ALM_TRY(alm_build_own(cx, b, t->id));
+        ALM_TRY(txn_next_version(cx, request, build, txn, txn_table));
+        ALM_TRY(alm_build_own(cx, build, txn_table->id));
     }
     for (size_t i = 0; i < txn->n; i++) {
         const alm_version *next = txn->tables[i]->next;
         if (next != NULL && next->n_lanes - next->n_frozen > 1)
-            alm_storage_untidy(b->st);
+            alm_storage_untidy(build->st);
         if (next == NULL)
             continue;
-        alm_build_put(b, txn->tables[i]->next);
+        alm_build_put(build, txn->tables[i]->next);
         txn->tables[i]->next = NULL;
-        alm_expire_with(b, &txn->expired, txn->tables[i]->id);
+        alm_expire_with(build, &txn->expired, txn->tables[i]->id);
     }
-    rq->pieces[0] = (alm_wal_piece){rq->buf.ptr, rq->buf.len};
-    rq->pieces[1] = (alm_wal_piece){txn->payload.ptr, txn->payload.len};
-    rq->pieces[2] = (alm_wal_piece){txn->expired.ptr, txn->expired.len};
-    rq->n_pieces = 3;
+    request->pieces[0] = (alm_wal_piece){request->buf.ptr, request->buf.len};
+    request->pieces[1] = (alm_wal_piece){txn->payload.ptr, txn->payload.len};
+    request->pieces[2] = (alm_wal_piece){txn->expired.ptr, txn->expired.len};
+    request->n_pieces = 3;
     return ALM_OK;
 }
 
 /* All rows of a table as one sorted chunk. */
-static alm_status settle_rows(alm_ctx *cx, alm_txn_table *t)
+static alm_status settle_rows(alm_ctx *cx, alm_txn_table *txn_table)
 {
-    const uint32_t n = t->n_runs + t->n_chunks;
+    const uint32_t n = txn_table->n_runs + txn_table->n_chunks;
     alm_chunk **chunks = NULL;
     uint32_t *rows = NULL;
-    if (t->n_runs == 0)
-        return alm_rows_settle(cx, &t->bare->table, t->chunks, t->rows, n, &t->settled,
-                               &t->n_settled);
-    alm_status e = alm_heap_bytes(cx, n * sizeof *chunks, "a transaction", &chunks);
-    if (e == ALM_OK)
-        e = alm_heap_bytes(cx, n * sizeof *rows, "a transaction", &rows);
-    for (uint32_t i = 0; i < n && e == ALM_OK; i++) {
-        const bool run = i < t->n_runs;
-        chunks[i] = run ? t->runs[i].chunk : t->chunks[i - t->n_runs];
-        rows[i] = run ? t->runs[i].rows : t->rows[i - t->n_runs];
+    if (txn_table->n_runs == 0)
+        return alm_rows_settle(cx, &txn_table->bare->table, txn_table->chunks, txn_table->rows, n,
+                               &txn_table->settled, &txn_table->n_settled);
+    alm_status status = alm_heap_bytes(cx, n * sizeof *chunks, "a transaction", &chunks);
+    if (status == ALM_OK)
+        status = alm_heap_bytes(cx, n * sizeof *rows, "a transaction", &rows);
+    for (uint32_t i = 0; i < n && status == ALM_OK; i++) {
+        const bool run = i < txn_table->n_runs;
+        chunks[i] = run ? txn_table->runs[i].chunk : txn_table->chunks[i - txn_table->n_runs];
+        rows[i] = run ? txn_table->runs[i].rows : txn_table->rows[i - txn_table->n_runs];
     }
-    if (e == ALM_OK)
-        e = alm_rows_settle(cx, &t->bare->table, chunks, rows, n, &t->settled, &t->n_settled);
+    if (status == ALM_OK)
+        status = alm_rows_settle(cx, &txn_table->bare->table, chunks, rows, n, &txn_table->settled,
+                                 &txn_table->n_settled);
     free((void *)chunks);
     free(rows);
-    return e;
+    return status;
 }
 
 /* Rows of its own in parts come behind all rows of the head: those they meet must be in parts, too. */
-static alm_status lock_parts(alm_ctx *cx, alm_storage *st, alm_txn_table *t)
+static alm_status lock_parts(alm_ctx *cx, alm_storage *storage, alm_txn_table *txn_table)
 {
     bool own = false;
-    for (uint32_t i = 0; i < t->n_add; i++)
-        own |= t->own[i];
-    ALM_TRY(alm_tab_lock(cx, st, t->bare->tab, own ? ALM_TAB_ALONE : ALM_TAB_SHARE));
-    t->alone = own;
-    t->shared = !own;
-    return own ? alm_head_flush(cx, st, t->id) : ALM_OK;
+    for (uint32_t i = 0; i < txn_table->n_add; i++)
+        own |= txn_table->own[i];
+    ALM_TRY(alm_tab_lock(cx, storage, txn_table->bare->tab, own ? ALM_TAB_ALONE : ALM_TAB_SHARE));
+    txn_table->alone = own;
+    txn_table->shared = !own;
+    return own ? alm_head_flush(cx, storage, txn_table->id) : ALM_OK;
 }
 
 /* Locks in the order of table ids: first those against other changes of parts, then the gates. */
 static alm_status lock_tables(alm_ctx *cx, alm_txn *txn)
 {
-    alm_storage *st = txn->st;
+    alm_storage *storage = txn->st;
     for (size_t i = 0; i < txn->n; i++)
         if (txn->tables[i]->n_settled > 0)
-            ALM_TRY(alm_head_wait(cx, st, txn->tables[i]->id));
+            ALM_TRY(alm_head_wait(cx, storage, txn->tables[i]->id));
     for (size_t i = 0; i < txn->n; i++) {
-        alm_txn_table *t = txn->tables[i];
-        if (!alm_txn_has_parts(t))
+        alm_txn_table *txn_table = txn->tables[i];
+        if (!alm_txn_has_parts(txn_table))
             continue;
-        ALM_TRY(alm_tab_lock(cx, st, t->bare->tab, ALM_TAB_MAINT));
-        t->maint = true;
+        ALM_TRY(alm_tab_lock(cx, storage, txn_table->bare->tab, ALM_TAB_MAINT));
+        txn_table->maint = true;
     }
     for (size_t i = 0; i < txn->n; i++) {
-        alm_txn_table *t = txn->tables[i];
-        if (alm_txn_has_parts(t)) {
-            ALM_TRY(lock_parts(cx, st, t));
-        } else if (t->n_settled > 0) {
-            ALM_TRY(alm_tab_lock(cx, st, t->bare->tab, ALM_TAB_SHARE));
-            t->shared = true;
+        alm_txn_table *txn_table = txn->tables[i];
+        if (alm_txn_has_parts(txn_table)) {
+            ALM_TRY(lock_parts(cx, storage, txn_table));
+        } else if (txn_table->n_settled > 0) {
+            ALM_TRY(alm_tab_lock(cx, storage, txn_table->bare->tab, ALM_TAB_SHARE));
+            txn_table->shared = true;
         }
     }
     return ALM_OK;
 }
 
 /* Sorts and encodes what the transaction wrote. */
-static alm_status settle(alm_ctx *cx, alm_txn *txn, bool *any)
+static alm_status txn_settle(alm_ctx *cx, alm_txn *txn, bool *any)
 {
     for (size_t i = 0; i < txn->n; i++) {
-        alm_txn_table *t = txn->tables[i];
-        *any |= alm_txn_has_parts(t);
-        ALM_TRY(alm_txn_make(cx, txn->st, t));
-        if (!alm_txn_has_rows(t))
+        alm_txn_table *txn_table = txn->tables[i];
+        *any |= alm_txn_has_parts(txn_table);
+        ALM_TRY(alm_txn_make(cx, txn->st, txn_table));
+        if (!alm_txn_has_rows(txn_table))
             continue;
-        ALM_TRY(settle_rows(cx, t));
+        ALM_TRY(settle_rows(cx, txn_table));
         size_t mark;
         ALM_TRY(alm_op_begin(cx, &txn->payload, ALM_OP_ROWS, &mark));
-        ALM_TRY(alm_put_rows(cx, &txn->payload, t->id, t->settled, t->n_settled));
+        ALM_TRY(alm_put_rows(cx, &txn->payload, txn_table->id, txn_table->settled,
+                             txn_table->n_settled));
         ALM_TRY(alm_op_end(cx, &txn->payload, mark));
         *any = true;
     }
@@ -522,11 +533,11 @@ enum { TABLES_EXPIRE = 64 };
 
 static uint32_t with_ttl(const alm_txn *txn, uint64_t *ids)
 {
-    uint32_t n = 0;
-    for (size_t i = 0; i < txn->n && n < TABLES_EXPIRE; i++)
+    uint32_t count = 0;
+    for (size_t i = 0; i < txn->n && count < TABLES_EXPIRE; i++)
         if (txn->tables[i]->bare->table.ttl_hours != 0)
-            ids[n++] = txn->tables[i]->id;
-    return n;
+            ids[count++] = txn->tables[i]->id;
+    return count;
 }
 
 /* Rows stored anew. What replaces parts has the rows that were there, too. */
@@ -534,62 +545,62 @@ static int64_t new_rows(const alm_txn *txn)
 {
     int64_t rows = 0;
     for (size_t i = 0; i < txn->n; i++) {
-        const alm_txn_table *t = txn->tables[i];
-        rows += t->n_settled;
-        for (uint32_t j = 0; j < t->n_add; j++)
-            rows += t->own[j] ? t->add[j]->rows : 0;
+        const alm_txn_table *txn_table = txn->tables[i];
+        rows += txn_table->n_settled;
+        for (uint32_t j = 0; j < txn_table->n_add; j++)
+            rows += txn_table->own[j] ? txn_table->add[j]->rows : 0;
     }
     return rows;
 }
 
-static void committed(alm_ctx *cx, alm_txn *txn, alm_status e)
+static void txn_committed(alm_ctx *cx, alm_txn *txn, alm_status status)
 {
-    alm_storage *st = txn->st;
-    alm_count(&st->counters.rows_committed, e == ALM_OK ? new_rows(txn) : 0);
-    alm_count(&st->counters.late_commits, e == ALM_OK && txn->is_late);
-    alm_count(&st->counters.rollbacks, e != ALM_OK);
+    alm_storage *storage = txn->st;
+    alm_count(&storage->counters.rows_committed, status == ALM_OK ? new_rows(txn) : 0);
+    alm_count(&storage->counters.late_commits, status == ALM_OK && txn->is_late);
+    alm_count(&storage->counters.rollbacks, status != ALM_OK);
     uint64_t expiring[TABLES_EXPIRE];
-    const uint32_t n_expiring = e == ALM_OK ? with_ttl(txn, expiring) : 0;
-    txn_free(txn, e == ALM_OK);
+    const uint32_t n_expiring = status == ALM_OK ? with_ttl(txn, expiring) : 0;
+    txn_free(txn, status == ALM_OK);
     for (uint32_t i = 0; i < n_expiring; i++)
-        alm_table_expire_after(cx, st, expiring[i]);
-    alm_storage_nudge(st);
+        alm_table_expire_after(cx, storage, expiring[i]);
+    alm_storage_nudge(storage);
 }
 
 /* The files of all tables at once, before anybody is locked out. */
 static alm_status sync_parts(alm_ctx *cx, const alm_txn *txn)
 {
-    size_t n = 0;
+    size_t count = 0;
     alm_part_ref **all = NULL;
     for (size_t i = 0; i < txn->n; i++)
-        n += txn->tables[i]->n_add;
-    if (n == 0)
+        count += txn->tables[i]->n_add;
+    if (count == 0)
         return ALM_OK;
-    ALM_TRY(alm_heap_bytes(cx, n * sizeof *all, "a commit", (void *)&all));
-    n = 0;
+    ALM_TRY(alm_heap_bytes(cx, count * sizeof *all, "a commit", (void *)&all));
+    count = 0;
     for (size_t i = 0; i < txn->n; i++)
         for (uint32_t j = 0; j < txn->tables[i]->n_add; j++)
-            all[n++] = txn->tables[i]->add[j];
-    const alm_status e = alm_parts_sync(cx, txn->st, all, n);
+            all[count++] = txn->tables[i]->add[j];
+    const alm_status status = alm_parts_sync(cx, txn->st, all, count);
     free((void *)all);
-    return e;
+    return status;
 }
 
 alm_status alm_txn_commit(alm_ctx *cx, alm_txn *txn, uint64_t *lsn)
 {
     bool any = false;
-    alm_status e = settle(cx, txn, &any);
-    alm_request rq = {.prepare = prepare_all, .arg = txn};
-    if (e == ALM_OK)
-        e = sync_parts(cx, txn);
-    if (e == ALM_OK)
-        e = lock_tables(cx, txn);
-    if (e == ALM_OK && any)
-        e = alm_commit(cx, txn->st, &rq);
-    if (e == ALM_OK && lsn != NULL)
-        *lsn = rq.lsn;
-    committed(cx, txn, e);
-    return e;
+    alm_status status = txn_settle(cx, txn, &any);
+    alm_request request = {.prepare = prepare_all, .arg = txn};
+    if (status == ALM_OK)
+        status = sync_parts(cx, txn);
+    if (status == ALM_OK)
+        status = lock_tables(cx, txn);
+    if (status == ALM_OK && any)
+        status = alm_commit(cx, txn->st, &request);
+    if (status == ALM_OK && lsn != NULL)
+        *lsn = request.lsn;
+    txn_committed(cx, txn, status);
+    return status;
 }
 
 /* --------------------------------------------------------- committing without waiting */
@@ -610,11 +621,11 @@ static bool may_start(const alm_txn *txn)
     if (txn->st->lead == NULL)
         return false;
     for (size_t i = 0; i < txn->n; i++) {
-        const alm_txn_table *t = txn->tables[i];
-        if (alm_txn_has_parts(t) || t->n_runs > 0 || t->n_chunks > 1 ||
-            t->bare->table.ttl_hours != 0 || alm_head_is_full(txn->st, t->id))
+        const alm_txn_table *txn_table = txn->tables[i];
+        if (alm_txn_has_parts(txn_table) || txn_table->n_runs > 0 || txn_table->n_chunks > 1 ||
+            txn_table->bare->table.ttl_hours != 0 || alm_head_is_full(txn->st, txn_table->id))
             return false;
-        rows += t->n_chunks > 0 ? t->rows[0] : 0;
+        rows += txn_table->n_chunks > 0 ? txn_table->rows[0] : 0;
     }
     return rows > 0 && rows <= ROWS_MAX;
 }
@@ -622,9 +633,9 @@ static bool may_start(const alm_txn *txn)
 static bool try_lock_tables(alm_txn *txn)
 {
     for (size_t i = 0; i < txn->n; i++) {
-        alm_txn_table *t = txn->tables[i];
-        t->shared = alm_tab_trylock(txn->st, t->bare->tab, ALM_TAB_SHARE);
-        if (t->shared)
+        alm_txn_table *txn_table = txn->tables[i];
+        txn_table->shared = alm_tab_trylock(txn->st, txn_table->bare->tab, ALM_TAB_SHARE);
+        if (txn_table->shared)
             continue;
         while (i-- > 0)
             unlock(txn->st, txn->tables[i]);
@@ -637,7 +648,7 @@ static void run_finished(alm_request *rq)
 {
     alm_txn_commit_run *run = (alm_txn_commit_run *)((char *)rq - offsetof(alm_txn_commit_run, rq));
     alm_buf_deinit(&rq->buf);
-    committed(&run->cx, rq->arg, rq->status);
+    txn_committed(&run->cx, rq->arg, rq->status);
     run->done(run->arg); /* the owner may free it from here on */
 }
 
@@ -655,13 +666,13 @@ alm_status alm_txn_commit_start(alm_ctx *cx, alm_txn *txn, void (*done)(void *ar
     *out = NULL;
     if (!may_start(txn) || !try_lock_tables(txn))
         return ALM_OK;
-    alm_status e = alm_heap_bytes(cx, sizeof *run, "a commit", &run);
-    if (e == ALM_OK)
-        e = settle(cx, txn, &any);
-    if (e != ALM_OK) {
+    alm_status status = alm_heap_bytes(cx, sizeof *run, "a commit", &run);
+    if (status == ALM_OK)
+        status = txn_settle(cx, txn, &any);
+    if (status != ALM_OK) {
         free(run);
-        committed(cx, txn, e);
-        return e;
+        txn_committed(cx, txn, status);
+        return status;
     }
     *run =
         (alm_txn_commit_run){.rq = {.prepare = prepare_all, .arg = txn, .finished = run_finished},
@@ -680,9 +691,9 @@ alm_status alm_txn_commit_start(alm_ctx *cx, alm_txn *txn, void (*done)(void *ar
 
 alm_status alm_txn_commit_end(alm_ctx *cx, alm_txn_commit_run *run)
 {
-    const alm_status e = run->rq.status;
-    if (e != ALM_OK)
+    const alm_status status = run->rq.status;
+    if (status != ALM_OK)
         cx->err = run->cx.err;
     run_free(run);
-    return e;
+    return status;
 }

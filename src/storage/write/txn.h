@@ -75,34 +75,35 @@ struct alm_txn_mark {
  * are others than at the first change. */
 ALM_NODISCARD alm_status alm_txn_table_of(alm_ctx *cx, alm_txn *txn, const alm_table *table,
                                           alm_txn_table **out);
-void alm_txn_table_free(alm_storage *st, alm_txn_table *t);
-static inline bool alm_txn_has_rows(const alm_txn_table *t)
+void alm_txn_table_free(alm_storage *storage, alm_txn_table *txn_table);
+static inline bool alm_txn_has_rows(const alm_txn_table *txn_table)
 {
-    return t->n_runs > 0 || (t->n_chunks > 0 && t->rows[0] > 0);
+    return txn_table->n_runs > 0 || (txn_table->n_chunks > 0 && txn_table->rows[0] > 0);
 }
-static inline bool alm_txn_has_parts(const alm_txn_table *t)
+static inline bool alm_txn_has_parts(const alm_txn_table *txn_table)
 {
-    return t->n_add + t->n_gone > 0;
+    return txn_table->n_add + txn_table->n_gone > 0;
 }
 /* Chunks to runs. */
 /* Can these be designated timestamps? ALM_E_VALUE says of the first that cannot why. */
-ALM_NODISCARD alm_status alm_times_storable(alm_ctx *cx, const int64_t *ts, uint32_t n, bool ns);
-ALM_NODISCARD alm_status alm_txn_settle(alm_ctx *cx, alm_txn_table *t);
+ALM_NODISCARD alm_status alm_times_storable(alm_ctx *cx, const int64_t *ts, uint32_t n, bool nanos);
+ALM_NODISCARD alm_status alm_txn_settle(alm_ctx *cx, alm_txn_table *txn_table);
 /* `base` with the runs and parts of the transaction; not published, ever. */
-ALM_NODISCARD alm_status alm_txn_version(alm_ctx *cx, alm_storage *st, const alm_version *base,
-                                         const alm_txn_table *t, alm_version **out);
+ALM_NODISCARD alm_status alm_txn_version(alm_ctx *cx, alm_storage *storage, const alm_version *base,
+                                         const alm_txn_table *txn_table, alm_version **out);
 /* Runs to parts of its own. */
-ALM_NODISCARD alm_status alm_txn_rows_to_parts(alm_ctx *cx, alm_storage *st, alm_txn_table *t);
+ALM_NODISCARD alm_status alm_txn_rows_to_parts(alm_ctx *cx, alm_storage *storage,
+                                               alm_txn_table *txn_table);
 
 /* Parts of a bulk load, newer than what the transaction has of the table; takes references of its own. */
 ALM_NODISCARD alm_status alm_txn_put_load(alm_ctx *cx, alm_txn *txn, const alm_table *table,
-                                          alm_part_ref *const *parts, uint32_t n);
+                                          alm_part_ref *const *parts, uint32_t n_parts);
 
-/* The parts that a mark brought back can be read: t->add. */
-ALM_NODISCARD alm_status alm_txn_make(alm_ctx *cx, alm_storage *st, alm_txn_table *t);
+/* The parts that a mark brought back can be read: txn_table->add. */
+ALM_NODISCARD alm_status alm_txn_make(alm_ctx *cx, alm_storage *storage, alm_txn_table *txn_table);
 
 /* From now on merges leave the table alone. The caller holds its maintenance lock, or has before. */
-void alm_txn_claim(alm_txn_table *t);
+void alm_txn_claim(alm_txn_table *txn_table);
 /* Part `was` of the transaction's view `v` became `now` (NULL: nothing is left of it). Takes references of
  * its own, and undos, which become NULL then. */
 typedef struct alm_txn_change {
@@ -110,10 +111,10 @@ typedef struct alm_txn_change {
     alm_scan_range touch;
     alm_undo *undo; /* what makes `was` of `now`, or NULL */
 } alm_txn_change;
-ALM_NODISCARD alm_status alm_txn_take_parts(alm_ctx *cx, alm_storage *st, alm_txn_table *t,
-                                            const alm_version *v, alm_txn_change *changes,
-                                            uint32_t n);
+ALM_NODISCARD alm_status alm_txn_take_parts(alm_ctx *cx, alm_storage *storage,
+                                            alm_txn_table *txn_table, const alm_version *version,
+                                            alm_txn_change *changes, uint32_t n_changes);
 /* Does a mark list the part of the transaction, so that an undo of its change is of use? */
-bool alm_txn_is_marked(const alm_txn_table *t, const alm_part_ref *part);
+bool alm_txn_is_marked(const alm_txn_table *txn_table, const alm_part_ref *part);
 
 #endif

@@ -131,11 +131,11 @@ static bool is_worth(const alm_undo *undo, const alm_txn_part *part, int64_t fil
            (bytes <= files / WORTH && part->chain_bytes + bytes <= CHAIN_PARTS * whole);
 }
 
-static alm_status keep_files(alm_ctx *cx, alm_storage *st, alm_txn_part *part, int64_t bytes)
+static alm_status keep_files(alm_ctx *cx, alm_storage *storage, alm_txn_part *part, int64_t bytes)
 {
     if (part->kept_bytes > 0 || bytes == 0)
         return ALM_OK;
-    part->space = &st->spill;
+    part->space = &storage->spill;
     part->files = cx->files;
     ALM_TRY(alm_spill_space_charge(cx, part->space, part->files, bytes, "savepoint"));
     part->kept_bytes = bytes;
@@ -159,15 +159,16 @@ static void undo_by(alm_txn_part *part, alm_txn_part *now, alm_undo **undo)
 }
 
 /* Nothing but the part before it in the chain needs `was`. */
-static alm_status bridge(alm_ctx *cx, alm_storage *st, const alm_version *v, alm_txn_part *was,
-                         alm_txn_part *now, alm_undo **undo)
+static alm_status bridge(alm_ctx *cx, alm_storage *storage, const alm_version *version,
+                         alm_txn_part *was, alm_txn_part *now, alm_undo **undo)
 {
     alm_txn_part *before = was->prev;
     const int64_t cost = now == NULL ? 0 : cost_of_both(was, now->ref);
     const int64_t whole = bytes_beside(was->ref, NULL, NULL);
     if (!is_worth(*undo, before, cost, whole)) {
-        ALM_TRY(alm_txn_part_make(cx, st, v, before));
-        return keep_files(cx, st, before, bytes_beside(before->ref, was->ref, before->published));
+        ALM_TRY(alm_txn_part_make(cx, storage, version, before));
+        return keep_files(cx, storage, before,
+                          bytes_beside(before->ref, was->ref, before->published));
     }
     before->next = NULL;
     was->prev = NULL;
@@ -176,17 +177,17 @@ static alm_status bridge(alm_ctx *cx, alm_storage *st, const alm_version *v, alm
     return ALM_OK;
 }
 
-alm_status alm_txn_part_replace(alm_ctx *cx, alm_storage *st, const alm_version *v,
+alm_status alm_txn_part_replace(alm_ctx *cx, alm_storage *storage, const alm_version *version,
                                 alm_txn_part *was, alm_txn_part *now, alm_undo **undo)
 {
     ALM_ASSERT(was->ref != NULL && was->next == NULL);
     if (was->refs == 1)
         return ALM_OK;
     if (was->prev != NULL && was->refs == 2)
-        return bridge(cx, st, v, was, now, undo);
+        return bridge(cx, storage, version, was, now, undo);
     const int64_t cost = cost_of_both(was, now == NULL ? NULL : now->ref);
     if (now == NULL || !is_worth(*undo, was, cost, bytes_beside(was->ref, NULL, NULL)))
-        return keep_files(cx, st, was, cost);
+        return keep_files(cx, storage, was, cost);
     undo_by(was, now, undo);
     return ALM_OK;
 }
@@ -204,36 +205,37 @@ typedef struct maker {
 } maker;
 
 /* The part at the end of the chain, which has files, and the undos from there to `part`. */
-static alm_status collect(alm_ctx *cx, maker *m, const alm_txn_part *part)
+static alm_status txn_part_collect(alm_ctx *cx, maker *self, const alm_txn_part *part)
 {
     const alm_txn_part *end = part;
-    size_t n = 0;
+    size_t count = 0;
     for (; end->ref == NULL; end = end->next)
         for (const alm_undo *undo = end->undo; undo != NULL; undo = undo->older)
-            n++;
-    ALM_TRY(ALM_NEWN(cx, &m->arena, n + 1, &m->undos));
-    m->from = end->ref;
-    m->n_undos = n;
-    m->rows = end->ref->rows;
-    m->whole = alm_part_ref_is_parquet(end->ref);
+            count++;
+    ALM_TRY(ALM_NEWN(cx, &self->arena, count + 1, &self->undos));
+    self->from = end->ref;
+    self->n_undos = count;
+    self->rows = end->ref->rows;
+    self->whole = alm_part_ref_is_parquet(end->ref);
     for (end = part; end->ref == NULL; end = end->next) { /* from the back: `part` comes last */
         size_t k = 0;
         for (const alm_undo *undo = end->undo; undo != NULL; undo = undo->older)
             k++;
-        n -= k;
-        k = n;
+        count -= k;
+        k = count;
         for (const alm_undo *undo = end->undo; undo != NULL; undo = undo->older) {
-            m->undos[k++] = undo;
-            m->rows += undo->gone;
-            m->whole = m->whole || undo->gone > 0;
+            self->undos[k++] = undo;
+            self->rows += undo->gone;
+            self->whole = self->whole || undo->gone > 0;
         }
     }
-    ALM_ASSERT(n == 0);
+    ALM_ASSERT(count == 0);
     return ALM_OK;
 }
 
 /* Long texts of the column to a new arena, so that those of no row go. */
-static alm_status gather_texts(alm_ctx *cx, alm_vec *column, int64_t rows, alm_arena *texts)
+static alm_status txn_part_gather_texts(alm_ctx *cx, alm_vec *column, int64_t rows,
+                                        alm_arena *texts)
 {
     alm_view *views = column->data;
     alm_arena fresh;
@@ -242,10 +244,10 @@ static alm_status gather_texts(alm_ctx *cx, alm_vec *column, int64_t rows, alm_a
         char *text = NULL;
         if (alm_view_is_null(&views[i]) || views[i].len <= ALM_VIEW_INLINE)
             continue;
-        const alm_status e = alm_arena_bytes(cx, &fresh, views[i].len, &text);
-        if (e != ALM_OK) {
+        const alm_status status = alm_arena_bytes(cx, &fresh, views[i].len, &text);
+        if (status != ALM_OK) {
             alm_arena_deinit(&fresh);
-            return e;
+            return status;
         }
         memcpy(text, alm_view_ptr(&views[i], NULL), views[i].len);
         views[i].off = (uintptr_t)text;
@@ -255,90 +257,92 @@ static alm_status gather_texts(alm_ctx *cx, alm_vec *column, int64_t rows, alm_a
     return ALM_OK;
 }
 
-static alm_status apply_all(alm_ctx *cx, maker *m, alm_arena *scratch, alm_arena *texts, uint32_t c,
-                            alm_vec *column)
+static alm_status apply_all(alm_ctx *cx, maker *self, alm_arena *scratch, alm_arena *texts,
+                            uint32_t col, alm_vec *column)
 {
-    const uint32_t id = m->v->table.cols[c].id;
-    const bool has_text = alm_type_has_heap(m->v->table.cols[c].type);
-    int64_t rows = m->from->rows, loose = 0;
-    ALM_TRY(alm_overlay_column(cx, &m->arena, m->v, m->from, c, m->rows, column));
-    for (size_t i = 0; i < m->n_undos; i++) {
+    const uint32_t id = self->v->table.cols[col].id;
+    const bool has_text = alm_type_has_heap(self->v->table.cols[col].type);
+    int64_t rows = self->from->rows, loose = 0;
+    ALM_TRY(alm_overlay_column(cx, &self->arena, self->v, self->from, col, self->rows, column));
+    for (size_t i = 0; i < self->n_undos; i++) {
         alm_arena_reset(scratch);
-        ALM_TRY(alm_undo_apply(cx, texts, scratch, m->undos[i], id, column, &rows));
-        loose += has_text ? alm_undo_unpacked(m->undos[i], id) : 0;
+        ALM_TRY(alm_undo_apply(cx, texts, scratch, self->undos[i], id, column, &rows));
+        loose += has_text ? alm_undo_unpacked(self->undos[i], id) : 0;
         if (loose <= LOOSE_TEXTS)
             continue;
-        ALM_TRY(gather_texts(cx, column, rows, texts));
+        ALM_TRY(txn_part_gather_texts(cx, column, rows, texts));
         loose = 0;
     }
-    ALM_ASSERT(rows == m->rows);
+    ALM_ASSERT(rows == self->rows);
     return ALM_OK;
 }
 
-static bool changes(const maker *m, uint32_t c)
+static bool changes(const maker *self, uint32_t col)
 {
-    bool changed = m->whole;
-    for (size_t i = 0; i < m->n_undos && !changed; i++)
-        changed = alm_undo_has(m->undos[i], m->v->table.cols[c].id);
+    bool changed = self->whole;
+    for (size_t i = 0; i < self->n_undos && !changed; i++)
+        changed = alm_undo_has(self->undos[i], self->v->table.cols[col].id);
     return changed;
 }
 
-static alm_status write(alm_ctx *cx, alm_storage *st, maker *m, alm_arena *scratch,
-                        alm_arena *texts, alm_part_ref **out)
+static alm_status txn_part_write(alm_ctx *cx, alm_storage *storage, maker *self, alm_arena *scratch,
+                                 alm_arena *texts, alm_part_ref **out)
 {
-    const uint32_t n_cols = m->v->table.n_cols;
-    uint32_t *cols = NULL, n = 0;
-    alm_column *as = NULL;
+    const uint32_t n_cols = self->v->table.n_cols;
+    uint32_t *cols = NULL, count = 0;
+    alm_column *columns = NULL;
     alm_vec *values = NULL;
-    ALM_TRY(ALM_NEWN(cx, &m->arena, n_cols, &cols));
-    ALM_TRY(ALM_NEWN(cx, &m->arena, n_cols, &as));
-    ALM_TRY(ALM_NEWN(cx, &m->arena, n_cols, &values));
-    for (uint32_t c = 0; c < n_cols; c++) {
-        if (!changes(m, c))
+    ALM_TRY(ALM_NEWN(cx, &self->arena, n_cols, &cols));
+    ALM_TRY(ALM_NEWN(cx, &self->arena, n_cols, &columns));
+    ALM_TRY(ALM_NEWN(cx, &self->arena, n_cols, &values));
+    for (uint32_t col = 0; col < n_cols; col++) {
+        if (!changes(self, col))
             continue;
-        ALM_TRY(apply_all(cx, m, scratch, &texts[c], c, &values[n]));
-        as[n] = m->v->table.cols[c];
-        cols[n++] = c;
+        ALM_TRY(apply_all(cx, self, scratch, &texts[col], col, &values[count]));
+        columns[count] = self->v->table.cols[col];
+        cols[count++] = col;
     }
-    if (m->whole)
-        return alm_overlay_whole(cx, st, &m->arena, m->v, m->from, m->rows, values, out);
-    if (n == 0) { /* none of the values had changed */
-        *out = alm_part_ref_retain((alm_part_ref *)(uintptr_t)m->from);
+    if (self->whole)
+        return alm_overlay_whole(cx, storage, &self->arena, self->v, self->from, self->rows, values,
+                                 out);
+    if (count == 0) { /* none of the values had changed */
+        *out = alm_part_ref_retain((alm_part_ref *)(uintptr_t)self->from);
         return ALM_OK;
     }
-    const alm_overlay_change change = {.cols = cols, .as = as, .values = values, .n = n};
-    return alm_overlay_put(cx, st, &m->arena, m->v, m->from, &change, out);
+    const alm_overlay_change change = {.cols = cols, .as = columns, .values = values, .n = count};
+    return alm_overlay_put(cx, storage, &self->arena, self->v, self->from, &change, out);
 }
 
-static alm_status make(alm_ctx *cx, alm_storage *st, maker *m, const alm_txn_part *part,
-                       alm_part_ref **out)
+static alm_status txn_part_make(alm_ctx *cx, alm_storage *storage, maker *self,
+                                const alm_txn_part *part, alm_part_ref **out)
 {
-    const uint32_t n_cols = m->v->table.n_cols;
+    const uint32_t n_cols = self->v->table.n_cols;
     alm_arena scratch, *texts = NULL;
-    ALM_TRY(collect(cx, m, part));
-    ALM_TRY(ALM_NEWN(cx, &m->arena, n_cols, &texts));
-    for (uint32_t c = 0; c < n_cols; c++)
-        alm_arena_init(&texts[c], NULL);
+    ALM_TRY(txn_part_collect(cx, self, part));
+    ALM_TRY(ALM_NEWN(cx, &self->arena, n_cols, &texts));
+    for (uint32_t col = 0; col < n_cols; col++)
+        alm_arena_init(&texts[col], NULL);
     alm_arena_init(&scratch, NULL);
-    const uint64_t before = alm_rewrite_begin(cx, st); /* what is read is written again */
-    const alm_status e = write(cx, st, m, &scratch, texts, out);
+    const uint64_t before = alm_rewrite_begin(cx, storage); /* what is read is written again */
+    const alm_status status = txn_part_write(cx, storage, self, &scratch, texts, out);
     alm_rewrite_end(cx, before);
     alm_arena_deinit(&scratch);
-    for (uint32_t c = 0; c < n_cols; c++)
-        alm_arena_deinit(&texts[c]);
-    return e;
+    for (uint32_t col = 0; col < n_cols; col++)
+        alm_arena_deinit(&texts[col]);
+    return status;
 }
 
-alm_status alm_txn_part_make(alm_ctx *cx, alm_storage *st, const alm_version *v, alm_txn_part *part)
+alm_status alm_txn_part_make(alm_ctx *cx, alm_storage *storage, const alm_version *version,
+                             alm_txn_part *part)
 {
-    maker m = {.v = v};
+    maker self = {.v = version};
     if (part->ref != NULL)
         return ALM_OK;
-    alm_arena_init(&m.arena, NULL);
+    alm_arena_init(&self.arena, NULL);
     alm_part_ref *ref = NULL;
-    const alm_status e = make(cx, st, &m, part, &ref);
-    alm_arena_deinit(&m.arena);
-    ALM_TRY(e);
+    const alm_status status = txn_part_make(cx, storage, &self, part, &ref);
+    alm_arena_deinit(&self.arena);
+    ALM_TRY(status);
     part->ref = ref;
     alm_txn_part_release(leave_chain(part));
     return ALM_OK;

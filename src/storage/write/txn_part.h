@@ -50,14 +50,14 @@ static inline bool alm_txn_part_is_shared(const alm_txn_part *part)
     return part->refs > 1;
 }
 /* The transaction, which lists `was`, will list `now` instead (NULL: nothing is left). Takes *undo over, which becomes NULL,
- * or leaves it. `v`: see alm_txn_part_make. After an error `was` can still be listed. */
-ALM_NODISCARD alm_status alm_txn_part_replace(alm_ctx *cx, alm_storage *st, const alm_version *v,
-                                              alm_txn_part *was, alm_txn_part *now,
-                                              alm_undo **undo);
+ * or leaves it. `version`: see alm_txn_part_make. After an error `was` can still be listed. */
+ALM_NODISCARD alm_status alm_txn_part_replace(alm_ctx *cx, alm_storage *storage,
+                                              const alm_version *version, alm_txn_part *was,
+                                              alm_txn_part *now, alm_undo **undo);
 /* The transaction went back, and lists it again. */
 void alm_txn_part_is_back(alm_txn_part *part);
-/* Makes part->ref. `v` has the columns of the table and its newest symbols. */
-ALM_NODISCARD alm_status alm_txn_part_make(alm_ctx *cx, alm_storage *st, const alm_version *v,
-                                           alm_txn_part *part);
+/* Makes part->ref. `version` has the columns of the table and its newest symbols. */
+ALM_NODISCARD alm_status alm_txn_part_make(alm_ctx *cx, alm_storage *storage,
+                                           const alm_version *version, alm_txn_part *part);
 
 #endif

@@ -54,14 +54,14 @@ struct alm_update {
 };
 
 /* Columns of the table that the part has (Parquet: all), with its overlays put in, as one chunk of a spec. From
- * up->scratch. */
-ALM_NODISCARD alm_status alm_update_map(alm_ctx *cx, alm_update *up, const alm_part_ref *ref,
+ * update->scratch. */
+ALM_NODISCARD alm_status alm_update_map(alm_ctx *cx, alm_update *update, const alm_part_ref *ref,
                                         alm_part_spec *spec, alm_part_chunk *chunk);
-/* The part without the collected rows; *out NULL when none are left. Counts up->rows anew. */
-ALM_NODISCARD alm_status alm_delete_part(alm_ctx *cx, alm_update *up, update_part *part,
+/* The part without the collected rows; *out NULL when none are left. Counts update->rows anew. */
+ALM_NODISCARD alm_status alm_delete_part(alm_ctx *cx, alm_update *update, update_part *part,
                                          alm_part_ref **out);
-/* The new column, and its dictionary. The table is held, up->v is set. */
-ALM_NODISCARD alm_status alm_retype_prepare(alm_ctx *cx, alm_update *up, const alm_table *was,
-                                            uint32_t at, const alm_column *col);
+/* The new column, and its dictionary. The table is held, update->v is set. */
+ALM_NODISCARD alm_status alm_retype_prepare(alm_ctx *cx, alm_update *update, const alm_table *was,
+                                            uint32_t place, const alm_column *col);
 
 #endif

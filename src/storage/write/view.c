@@ -4,21 +4,21 @@
 #include "storage/version/view.h"
 #include "storage/write/commit.h"
 
-static alm_status prepare_view(alm_ctx *cx, alm_request *rq, alm_build *b)
+static alm_status prepare_view(alm_ctx *cx, alm_request *request, alm_build *build)
 {
-    const alm_view_edit *change = rq->arg;
+    const alm_view_edit *change = request->arg;
     alm_view_obj *obj = NULL;
-    ALM_TRY(alm_view_edited(cx, b, change, &rq->buf, &obj));
-    ALM_TRY(alm_change_view(cx, b, change->view_id, obj));
-    rq->pieces[0] = (alm_wal_piece){rq->buf.ptr, rq->buf.len};
-    rq->n_pieces = 1;
+    ALM_TRY(alm_view_edited(cx, build, change, &request->buf, &obj));
+    ALM_TRY(alm_change_view(cx, build, change->view_id, obj));
+    request->pieces[0] = (alm_wal_piece){request->buf.ptr, request->buf.len};
+    request->n_pieces = 1;
     return ALM_OK;
 }
 
-alm_status alm_view_change(alm_ctx *cx, alm_storage *st, uint64_t view_id, unsigned what,
+alm_status alm_view_change(alm_ctx *cx, alm_storage *storage, uint64_t view_id, unsigned what,
                            const alm_view_def *to)
 {
     alm_view_edit change = {.view_id = view_id, .what = what, .to = to};
-    alm_request rq = {.prepare = prepare_view, .arg = &change};
-    return alm_commit(cx, st, &rq);
+    alm_request request = {.prepare = prepare_view, .arg = &change};
+    return alm_commit(cx, storage, &request);
 }

@@ -25,14 +25,15 @@ static bool fits_header(const char *text)
 static bool are_origins(const char *list)
 {
     while (*list != 0) {
-        const size_t n = strcspn(list, ", ");
+        const size_t len = strcspn(list, ", ");
         const size_t scheme = strncmp(list, "https://", 8) == 0  ? 8
                               : strncmp(list, "http://", 7) == 0 ? 7
                                                                  : 0;
         const char *host = list + scheme;
-        if (n > 0 && (scheme == 0 || n == scheme || strspn(host, ALM_HOST_SIGNS) < n - scheme))
+        if (len > 0 &&
+            (scheme == 0 || len == scheme || strspn(host, ALM_HOST_SIGNS) < len - scheme))
             return false;
-        list += n + (list[n] != 0);
+        list += len + (list[len] != 0);
     }
     return true;
 }
@@ -59,25 +60,25 @@ alm_status alm_http_check_conf(alm_ctx *cx, const struct alm_conf *conf)
 }
 
 /* The elements of http.cors.origins are separated by commas and spaces. */
-static bool is_listed(const char *list, alm_str origin)
+static bool cors_is_listed(const char *list, alm_str origin)
 {
     while (*list != 0) {
-        const size_t n = strcspn(list, ", ");
-        if (n > 0 && alm_str_ieq((alm_str){list, n}, origin))
+        const size_t len = strcspn(list, ", ");
+        if (len > 0 && alm_str_ieq((alm_str){list, len}, origin))
             return true;
-        list += n + (list[n] != 0);
+        list += len + (list[len] != 0);
     }
     return false;
 }
 
-static bool is_allowed(const alm_http *h, alm_str origin)
+static bool is_allowed(const alm_http *http, alm_str origin)
 {
-    const struct alm_conf *conf = h->cx.conf;
-    return origin.len > 0 && (is_any(conf) || is_listed(conf->http_cors_origins, origin));
+    const struct alm_conf *conf = http->cx.conf;
+    return origin.len > 0 && (is_any(conf) || cors_is_listed(conf->http_cors_origins, origin));
 }
 
 /* Is it "http://" or "https://" and what the request was sent to? */
-static bool is_own(alm_str origin, alm_str host)
+static bool cors_is_own(alm_str origin, alm_str host)
 {
     static const char *const schemes[] = {"http://", "https://"};
     for (size_t i = 0; i < ALM_COUNT(schemes); i++) {
@@ -90,62 +91,62 @@ static bool is_own(alm_str origin, alm_str host)
 }
 
 /* Basic is what browsers keep and send with any page's requests. */
-static bool has_meant_credentials(const alm_http *h)
+static bool has_meant_credentials(const alm_http *http)
 {
     static const alm_str basic = {"Basic ", 6};
-    const alm_str header = alm_http_header(&h->req, "Authorization");
+    const alm_str header = alm_http_header(&http->req, "Authorization");
     return header.len > 0 &&
            (header.len < basic.len || !alm_str_ieq((alm_str){header.ptr, basic.len}, basic));
 }
 
-static bool has(const alm_http *h, const char *name)
+static bool cors_has(const alm_http *http, const char *name)
 {
-    return alm_http_header(&h->req, name).ptr != NULL;
+    return alm_http_header(&http->req, name).ptr != NULL;
 }
 
 /* A page of another origin sets this header only where the preflight request allowed it. */
-static bool is_marked(const alm_http *h)
+static bool is_marked(const alm_http *http)
 {
-    return alm_str_ieq(alm_http_header(&h->req, "X-Requested-With"), ALM_STR("XMLHttpRequest"));
+    return alm_str_ieq(alm_http_header(&http->req, "X-Requested-With"), ALM_STR("XMLHttpRequest"));
 }
 
 /* Is it by a login that browsers keep, and send with requests of pages that know nothing of it? */
-static bool is_by_kept_login(const alm_http *h)
+static bool is_by_kept_login(const alm_http *http)
 {
-    return has(h, "Authorization")
-               ? !has_meant_credentials(h)
-               : alm_http_cookie(&h->req, alm_http_session_cookie(h)).ptr != NULL;
+    return cors_has(http, "Authorization")
+               ? !has_meant_credentials(http)
+               : alm_http_cookie(&http->req, alm_http_session_cookie(http)).ptr != NULL;
 }
 
 /* A page of an allowed origin acts in its own name, or in that of the browser's user where http.cors.credentials says so. Browsers send
  * the preflight request of a script without that login where it does not: what had to be asked for is the script's own. */
-static bool is_of_allowed(const alm_http *h)
+static bool is_of_allowed(const alm_http *http)
 {
-    return is_allowed(h, alm_http_header(&h->req, "Origin")) &&
-           (h->cx.conf->http_cors_credentials || !is_by_kept_login(h) || is_marked(h));
+    return is_allowed(http, alm_http_header(&http->req, "Origin")) &&
+           (http->cx.conf->http_cors_credentials || !is_by_kept_login(http) || is_marked(http));
 }
 
-bool alm_cors_is_foreign(const alm_http *h)
+bool alm_cors_is_foreign(const alm_http *http)
 {
-    const alm_str site = alm_http_header(&h->req, "Sec-Fetch-Site");
-    const alm_str origin = alm_http_header(&h->req, "Origin");
-    if (h->cx.conf->http_cross_site_writes || alm_str_eq(site, ALM_STR("same-origin")) ||
-        alm_str_eq(site, ALM_STR("none")) || is_of_allowed(h) || has_meant_credentials(h))
+    const alm_str site = alm_http_header(&http->req, "Sec-Fetch-Site");
+    const alm_str origin = alm_http_header(&http->req, "Origin");
+    if (http->cx.conf->http_cross_site_writes || alm_str_eq(site, ALM_STR("same-origin")) ||
+        alm_str_eq(site, ALM_STR("none")) || is_of_allowed(http) || has_meant_credentials(http))
         return false;
     if (alm_str_eq(site, ALM_STR("cross-site")) || alm_str_eq(site, ALM_STR("same-site")))
         return true;
-    return origin.ptr != NULL && !is_own(origin, h->req.host);
+    return origin.ptr != NULL && !cors_is_own(origin, http->req.host);
 }
 
-static bool begins(alm_str text, alm_str with)
+static bool cors_begins(alm_str text, alm_str with)
 {
     return text.len >= with.len && alm_str_ieq((alm_str){text.ptr, with.len}, with);
 }
 
-static bool contains(alm_str text, alm_str part)
+static bool cors_contains(alm_str text, alm_str part)
 {
     for (size_t i = 0; i + part.len <= text.len; i++)
-        if (begins((alm_str){text.ptr + i, text.len - i}, part))
+        if (cors_begins((alm_str){text.ptr + i, text.len - i}, part))
             return true;
     return false;
 }
@@ -166,7 +167,8 @@ static bool is_language(alm_str language)
 
 static bool is_player(alm_str agent)
 {
-    return begins(agent, ALM_STR("AppleCoreMedia/")) || begins(agent, ALM_STR("stagefright/"));
+    return cors_begins(agent, ALM_STR("AppleCoreMedia/")) ||
+           cors_begins(agent, ALM_STR("stagefright/"));
 }
 
 static bool is_page_part(alm_str accept)
@@ -174,7 +176,7 @@ static bool is_page_part(alm_str accept)
     static const alm_str kinds[] = {{"text/html", 9}, {"text/css", 8}, {"image/", 6},
                                     {"video/", 6},    {"audio/", 6},   {"text/event-stream", 17}};
     for (size_t i = 0; i < ALM_COUNT(kinds); i++)
-        if (contains(accept, kinds[i]))
+        if (cors_contains(accept, kinds[i]))
             return true;
     return false;
 }
@@ -225,61 +227,62 @@ static bool is_browsers(const alm_http_pair *field)
     return false;
 }
 
-static bool is_of_browser(const alm_http *h)
+static bool is_of_browser(const alm_http *http)
 {
-    for (uint32_t i = 0; i < h->req.n_headers; i++)
-        if (is_browsers(&h->req.headers[i]))
+    for (uint32_t i = 0; i < http->req.n_headers; i++)
+        if (is_browsers(&http->req.headers[i]))
             return true;
     return false;
 }
 
 /* Did a script mean it, and of a page that may? */
-static bool is_meant(const alm_http *h)
+static bool cors_is_meant(const alm_http *http)
 {
-    const bool marked = is_marked(h) || is_of_allowed(h);
-    return h->cx.conf->http_cross_site_writes || has_meant_credentials(h) ||
-           (marked && !alm_str_eq(alm_http_header(&h->req, "Sec-Fetch-Mode"), ALM_STR("navigate")));
+    const bool marked = is_marked(http) || is_of_allowed(http);
+    return http->cx.conf->http_cross_site_writes || has_meant_credentials(http) ||
+           (marked &&
+            !alm_str_eq(alm_http_header(&http->req, "Sec-Fetch-Mode"), ALM_STR("navigate")));
 }
 
-bool alm_cors_is_link(const alm_http *h)
+bool alm_cors_is_link(const alm_http *http)
 {
-    return is_of_browser(h) && !is_meant(h);
+    return is_of_browser(http) && !cors_is_meant(http);
 }
 
-bool alm_cors_is_unmarked(const alm_http *h)
+bool alm_cors_is_unmarked(const alm_http *http)
 {
-    const bool by_cookie = !has(h, "Authorization") &&
-                           alm_http_cookie(&h->req, alm_http_session_cookie(h)).ptr != NULL;
-    return (by_cookie || is_of_browser(h)) && !is_meant(h);
+    const bool by_cookie = !cors_has(http, "Authorization") &&
+                           alm_http_cookie(&http->req, alm_http_session_cookie(http)).ptr != NULL;
+    return (by_cookie || is_of_browser(http)) && !cors_is_meant(http);
 }
 
-void alm_cors_answer(alm_http *h)
+void alm_cors_answer(alm_http *http)
 {
-    const struct alm_conf *conf = h->cx.conf;
-    const alm_str origin = alm_http_header(&h->req, "Origin");
+    const struct alm_conf *conf = http->cx.conf;
+    const alm_str origin = alm_http_header(&http->req, "Origin");
     if (conf->http_cors_origins[0] == 0)
         return;
     if (!is_any(conf)) /* a cache must not give the answer for one page to another */
-        alm_http_add_headers(h, "Vary: Origin\r\n");
-    if (!is_allowed(h, origin))
+        alm_http_add_headers(http, "Vary: Origin\r\n");
+    if (!is_allowed(http, origin))
         return;
     if (is_any(conf))
-        alm_http_add_headers(h, "Access-Control-Allow-Origin: *\r\n");
+        alm_http_add_headers(http, "Access-Control-Allow-Origin: *\r\n");
     else
         alm_http_add_headers(
-            h, "Access-Control-Allow-Origin: %.*s\r\n%s", (int)origin.len, origin.ptr,
+            http, "Access-Control-Allow-Origin: %.*s\r\n%s", (int)origin.len, origin.ptr,
             conf->http_cors_credentials ? "Access-Control-Allow-Credentials: true\r\n" : "");
-    alm_http_add_headers(h, "%s", exposed);
+    alm_http_add_headers(http, "%s", exposed);
 }
 
-void alm_cors_preflight(alm_http *h, const char *methods)
+void alm_cors_preflight(alm_http *http, const char *methods)
 {
-    const struct alm_conf *conf = h->cx.conf;
-    const alm_str asked = alm_http_header(&h->req, "Access-Control-Request-Method");
+    const struct alm_conf *conf = http->cx.conf;
+    const alm_str asked = alm_http_header(&http->req, "Access-Control-Request-Method");
     if (conf->http_cors_origins[0] == 0 || asked.len == 0 ||
-        !is_allowed(h, alm_http_header(&h->req, "Origin")))
+        !is_allowed(http, alm_http_header(&http->req, "Origin")))
         return;
-    alm_http_add_headers(h,
+    alm_http_add_headers(http,
                          "Access-Control-Allow-Methods: %s\r\n"
                          "Access-Control-Allow-Headers: %s\r\n"
                          "Access-Control-Max-Age: %lld\r\n",

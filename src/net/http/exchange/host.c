@@ -6,7 +6,7 @@
 #include "net/conn/loop.h"
 
 /* Without port, brackets and the dot of a full name. */
-static alm_str name_of(alm_str host)
+static alm_str host_name_of(alm_str host)
 {
     if (host.len > 0 && host.ptr[0] == '[') {
         const char *end = memchr(host.ptr, ']', host.len);
@@ -40,13 +40,13 @@ static bool is_localhost(alm_str name)
            alm_str_ieq((alm_str){name.ptr + name.len - local.len, local.len}, local);
 }
 
-static bool is_listed(const char *list, alm_str name)
+static bool host_is_listed(const char *list, alm_str name)
 {
     while (*list != 0) {
-        const size_t n = strcspn(list, ", ");
-        if (n > 0 && alm_str_ieq((alm_str){list, n}, name))
+        const size_t len = strcspn(list, ", ");
+        if (len > 0 && alm_str_ieq((alm_str){list, len}, name))
             return true;
-        list += n + (list[n] != 0);
+        list += len + (list[len] != 0);
     }
     return false;
 }
@@ -56,8 +56,8 @@ bool alm_http_host_is_ours(const struct alm_conf *conf, alm_str host)
     const char *list = conf->http_host_names;
     if (host.ptr == NULL || host.len == 0 || strcmp(list, "*") == 0)
         return true;
-    const alm_str name = name_of(host);
-    if (is_address(name) || is_localhost(name) || is_listed(list, name))
+    const alm_str name = host_name_of(host);
+    if (is_address(name) || is_localhost(name) || host_is_listed(list, name))
         return true;
     if (list[0] != 0)
         return false;

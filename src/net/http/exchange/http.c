@@ -27,38 +27,38 @@ enum { CHUNK_LINE_MAX = 4096, DISCARD_MAX = 1 << 20, BODY_STEP = 64 << 10 };
 
 static const char TOO_LONG[] = "The body is longer than http.request.body.max";
 
-static void reset(alm_http *h);
+static void reset(alm_http *http);
 
 /* -------------------------------------------------------------- life cycle */
 
 void alm_http_open(alm_conn *conn, const alm_http_site *site, bool health)
 {
-    alm_http *h = alm_conn_state(conn);
-    h->conn = conn;
-    h->site = site;
-    h->health = health;
-    alm_arena_init(&h->arena, NULL);
-    reset(h);
+    alm_http *http = alm_conn_state(conn);
+    http->conn = conn;
+    http->site = site;
+    http->health = health;
+    alm_arena_init(&http->arena, NULL);
+    reset(http);
 }
 
-static void release_charge(alm_http *h)
+static void release_charge(alm_http *http)
 {
-    alm_mem_release(h->charged_to, h->charged);
-    h->charged_to = NULL;
-    h->charged = 0;
+    alm_mem_release(http->charged_to, http->charged);
+    http->charged_to = NULL;
+    http->charged = 0;
 }
 
-alm_status alm_http_charge(alm_http *h, size_t bytes)
+alm_status alm_http_charge(alm_http *http, size_t bytes)
 {
-    if (h->charged_to == NULL) {
-        alm_session *session = alm_http_session(h);
+    if (http->charged_to == NULL) {
+        alm_session *session = alm_http_session(http);
         alm_request_user *user = session != NULL ? alm_session_requests(session) : NULL;
         if (user == NULL)
-            return alm_fail(&h->cx, ALM_E_MEMORY, -1, "out of memory");
-        h->charged_to = &user->requests;
+            return alm_fail(&http->cx, ALM_E_MEMORY, -1, "out of memory");
+        http->charged_to = &user->requests;
     }
-    ALM_TRY(alm_mem_charge(&h->cx, h->charged_to, (int64_t)bytes, "body"));
-    h->charged += (int64_t)bytes;
+    ALM_TRY(alm_mem_charge(&http->cx, http->charged_to, (int64_t)bytes, "body"));
+    http->charged += (int64_t)bytes;
     return ALM_OK;
 }
 
@@ -68,77 +68,80 @@ static void forget_request(alm_session *session)
     alm_session_halt(session, ALM_OK);
 }
 
-static void reset(alm_http *h)
+static void reset(alm_http *http)
 {
-    release_charge(h);
-    alm_principal_release(h->who);
-    h->who = NULL;
-    h->seen = (alm_seen){0};
-    alm_renewal_end(&h->renewal);
-    h->site->forget_login(h);
-    h->renewed = false;
-    if (h->route != NULL && h->route->handler->close != NULL)
-        h->route->handler->close(h);
-    if (h->session != NULL) /* the next request may be another client's, behind a proxy or a pool */
-        forget_request(h->session);
-    if (h->req.has_body) { /* a statement in a form may be long: its memory goes */
-        alm_arena_deinit(&h->arena);
-        alm_arena_init(&h->arena, NULL);
+    release_charge(http);
+    alm_principal_release(http->who);
+    http->who = NULL;
+    http->seen = (alm_seen){0};
+    alm_renewal_end(&http->renewal);
+    http->site->forget_login(http);
+    http->renewed = false;
+    if (http->route != NULL && http->route->handler->close != NULL)
+        http->route->handler->close(http);
+    if (http->session !=
+        NULL) /* the next request may be another client's, behind a proxy or a pool */
+        forget_request(http->session);
+    if (http->req.has_body) { /* a statement in a form may be long: its memory goes */
+        alm_arena_deinit(&http->arena);
+        alm_arena_init(&http->arena, NULL);
     } else {
-        alm_arena_reset(&h->arena);
+        alm_arena_reset(&http->arena);
     }
-    h->state = ALM_HTTP_HEAD;
-    h->cx = (alm_ctx){.arena = &h->arena, .conf = alm_db_conf(alm_conn_db(h->conn))};
+    http->state = ALM_HTTP_HEAD;
+    http->cx = (alm_ctx){.arena = &http->arena, .conf = alm_db_conf(alm_conn_db(http->conn))};
     /* a whole head must fit; a body comes in pieces of what is read ahead */
-    alm_conn_input_max(h->conn, (size_t)ALM_MAX(h->cx.conf->http_request_header_buffer_size + 4,
-                                                h->cx.conf->http_recv_buffer_size));
-    h->req = (alm_http_request){.minor = 1, .method = ALM_STR("GET"), .content_length = -1};
-    h->route = NULL;
-    h->work = NULL;
-    h->body_left = h->body_seen = h->body_due_from = 0;
-    h->trailer_bytes = 0;
-    h->head_due = false;
-    alm_conn_deadline(h->conn, 0);
-    h->chunk_phase = CHUNK_SIZE;
-    h->discard_from = 0;
-    h->headers = NULL;
-    h->answered = h->head_sent = h->streaming = h->continue_due = h->foreign = h->unmarked = false;
-    h->known = h->login_free = h->is_public = false;
+    alm_conn_input_max(http->conn,
+                       (size_t)ALM_MAX(http->cx.conf->http_request_header_buffer_size + 4,
+                                       http->cx.conf->http_recv_buffer_size));
+    http->req = (alm_http_request){.minor = 1, .method = ALM_STR("GET"), .content_length = -1};
+    http->route = NULL;
+    http->work = NULL;
+    http->body_left = http->body_seen = http->body_due_from = 0;
+    http->trailer_bytes = 0;
+    http->head_due = false;
+    alm_conn_deadline(http->conn, 0);
+    http->chunk_phase = CHUNK_SIZE;
+    http->discard_from = 0;
+    http->headers = NULL;
+    http->answered = http->head_sent = http->streaming = http->continue_due = http->foreign =
+        http->unmarked = false;
+    http->known = http->login_free = http->is_public = false;
 }
 
 void alm_http_closing(alm_conn *conn)
 {
-    alm_http *h = alm_conn_state(conn);
-    if (h->session != NULL)
-        alm_session_abandon(h->session);
-    if (h->route != NULL && h->route->handler->closing != NULL)
-        h->route->handler->closing(h);
+    alm_http *http = alm_conn_state(conn);
+    if (http->session != NULL)
+        alm_session_abandon(http->session);
+    if (http->route != NULL && http->route->handler->closing != NULL)
+        http->route->handler->closing(http);
 }
 
 void alm_http_close(alm_conn *conn)
 {
-    alm_http *h = alm_conn_state(conn);
-    if (h->route != NULL && h->route->handler->close != NULL)
-        h->route->handler->close(h);
-    release_charge(h);
-    alm_session_free(h->session);
-    alm_renewal_end(&h->renewal);
-    h->site->forget_login(h);
-    h->renewed = false;
-    alm_principal_release(h->who);
-    alm_arena_deinit(&h->arena);
+    alm_http *http = alm_conn_state(conn);
+    if (http->route != NULL && http->route->handler->close != NULL)
+        http->route->handler->close(http);
+    release_charge(http);
+    alm_session_free(http->session);
+    alm_renewal_end(&http->renewal);
+    http->site->forget_login(http);
+    http->renewed = false;
+    alm_principal_release(http->who);
+    alm_arena_deinit(&http->arena);
 }
 
 /* A statement of somebody whose login has ended is cancelled; rows that wait for a slow client go no further. */
 bool alm_http_over(alm_conn *conn)
 {
-    alm_http *h = alm_conn_state(conn);
-    if (!alm_conn_is_working(conn) && h->state == ALM_HTTP_ANSWER && h->route != NULL &&
-        h->route->handler->stuck != NULL && h->route->handler->stuck(h)) {
+    alm_http *http = alm_conn_state(conn);
+    if (!alm_conn_is_working(conn) && http->state == ALM_HTTP_ANSWER && http->route != NULL &&
+        http->route->handler->stuck != NULL && http->route->handler->stuck(http)) {
         alm_conn_reset(conn);
         return true;
     }
-    if (!h->site->is_cut(h) || !h->streaming || alm_conn_is_working(conn))
+    if (!http->site->is_cut(http) || !http->streaming || alm_conn_is_working(conn))
         return false; /* a piece that runs ends by itself */
     alm_conn_reset(conn);
     return true;
@@ -147,12 +150,12 @@ bool alm_http_over(alm_conn *conn)
 /* What is there can be taken at any time but while a request is answered, when nobody asks for more. */
 void alm_http_starved(alm_conn *conn)
 {
-    alm_http *h = alm_conn_state(conn);
-    h->close_after = true;
-    if (!h->answered && (h->state == ALM_HTTP_HEAD || h->state == ALM_HTTP_BODY)) {
-        alm_http_add_headers(h, "Retry-After: 1\r\n");
+    alm_http *http = alm_conn_state(conn);
+    http->close_after = true;
+    if (!http->answered && (http->state == ALM_HTTP_HEAD || http->state == ALM_HTTP_BODY)) {
+        alm_http_add_headers(http, "Retry-After: 1\r\n");
         alm_http_reply_text(
-            h, 503,
+            http, 503,
             "No memory for the request: the limit for those of all clients is request.memory.max");
     }
     alm_conn_finish(conn);
@@ -160,185 +163,188 @@ void alm_http_starved(alm_conn *conn)
 
 void alm_http_drained(alm_conn *conn)
 {
-    alm_http *h = alm_conn_state(conn);
-    /* until then h->work may be what a body is collected in */
-    if (h->state == ALM_HTTP_ANSWER && h->route != NULL && h->route->handler->drained != NULL)
-        h->route->handler->drained(h);
+    alm_http *http = alm_conn_state(conn);
+    /* until then http->work may be what a body is collected in */
+    if (http->state == ALM_HTTP_ANSWER && http->route != NULL &&
+        http->route->handler->drained != NULL)
+        http->route->handler->drained(http);
 }
 
-static void open_session(alm_http *h)
+static void http_open_session(alm_http *http)
 {
-    const char *user = h->cx.conf->http_user[0] != 0 ? h->cx.conf->http_user : "admin";
-    const alm_status st = alm_session_new(&h->cx, alm_conn_db(h->conn), user, "http", &h->session);
-    if (st != ALM_OK) {
-        alm_http_reply_error(h, alm_status_http(st), (alm_str){0}, h->cx.err.msg, -1);
+    const char *user = http->cx.conf->http_user[0] != 0 ? http->cx.conf->http_user : "admin";
+    const alm_status status =
+        alm_session_new(&http->cx, alm_conn_db(http->conn), user, "http", &http->session);
+    if (status != ALM_OK) {
+        alm_http_reply_error(http, alm_status_http(status), (alm_str){0}, http->cx.err.msg, -1);
         return;
     }
     alm_ends ends;
-    alm_conn_ends(h->conn, &ends);
-    alm_session_ends(h->session, &ends);
-    alm_session_no_blocks(h->session);
-    if (h->cx.conf->http_security_readonly)
-        alm_session_read_only(h->session, true);
+    alm_conn_ends(http->conn, &ends);
+    alm_session_ends(http->session, &ends);
+    alm_session_no_blocks(http->session);
+    if (http->cx.conf->http_security_readonly)
+        alm_session_read_only(http->session, true);
 }
 
 /* The session is the connection's; who asks, what may be done and what SET says is the request's. */
-alm_session *alm_http_session(alm_http *h)
+alm_session *alm_http_session(alm_http *http)
 {
-    if (h->session == NULL)
-        open_session(h);
-    if (h->session == NULL)
+    if (http->session == NULL)
+        http_open_session(http);
+    if (http->session == NULL)
         return NULL;
-    if (h->who != NULL) {
-        alm_session_become(h->session, h->who);
-        alm_session_lives_by(h->session, h->renewal.credential);
+    if (http->who != NULL) {
+        alm_session_become(http->session, http->who);
+        alm_session_lives_by(http->session, http->renewal.credential);
     }
-    alm_session_exports(h->session, h->route != NULL && strcmp(h->route->path, "/exp") == 0);
-    alm_session_reads_only(h->session, h->foreign    ? ALM_SESSION_FOREIGN
-                                       : h->unmarked ? ALM_SESSION_UNMARKED
-                                       : alm_http_param_is(&h->req, "readonly", "true")
-                                           ? ALM_SESSION_READING
-                                           : NULL);
-    return h->session;
+    alm_session_exports(http->session,
+                        http->route != NULL && strcmp(http->route->path, "/exp") == 0);
+    alm_session_reads_only(http->session, http->foreign    ? ALM_SESSION_FOREIGN
+                                          : http->unmarked ? ALM_SESSION_UNMARKED
+                                          : alm_http_param_is(&http->req, "readonly", "true")
+                                              ? ALM_SESSION_READING
+                                              : NULL);
+    return http->session;
 }
 
 /* ------------------------------------------------------------------ routing */
 
 /* A page of another site may have anything but GET and HEAD sent by a form or script, and not read the answer:
  * the statement of a GET is held to reading later, by the session. True: the answer was sent. */
-static bool is_unwanted(alm_http *h, const alm_http_route *route)
+static bool is_unwanted(alm_http *http, const alm_http_route *route)
 {
-    const alm_str method = h->req.method;
+    const alm_str method = http->req.method;
     if (alm_str_eq(method, ALM_STR("GET")) || alm_str_eq(method, ALM_STR("HEAD")))
         return false;
-    if (!h->foreign && (!h->unmarked || route->handler->runs_statements))
+    if (!http->foreign && (!http->unmarked || route->handler->runs_statements))
         return false;
-    const char *why = h->foreign ? ALM_SESSION_FOREIGN : ALM_SESSION_UNMARKED;
-    alm_http_fault(h, 403, why);
-    alm_http_reply_text(h, 403, why);
+    const char *why = http->foreign ? ALM_SESSION_FOREIGN : ALM_SESSION_UNMARKED;
+    alm_http_fault(http, 403, why);
+    alm_http_reply_text(http, 403, why);
     return true;
 }
 
-static bool has_credentials(const alm_http *h)
+static bool has_credentials(const alm_http *http)
 {
-    return alm_http_header(&h->req, "Authorization").ptr != NULL ||
-           alm_http_cookie(&h->req, alm_http_session_cookie(h)).ptr != NULL;
+    return alm_http_header(&http->req, "Authorization").ptr != NULL ||
+           alm_http_cookie(&http->req, alm_http_session_cookie(http)).ptr != NULL;
 }
 
-static void begin_request(alm_http *h)
+static void begin_request(alm_http *http)
 {
-    const alm_http_request *req = &h->req;
-    h->continue_due = req->has_body && req->expect_continue;
-    alm_cors_answer(h);
-    if (!alm_http_host_is_ours(h->cx.conf, h->req.host)) {
+    const alm_http_request *req = &http->req;
+    http->continue_due = req->has_body && req->expect_continue;
+    alm_cors_answer(http);
+    if (!alm_http_host_is_ours(http->cx.conf, http->req.host)) {
         static const char why[] =
             "The Host header names another server: http.host.names lists the names of this one";
-        alm_http_fault(h, 421, why);
-        alm_http_reply_text(h, 421, why);
+        alm_http_fault(http, 421, why);
+        alm_http_reply_text(http, 421, why);
         return;
     }
-    if (h->health) {
-        h->site->health(h);
+    if (http->health) {
+        http->site->health(http);
         return;
     }
-    const alm_http_route *route = h->site->find_route(h);
-    h->foreign = alm_cors_is_foreign(h);
-    h->unmarked = alm_cors_is_unmarked(h);
-    if (route == NULL || is_unwanted(h, route))
+    const alm_http_route *route = http->site->find_route(http);
+    http->foreign = alm_cors_is_foreign(http);
+    http->unmarked = alm_cors_is_unmarked(http);
+    if (route == NULL || is_unwanted(http, route))
         return;
-    h->route_wanted = route;
-    h->login_free = !route->needs_login;
-    if (h->login_free && !(route->handler->tells_users && has_credentials(h)))
-        h->known = !h->cx.conf->acl_enabled && h->cx.conf->http_user[0] == 0;
+    http->route_wanted = route;
+    http->login_free = !route->needs_login;
+    if (http->login_free && !(route->handler->tells_users && has_credentials(http)))
+        http->known = !http->cx.conf->acl_enabled && http->cx.conf->http_user[0] == 0;
     else {
-        h->site->login(h);
+        http->site->login(http);
         return;
     }
-    alm_http_let_in(h);
+    alm_http_let_in(http);
 }
 
-void alm_http_let_in(alm_http *h)
+void alm_http_let_in(alm_http *http)
 {
-    if (h->health) {
-        h->site->answer_health(h);
+    if (http->health) {
+        http->site->answer_health(http);
         return;
     }
-    if (h->known)
-        alm_conn_known(h->conn);
-    alm_conn_user(h->conn, h->who != NULL ? h->who->identity : NULL,
-                  h->who != NULL && h->who->kind == ALM_PRINCIPAL_ADMIN);
-    const alm_http_route *route = h->route_wanted;
-    const alm_http_request *req = &h->req;
+    if (http->known)
+        alm_conn_known(http->conn);
+    alm_conn_user(http->conn, http->who != NULL ? http->who->identity : NULL,
+                  http->who != NULL && http->who->kind == ALM_PRINCIPAL_ADMIN);
+    const alm_http_route *route = http->route_wanted;
+    const alm_http_request *req = &http->req;
     if (req->has_body && route->handler->body == NULL) {
-        alm_http_reply_text(h, 400, "GET request method cannot have content");
+        alm_http_reply_text(http, 400, "GET request method cannot have content");
         return;
     }
-    if (req->content_length > h->cx.conf->http_request_body_max) {
-        alm_http_fault(h, 413, TOO_LONG);
-        alm_http_reply_text(h, 413, TOO_LONG);
+    if (req->content_length > http->cx.conf->http_request_body_max) {
+        alm_http_fault(http, 413, TOO_LONG);
+        alm_http_reply_text(http, 413, TOO_LONG);
         return;
     }
-    h->route = route;
-    route->handler->begin(h);
-    if (h->continue_due && !h->answered)
-        alm_conn_send_bytes(h->conn, "HTTP/1.1 100 Continue\r\n\r\n", 25);
-    h->continue_due = h->continue_due && h->answered;
+    http->route = route;
+    route->handler->begin(http);
+    if (http->continue_due && !http->answered)
+        alm_conn_send_bytes(http->conn, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+    http->continue_due = http->continue_due && http->answered;
 }
 
 /* ------------------------------------------------------------------- bodies */
 
 /* The next step of the body has its time from now on. */
-static void body_due(alm_http *h)
+static void body_due(alm_http *http)
 {
-    h->body_due_from = h->body_seen;
-    alm_conn_deadline(h->conn, h->cx.conf->http_request_body_timeout);
+    http->body_due_from = http->body_seen;
+    alm_conn_deadline(http->conn, http->cx.conf->http_request_body_timeout);
 }
 
 /* Hands a piece on, or drops it where the answer is out already. */
-static void body_piece(alm_http *h, const char *bytes, size_t n)
+static void body_piece(alm_http *http, const char *bytes, size_t n)
 {
-    h->body_seen += (int64_t)n;
-    if (h->body_seen - h->body_due_from >= BODY_STEP)
-        body_due(h);
-    if (h->state == ALM_HTTP_BODY && h->body_seen > h->cx.conf->http_request_body_max) {
-        alm_http_fault(h, 413, TOO_LONG);
-        alm_http_reply_text(h, 413, TOO_LONG);
-        h->state = ALM_HTTP_DISCARD;
+    http->body_seen += (int64_t)n;
+    if (http->body_seen - http->body_due_from >= BODY_STEP)
+        body_due(http);
+    if (http->state == ALM_HTTP_BODY && http->body_seen > http->cx.conf->http_request_body_max) {
+        alm_http_fault(http, 413, TOO_LONG);
+        alm_http_reply_text(http, 413, TOO_LONG);
+        http->state = ALM_HTTP_DISCARD;
     }
-    if (h->state == ALM_HTTP_BODY && !h->route->handler->body(h, bytes, n))
-        h->state = ALM_HTTP_DISCARD;
+    if (http->state == ALM_HTTP_BODY && !http->route->handler->body(http, bytes, n))
+        http->state = ALM_HTTP_DISCARD;
 }
 
-static void body_bad(alm_http *h, const char *why)
+static void body_bad(alm_http *http, const char *why)
 {
-    h->close_after = true;
-    alm_http_fault(h, 400, why);
-    if (!h->head_sent)
-        alm_http_reply_text(h, 400, why);
-    alm_conn_finish(h->conn);
+    http->close_after = true;
+    alm_http_fault(http, 400, why);
+    if (!http->head_sent)
+        alm_http_reply_text(http, 400, why);
+    alm_conn_finish(http->conn);
 }
 
-static void body_end(alm_http *h)
+static void body_end(alm_http *http)
 {
-    alm_conn_deadline(h->conn, 0);
-    if (h->state == ALM_HTTP_BODY) {
-        h->state = ALM_HTTP_ANSWER;
-        if (h->route->handler->end != NULL)
-            h->route->handler->end(h);
+    alm_conn_deadline(http->conn, 0);
+    if (http->state == ALM_HTTP_BODY) {
+        http->state = ALM_HTTP_ANSWER;
+        if (http->route->handler->end != NULL)
+            http->route->handler->end(http);
     } else {
-        h->state = ALM_HTTP_ANSWER;
+        http->state = ALM_HTTP_ANSWER;
     }
 }
 
 /* A CRLF-ended line of chunked framing: its length with CRLF, 0: incomplete, -1: bad. */
 static int64_t framing_line(const char *bytes, size_t n)
 {
-    const char *lf = memchr(bytes, '\n', ALM_MIN(n, (size_t)CHUNK_LINE_MAX));
-    if (lf == NULL)
+    const char *line_end = memchr(bytes, '\n', ALM_MIN(n, (size_t)CHUNK_LINE_MAX));
+    if (line_end == NULL)
         return n >= CHUNK_LINE_MAX ? -1 : 0;
-    if (lf == bytes || lf[-1] != '\r')
+    if (line_end == bytes || line_end[-1] != '\r')
         return -1;
-    return lf - bytes + 1;
+    return line_end - bytes + 1;
 }
 
 /* Behind the size of a chunk: nothing, or ';' after white space and no control characters behind it. */
@@ -355,11 +361,11 @@ static bool is_extension(const char *text, size_t n)
     return true;
 }
 
-static int64_t chunk_size(const char *line, size_t n)
+static int64_t chunk_size(const char *line, size_t n_lines)
 {
     int64_t size = 0;
     size_t i = 0;
-    for (; i < n; i++) {
+    for (; i < n_lines; i++) {
         const int digit = alm_hex_digit(line[i]);
         if (digit < 0)
             break;
@@ -367,187 +373,187 @@ static int64_t chunk_size(const char *line, size_t n)
             return -1;
         size = size * 16 + digit;
     }
-    return i > 0 && is_extension(line + i, n - i) ? size : -1;
+    return i > 0 && is_extension(line + i, n_lines - i) ? size : -1;
 }
 
 /* Trailers are read as headers are, and dropped. */
-static bool is_trailer(alm_http *h, const char *line, size_t n)
+static bool is_trailer(alm_http *http, const char *line, size_t n)
 {
-    h->trailer_bytes += n;
-    return h->trailer_bytes <= (size_t)h->cx.conf->http_request_header_buffer_size &&
+    http->trailer_bytes += n;
+    return http->trailer_bytes <= (size_t)http->cx.conf->http_request_header_buffer_size &&
            alm_http_is_field((alm_str){line, n});
 }
 
 /* One step of chunked framing; bytes taken, 0: needs more. */
-static size_t chunked_step(alm_http *h, const char *bytes, size_t n)
+static size_t chunked_step(alm_http *http, const char *bytes, size_t n)
 {
-    if (h->chunk_phase == CHUNK_DATA) {
-        const size_t take = ALM_MIN(n, (size_t)h->body_left);
-        body_piece(h, bytes, take);
-        h->body_left -= (int64_t)take;
-        if (h->body_left == 0)
-            h->chunk_phase = CHUNK_DATA_END;
+    if (http->chunk_phase == CHUNK_DATA) {
+        const size_t take = ALM_MIN(n, (size_t)http->body_left);
+        body_piece(http, bytes, take);
+        http->body_left -= (int64_t)take;
+        if (http->body_left == 0)
+            http->chunk_phase = CHUNK_DATA_END;
         return take;
     }
     const int64_t line = framing_line(bytes, n);
     if (line <= 0) {
         if (line < 0)
-            body_bad(h, "Bad chunked body");
+            body_bad(http, "Bad chunked body");
         return 0;
     }
-    if (h->chunk_phase == CHUNK_DATA_END) {
+    if (http->chunk_phase == CHUNK_DATA_END) {
         if (line != 2)
-            body_bad(h, "Bad chunked body");
-        h->chunk_phase = CHUNK_SIZE;
-    } else if (h->chunk_phase == CHUNK_SIZE) {
-        h->body_left = chunk_size(bytes, (size_t)line - 2);
-        if (h->body_left < 0)
-            body_bad(h, "Bad chunk size");
-        h->chunk_phase = h->body_left == 0 ? CHUNK_TRAILER : CHUNK_DATA;
+            body_bad(http, "Bad chunked body");
+        http->chunk_phase = CHUNK_SIZE;
+    } else if (http->chunk_phase == CHUNK_SIZE) {
+        http->body_left = chunk_size(bytes, (size_t)line - 2);
+        if (http->body_left < 0)
+            body_bad(http, "Bad chunk size");
+        http->chunk_phase = http->body_left == 0 ? CHUNK_TRAILER : CHUNK_DATA;
     } else if (line == 2) {
-        h->chunk_phase = CHUNK_DONE;
-        body_end(h);
-    } else if (!is_trailer(h, bytes, (size_t)line - 2)) {
-        body_bad(h, "Bad trailer");
+        http->chunk_phase = CHUNK_DONE;
+        body_end(http);
+    } else if (!is_trailer(http, bytes, (size_t)line - 2)) {
+        body_bad(http, "Bad trailer");
     }
     return (size_t)line;
 }
 
-static size_t body_data(alm_http *h, const char *bytes, size_t n)
+static size_t body_data(alm_http *http, const char *bytes, size_t n)
 {
-    if (h->req.chunked)
-        return chunked_step(h, bytes, n);
-    const size_t take = ALM_MIN(n, (size_t)h->body_left);
-    body_piece(h, bytes, take);
-    h->body_left -= (int64_t)take;
-    if (h->body_left == 0)
-        body_end(h);
+    if (http->req.chunked)
+        return chunked_step(http, bytes, n);
+    const size_t take = ALM_MIN(n, (size_t)http->body_left);
+    body_piece(http, bytes, take);
+    http->body_left -= (int64_t)take;
+    if (http->body_left == 0)
+        body_end(http);
     return take;
 }
 
 /* ------------------------------------------------------------------ requests */
 
-void alm_http_begun(alm_http *h)
+void alm_http_begun(alm_http *http)
 {
-    if (h->req.has_body && h->answered && h->state == ALM_HTTP_BODY)
-        h->state = h->continue_due ? ALM_HTTP_ANSWER : ALM_HTTP_DISCARD;
+    if (http->req.has_body && http->answered && http->state == ALM_HTTP_BODY)
+        http->state = http->continue_due ? ALM_HTTP_ANSWER : ALM_HTTP_DISCARD;
 }
 
-static size_t head_data(alm_http *h, const char *bytes, size_t n)
+static size_t head_data(alm_http *http, const char *bytes, size_t n)
 {
     size_t taken = 0;
     int status = 400;
     const char *why = "";
-    const size_t limit = (size_t)h->cx.conf->http_request_header_buffer_size;
-    const alm_http_parse parsed = alm_http_parse_head(&h->cx, &h->arena, (alm_str){bytes, n}, limit,
-                                                      &h->req, &taken, &status, &why);
+    const size_t limit = (size_t)http->cx.conf->http_request_header_buffer_size;
+    const alm_http_parse parsed = alm_http_parse_head(&http->cx, &http->arena, (alm_str){bytes, n},
+                                                      limit, &http->req, &taken, &status, &why);
     if (parsed == ALM_HTTP_MORE) {
-        if (!h->head_due)
-            alm_conn_deadline(h->conn, h->cx.conf->http_request_head_timeout);
-        h->head_due = true;
+        if (!http->head_due)
+            alm_conn_deadline(http->conn, http->cx.conf->http_request_head_timeout);
+        http->head_due = true;
         return 0;
     }
-    h->head_due = false;
-    alm_conn_deadline(h->conn, 0);
+    http->head_due = false;
+    alm_conn_deadline(http->conn, 0);
     if (parsed == ALM_HTTP_BAD) {
-        h->close_after = true;
-        h->req.method = ALM_STR("GET");
-        alm_http_fault(h, status, why);
-        alm_http_reply_text(h, status, why);
-        alm_conn_finish(h->conn);
+        http->close_after = true;
+        http->req.method = ALM_STR("GET");
+        alm_http_fault(http, status, why);
+        alm_http_reply_text(http, status, why);
+        alm_conn_finish(http->conn);
         return n;
     }
-    h->close_after = !h->req.keep_alive || !h->cx.conf->http_server_keep_alive ||
-                     alm_loop_is_stopping(alm_conn_loop(h->conn));
-    h->body_left = h->req.chunked ? 0 : ALM_MAX(h->req.content_length, (int64_t)0);
-    h->state = h->req.has_body ? ALM_HTTP_BODY : ALM_HTTP_ANSWER;
-    if (h->req.has_body)
-        body_due(h);
-    begin_request(h);
-    alm_http_begun(h);
+    http->close_after = !http->req.keep_alive || !http->cx.conf->http_server_keep_alive ||
+                        alm_loop_is_stopping(alm_conn_loop(http->conn));
+    http->body_left = http->req.chunked ? 0 : ALM_MAX(http->req.content_length, (int64_t)0);
+    http->state = http->req.has_body ? ALM_HTTP_BODY : ALM_HTTP_ANSWER;
+    if (http->req.has_body)
+        body_due(http);
+    begin_request(http);
+    alm_http_begun(http);
     return taken;
 }
 
-static bool is_finished(const alm_http *h)
+static bool is_finished(const alm_http *http)
 {
-    return h->state == ALM_HTTP_ANSWER && h->answered && !h->streaming;
+    return http->state == ALM_HTTP_ANSWER && http->answered && !http->streaming;
 }
 
-static void finish_exchange(alm_http *h)
+static void finish_exchange(alm_http *http)
 {
-    if (h->close_after) {
-        alm_conn_finish(h->conn);
+    if (http->close_after) {
+        alm_conn_finish(http->conn);
         return;
     }
-    reset(h);
+    reset(http);
 }
 
 size_t alm_http_data(alm_conn *conn, const char *bytes, size_t n)
 {
-    alm_http *h = alm_conn_state(conn);
+    alm_http *http = alm_conn_state(conn);
     size_t taken = 0;
-    if (h->state == ALM_HTTP_ANSWER && is_finished(h))
-        finish_exchange(h);
+    if (http->state == ALM_HTTP_ANSWER && is_finished(http))
+        finish_exchange(http);
     if (alm_conn_is_closing(conn))
         return n;
-    switch (h->state) {
+    switch (http->state) {
     case ALM_HTTP_HEAD:
-        taken = head_data(h, bytes, n);
+        taken = head_data(http, bytes, n);
         break;
     case ALM_HTTP_BODY:
-        taken = h->site->piece_may(h) ? body_data(h, bytes, n) : 0;
+        taken = http->site->piece_may(http) ? body_data(http, bytes, n) : 0;
         break;
     case ALM_HTTP_DISCARD:
         /* a refused upload: a short rest is read so that the client sees the answer */
-        if (h->discard_from == 0)
-            h->discard_from = h->body_seen + 1;
-        if (h->body_left > DISCARD_MAX || h->body_seen - h->discard_from > DISCARD_MAX) {
+        if (http->discard_from == 0)
+            http->discard_from = http->body_seen + 1;
+        if (http->body_left > DISCARD_MAX || http->body_seen - http->discard_from > DISCARD_MAX) {
             alm_conn_finish(conn);
             return n;
         }
-        taken = body_data(h, bytes, n);
+        taken = body_data(http, bytes, n);
         break;
     case ALM_HTTP_ANSWER:
         return 0;
     }
-    if (!alm_conn_is_closing(conn) && is_finished(h))
-        finish_exchange(h);
+    if (!alm_conn_is_closing(conn) && is_finished(http))
+        finish_exchange(http);
     return taken;
 }
 
-void alm_http_finished(alm_http *h)
+void alm_http_finished(alm_http *http)
 {
-    if (is_finished(h) && !alm_conn_is_closing(h->conn)) {
-        finish_exchange(h);
-        if (!alm_conn_is_closing(h->conn))
-            alm_conn_resume(h->conn);
+    if (is_finished(http) && !alm_conn_is_closing(http->conn)) {
+        finish_exchange(http);
+        if (!alm_conn_is_closing(http->conn))
+            alm_conn_resume(http->conn);
     }
 }
 
 void alm_http_refuse(alm_conn *conn, const char *why)
 {
     char text[512];
-    const int n = snprintf(text, sizeof(text),
-                           "HTTP/1.1 503 Service Unavailable\r\n"
-                           "Content-Type: text/plain; charset=utf-8\r\n"
-                           "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
-                           strlen(why), why);
-    alm_conn_send_bytes(conn, text, (size_t)n);
+    const int len = snprintf(text, sizeof(text),
+                             "HTTP/1.1 503 Service Unavailable\r\n"
+                             "Content-Type: text/plain; charset=utf-8\r\n"
+                             "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
+                             strlen(why), why);
+    alm_conn_send_bytes(conn, text, (size_t)len);
 }
 
 /* A request that came to a stop in the middle is answered; between requests there is nothing to say. */
 void alm_http_idle(alm_conn *conn)
 {
-    alm_http *h = alm_conn_state(conn);
-    const bool in_head = h->state == ALM_HTTP_HEAD && alm_conn_unread(conn) > 0;
-    if (!in_head && (h->state != ALM_HTTP_BODY || h->answered))
+    alm_http *http = alm_conn_state(conn);
+    const bool in_head = http->state == ALM_HTTP_HEAD && alm_conn_unread(conn) > 0;
+    if (!in_head && (http->state != ALM_HTTP_BODY || http->answered))
         return;
     const bool late = alm_conn_is_late(conn);
     const char *why =
         !late     ? "The request did not go on for http.net.connection.timeout"
         : in_head ? "The head of the request took longer than http.request.head.timeout"
                   : "64 kB of the body, or its rest, took longer than http.request.body.timeout";
-    h->close_after = true;
-    alm_http_fault(h, 408, why);
-    alm_http_reply_text(h, 408, why);
+    http->close_after = true;
+    alm_http_fault(http, 408, why);
+    alm_http_reply_text(http, 408, why);
 }

@@ -160,7 +160,7 @@ bool alm_http_is_field(alm_str line);
 /* Adds the pairs of an application/x-www-form-urlencoded text. False: bad escape or too many. */
 bool alm_http_parse_params(alm_ctx *cx, alm_arena *arena, alm_str text, alm_http_request *req);
 /* "name=" of the cookie of sessions: with TLS the browser takes it of this host alone (__Host-). */
-alm_str alm_http_session_cookie(const alm_http *h);
+alm_str alm_http_session_cookie(const alm_http *http);
 /* ptr NULL: not there. The last of several counts. */
 alm_str alm_http_param(const alm_http_request *req, const char *name);
 alm_str alm_http_header(const alm_http_request *req, const char *name);
@@ -174,47 +174,48 @@ bool alm_http_param_is(const alm_http_request *req, const char *name, const char
 
 const char *alm_http_reason(int status);
 /* A whole answer. `headers`: more lines, each ended by CRLF, or NULL. */
-void alm_http_reply(alm_http *h, int status, const char *type, const char *headers, alm_str body);
-void alm_http_reply_text(alm_http *h, int status, const char *text);
+void alm_http_reply(alm_http *http, int status, const char *type, const char *headers,
+                    alm_str body);
+void alm_http_reply_text(alm_http *http, int status, const char *text);
 /* A line of the log for what is refused before anybody looks at who asks (alm_conn_fault): 403 and 421 are what another site had sent, all
  * else is a request that is broken or over a limit. */
-void alm_http_fault(alm_http *h, int status, const char *why);
+void alm_http_fault(alm_http *http, int status, const char *why);
 /* {"query":...,"error":...,"position":n}; position in bytes of the query text is turned to
  * characters; query.ptr NULL leaves it out. */
-void alm_http_reply_error(alm_http *h, int status, alm_str query, const char *message,
+void alm_http_reply_error(alm_http *http, int status, alm_str query, const char *message,
                           int32_t position_bytes);
 
 /* More header lines, each ended by CRLF, for whatever the answer will be. */
-void alm_http_add_headers(alm_http *h, const char *format, ...)
+void alm_http_add_headers(alm_http *http, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* A streamed answer: chunked, or until close for HTTP/1.0. */
-void alm_http_stream_begin(alm_http *h, int status, const char *type, const char *headers);
-void alm_http_stream_chunk(alm_http *h, alm_buf *buf); /* takes the bytes */
-void alm_http_stream_end(alm_http *h);
-/* The same where the length is known: so many bytes follow by alm_conn_send, then alm_http_whole_end. Not begun if h->streaming is false
+void alm_http_stream_begin(alm_http *http, int status, const char *type, const char *headers);
+void alm_http_stream_chunk(alm_http *http, alm_buf *buf); /* takes the bytes */
+void alm_http_stream_end(alm_http *http);
+/* The same where the length is known: so many bytes follow by alm_conn_send, then alm_http_whole_end. Not begun if http->streaming is false
  * behind it, as for HEAD. */
-void alm_http_whole_begin(alm_http *h, int status, const char *type, int64_t bytes);
-void alm_http_whole_end(alm_http *h);
+void alm_http_whole_begin(alm_http *http, int status, const char *type, int64_t bytes);
+void alm_http_whole_end(alm_http *http);
 /* Something failed after the head went out: close without the last chunk; where there are no chunks, reset. */
-void alm_http_stream_break(alm_http *h);
+void alm_http_stream_break(alm_http *http);
 
 /* /metrics. */
-void alm_http_metrics(alm_http *h);
+void alm_http_metrics(alm_http *http);
 
 /* Bytes of `text` counted as editors count: UTF-16 units. Beyond its end each counts one. */
 int64_t alm_http_units_before(alm_str text, int32_t bytes);
 
 /* Who asks is known: on to the route. Behind it, where it was not called while the head was read: alm_http_begun. */
-void alm_http_let_in(alm_http *h);
-void alm_http_begun(alm_http *h);
+void alm_http_let_in(alm_http *http);
+void alm_http_begun(alm_http *http);
 
 /* So many bytes of the body are kept until the exchange is over: counted among the requests of the user, who is known. */
-ALM_NODISCARD alm_status alm_http_charge(alm_http *h, size_t bytes);
+ALM_NODISCARD alm_status alm_http_charge(alm_http *http, size_t bytes);
 /* Call when the answer of an exchange is complete outside of `data`: the next request begins. */
-void alm_http_finished(alm_http *h);
+void alm_http_finished(alm_http *http);
 /* The session of the connection; NULL after an answer was sent (server stops, no memory). */
-alm_session *alm_http_session(alm_http *h);
+alm_session *alm_http_session(alm_http *http);
 
 /* --------------------------------------------------------------------- endpoints */
 

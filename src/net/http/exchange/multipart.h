@@ -31,12 +31,12 @@ typedef struct alm_multipart {
 
 /* Boundary of a Content-Type value, quoted or not (ptr NULL: not multipart/form-data, or none). */
 alm_str alm_multipart_boundary(alm_str content_type);
-ALM_NODISCARD alm_status alm_multipart_init(alm_ctx *cx, alm_multipart *m, alm_str boundary,
+ALM_NODISCARD alm_status alm_multipart_init(alm_ctx *cx, alm_multipart *multipart, alm_str boundary,
                                             const alm_multipart_events *events);
-void alm_multipart_deinit(alm_multipart *m);
-ALM_NODISCARD alm_status alm_multipart_feed(alm_ctx *cx, alm_multipart *m, const char *bytes,
-                                            size_t n);
+void alm_multipart_deinit(alm_multipart *multipart);
+ALM_NODISCARD alm_status alm_multipart_feed(alm_ctx *cx, alm_multipart *multipart,
+                                            const char *bytes, size_t n);
 /* The body is over: was the last boundary there? */
-ALM_NODISCARD alm_status alm_multipart_end(alm_ctx *cx, const alm_multipart *m);
+ALM_NODISCARD alm_status alm_multipart_end(alm_ctx *cx, const alm_multipart *multipart);
 
 #endif

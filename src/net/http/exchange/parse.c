@@ -18,23 +18,23 @@ static const unsigned char parts[256] = {
     [';'] = OF_HOST,         ['='] = OF_HOST,         [','] = OF_HOST,
 };
 
-static bool is_token(alm_str s)
+static bool is_token(alm_str text)
 {
-    for (size_t i = 0; i < s.len; i++)
-        if ((parts[(unsigned char)s.ptr[i]] & OF_TOKEN) == 0)
+    for (size_t i = 0; i < text.len; i++)
+        if ((parts[(unsigned char)text.ptr[i]] & OF_TOKEN) == 0)
             return false;
-    return s.len > 0;
+    return text.len > 0;
 }
 
-static alm_str trim(alm_str s)
+static alm_str exchange_parse_trim(alm_str text)
 {
-    while (s.len > 0 && (s.ptr[0] == ' ' || s.ptr[0] == '\t')) {
-        s.ptr++;
-        s.len--;
+    while (text.len > 0 && (text.ptr[0] == ' ' || text.ptr[0] == '\t')) {
+        text.ptr++;
+        text.len--;
     }
-    while (s.len > 0 && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t'))
-        s.len--;
-    return s;
+    while (text.len > 0 && (text.ptr[text.len - 1] == ' ' || text.ptr[text.len - 1] == '\t'))
+        text.len--;
+    return text;
 }
 
 alm_str alm_http_header(const alm_http_request *req, const char *name)
@@ -94,27 +94,28 @@ static int escaped(const char *digits)
 }
 
 /* %XX and + decoded into arena memory. */
-static bool decode(alm_ctx *cx, alm_arena *arena, alm_str in, bool form, alm_str *out)
+static bool exchange_parse_decode(alm_ctx *cx, alm_arena *arena, alm_str text, bool form,
+                                  alm_str *out)
 {
-    char *to = NULL;
-    if (alm_arena_bytes(cx, arena, in.len + 1, &to) != ALM_OK)
+    char *dest = NULL;
+    if (alm_arena_bytes(cx, arena, text.len + 1, &dest) != ALM_OK)
         return false;
-    size_t n = 0;
-    for (size_t i = 0; i < in.len; i++) {
-        if (in.ptr[i] == '%') {
-            if (in.len - i < 3)
+    size_t count = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '%') {
+            if (text.len - i < 3)
                 return false;
-            const int byte = escaped(in.ptr + i + 1);
+            const int byte = escaped(text.ptr + i + 1);
             if (byte < 0)
                 return false;
-            to[n++] = (char)byte;
+            dest[count++] = (char)byte;
             i += 2;
         } else {
-            to[n++] = form && in.ptr[i] == '+' ? ' ' : in.ptr[i];
+            dest[count++] = form && text.ptr[i] == '+' ? ' ' : text.ptr[i];
         }
     }
-    to[n] = 0;
-    *out = (alm_str){to, n};
+    dest[count] = 0;
+    *out = (alm_str){dest, count};
     return true;
 }
 
@@ -124,12 +125,12 @@ bool alm_http_parse_params(alm_ctx *cx, alm_arena *arena, alm_str text, alm_http
         alm_arena_bytes(cx, arena, ALM_HTTP_PARAMS_MAX * sizeof *req->params, &req->params) !=
             ALM_OK)
         return false;
-    size_t at = 0;
-    while (at < text.len) {
-        const char *amp = memchr(text.ptr + at, '&', text.len - at);
+    size_t offset = 0;
+    while (offset < text.len) {
+        const char *amp = memchr(text.ptr + offset, '&', text.len - offset);
         const size_t end = amp != NULL ? (size_t)(amp - text.ptr) : text.len;
-        const alm_str pair = {text.ptr + at, end - at};
-        at = end + 1;
+        const alm_str pair = {text.ptr + offset, end - offset};
+        offset = end + 1;
         if (pair.len == 0)
             continue;
         if (req->n_params == ALM_HTTP_PARAMS_MAX)
@@ -139,8 +140,8 @@ bool alm_http_parse_params(alm_ctx *cx, alm_arena *arena, alm_str text, alm_http
         const alm_str value =
             eq != NULL ? (alm_str){eq + 1, pair.len - name_len - 1} : (alm_str){"", 0};
         alm_http_pair *slot = &req->params[req->n_params];
-        if (!decode(cx, arena, (alm_str){pair.ptr, name_len}, true, &slot->name) ||
-            !decode(cx, arena, value, true, &slot->value))
+        if (!exchange_parse_decode(cx, arena, (alm_str){pair.ptr, name_len}, true, &slot->name) ||
+            !exchange_parse_decode(cx, arena, value, true, &slot->value))
             return false;
         req->n_params++;
     }
@@ -157,10 +158,10 @@ typedef struct head_parse {
     const char **why;
 } head_parse;
 
-static bool bad(head_parse *p, int status, const char *why)
+static bool exchange_parse_bad(head_parse *parse, int status, const char *why)
 {
-    *p->status = status;
-    *p->why = why;
+    *parse->status = status;
+    *parse->why = why;
     return false;
 }
 
@@ -201,63 +202,64 @@ static bool take_authority(alm_http_request *req)
         if (target.len <= scheme.len || !alm_str_ieq((alm_str){target.ptr, scheme.len}, scheme))
             continue;
         const alm_str rest = {target.ptr + scheme.len, target.len - scheme.len};
-        size_t n = 0;
-        while (n < rest.len && rest.ptr[n] != '/' && rest.ptr[n] != '?')
-            n++; /* a fragment has no place here: its '#' is in no authority */
-        req->host = (alm_str){rest.ptr, n};
-        req->target = (alm_str){rest.ptr + n, rest.len - n};
-        return n > 0 && rest.ptr[0] != ':' && is_authority(req->host);
+        size_t count = 0;
+        while (count < rest.len && rest.ptr[count] != '/' && rest.ptr[count] != '?')
+            count++; /* a fragment has no place here: its '#' is in no authority */
+        req->host = (alm_str){rest.ptr, count};
+        req->target = (alm_str){rest.ptr + count, rest.len - count};
+        return count > 0 && rest.ptr[0] != ':' && is_authority(req->host);
     }
     return false;
 }
 
-static bool parse_target(head_parse *p)
+static bool parse_target(head_parse *parse)
 {
-    alm_http_request *req = p->req;
+    alm_http_request *req = parse->req;
     if (alm_str_eq(req->target, ALM_STR("*")) && alm_str_eq(req->method, ALM_STR("OPTIONS"))) {
         req->path = req->target; /* asterisk form (RFC 9112 3.2.4): of the server as a whole */
-        return alm_http_parse_params(p->cx, p->arena, (alm_str){0}, req) ||
-               bad(p, 503, "out of memory");
+        return alm_http_parse_params(parse->cx, parse->arena, (alm_str){0}, req) ||
+               exchange_parse_bad(parse, 503, "out of memory");
     }
     if (!take_authority(req))
-        return bad(p, 400, "Bad request target");
+        return exchange_parse_bad(parse, 400, "Bad request target");
     const char *mark = memchr(req->target.ptr, '?', req->target.len);
     const size_t path_len = mark != NULL ? (size_t)(mark - req->target.ptr) : req->target.len;
     const alm_str path = path_len > 0 ? (alm_str){req->target.ptr, path_len} : ALM_STR("/");
     if (mark != NULL)
         req->query = (alm_str){mark + 1, req->target.len - path_len - 1};
-    if (!decode(p->cx, p->arena, path, false, &req->path))
-        return bad(p, 400, "Bad escape in the path");
+    if (!exchange_parse_decode(parse->cx, parse->arena, path, false, &req->path))
+        return exchange_parse_bad(parse, 400, "Bad escape in the path");
     if (memchr(req->path.ptr, 0, req->path.len) != NULL || !alm_utf8_is_valid(req->path))
-        return bad(p, 400, "Bad bytes in the path");
-    if (!alm_http_parse_params(p->cx, p->arena, req->query, req))
-        return bad(p, 400, "Bad escape in the query, or too many parameters");
+        return exchange_parse_bad(parse, 400, "Bad bytes in the path");
+    if (!alm_http_parse_params(parse->cx, parse->arena, req->query, req))
+        return exchange_parse_bad(parse, 400, "Bad escape in the query, or too many parameters");
     return true;
 }
 
-static bool parse_request_line(head_parse *p, alm_str line)
+static bool parse_request_line(head_parse *parse, alm_str line)
 {
-    alm_http_request *req = p->req;
+    alm_http_request *req = parse->req;
     const char *first = memchr(line.ptr, ' ', line.len);
     const char *last = memrchr(line.ptr, ' ', line.len);
     if (first == NULL || first == last)
-        return bad(p, 400, "Bad request line");
+        return exchange_parse_bad(parse, 400, "Bad request line");
     req->method = (alm_str){line.ptr, (size_t)(first - line.ptr)};
     req->target = (alm_str){first + 1, (size_t)(last - first - 1)};
     const alm_str version = {last + 1, (size_t)(line.ptr + line.len - last - 1)};
     if (!is_token(req->method))
-        return bad(p, 400, "Bad method");
+        return exchange_parse_bad(parse, 400, "Bad method");
     if (version.len != 8 || memcmp(version.ptr, "HTTP/1.", 7) != 0 ||
         (version.ptr[7] != '0' && version.ptr[7] != '1'))
-        return bad(p, version.len == 8 && memcmp(version.ptr, "HTTP/", 5) == 0 ? 505 : 400,
-                   "Bad HTTP version");
+        return exchange_parse_bad(
+            parse, version.len == 8 && memcmp(version.ptr, "HTTP/", 5) == 0 ? 505 : 400,
+            "Bad HTTP version");
     req->minor = version.ptr[7] - '0';
     bool bad_byte = false; /* without a way out of the loop it takes many bytes at once */
     for (size_t i = 0; i < req->target.len; i++)
         bad_byte |= (unsigned char)req->target.ptr[i] <= ' ' || req->target.ptr[i] == 0x7f;
     if (bad_byte)
-        return bad(p, 400, "Bad byte in the request target");
-    return parse_target(p);
+        return exchange_parse_bad(parse, 400, "Bad byte in the request target");
+    return parse_target(parse);
 }
 
 bool alm_http_is_field(alm_str line)
@@ -271,21 +273,21 @@ bool alm_http_is_field(alm_str line)
     return true;
 }
 
-static bool parse_header_line(head_parse *p, alm_str line)
+static bool parse_header_line(head_parse *parse, alm_str line)
 {
-    alm_http_request *req = p->req;
+    alm_http_request *req = parse->req;
     const char *colon = memchr(line.ptr, ':', line.len);
     if (colon == NULL)
-        return bad(p, 400, "Bad header line");
+        return exchange_parse_bad(parse, 400, "Bad header line");
     const alm_str name = {line.ptr, (size_t)(colon - line.ptr)};
-    const alm_str value = trim((alm_str){colon + 1, line.len - name.len - 1});
+    const alm_str value = exchange_parse_trim((alm_str){colon + 1, line.len - name.len - 1});
     if (!is_token(name))
-        return bad(p, 400, "Bad header name");
+        return exchange_parse_bad(parse, 400, "Bad header name");
     for (size_t i = 0; i < value.len; i++)
         if ((unsigned char)value.ptr[i] < ' ' && value.ptr[i] != '\t')
-            return bad(p, 400, "Control character in a header");
+            return exchange_parse_bad(parse, 400, "Control character in a header");
     if (req->n_headers == ALM_HTTP_HEADERS_MAX)
-        return bad(p, 431, "Too many headers");
+        return exchange_parse_bad(parse, 431, "Too many headers");
     req->headers[req->n_headers++] = (alm_http_pair){name, value};
     return true;
 }
@@ -297,15 +299,15 @@ static bool next_element(alm_str list, size_t *at, alm_str *out)
         return false;
     const char *comma = memchr(list.ptr + *at, ',', list.len - *at);
     const size_t end = comma != NULL ? (size_t)(comma - list.ptr) : list.len;
-    *out = trim((alm_str){list.ptr + *at, end - *at});
+    *out = exchange_parse_trim((alm_str){list.ptr + *at, end - *at});
     *at = end + 1;
     return true;
 }
 
-static bool list_has(alm_str list, const char *word)
+static bool exchange_parse_list_has(alm_str list, const char *word)
 {
     alm_str element;
-    for (size_t at = 0; next_element(list, &at, &element);)
+    for (size_t offset = 0; next_element(list, &offset, &element);)
         if (alm_str_ieq(element, alm_str_of(word)))
             return true;
     return false;
@@ -317,7 +319,7 @@ static int32_t q_of(alm_str params)
     while (params.len > 0) {
         const char *semi = memchr(params.ptr, ';', params.len);
         const size_t n = semi != NULL ? (size_t)(semi - params.ptr) : params.len;
-        const alm_str one = trim((alm_str){params.ptr, n});
+        const alm_str one = exchange_parse_trim((alm_str){params.ptr, n});
         double q = 0;
         if (one.len >= 2 && (one.ptr[0] | 0x20) == 'q' && one.ptr[1] == '=')
             return alm_double_parse((alm_str){one.ptr + 2, one.len - 2}, &q) == ALM_NUM_OK &&
@@ -333,98 +335,100 @@ static int32_t q_of(alm_str params)
 int32_t alm_http_quality(alm_str list, alm_str name)
 {
     alm_str element;
-    for (size_t at = 0; next_element(list, &at, &element);) {
+    for (size_t offset = 0; next_element(list, &offset, &element);) {
         const char *semi = memchr(element.ptr, ';', element.len);
         const size_t n = semi != NULL ? (size_t)(semi - element.ptr) : element.len;
-        if (alm_str_ieq(trim((alm_str){element.ptr, n}), name))
+        if (alm_str_ieq(exchange_parse_trim((alm_str){element.ptr, n}), name))
             return semi == NULL ? 1000 : q_of((alm_str){semi + 1, element.len - n - 1});
     }
     return -1;
 }
 
-static bool read_framing(head_parse *p)
+static bool read_framing(head_parse *parse)
 {
-    alm_http_request *req = p->req;
+    alm_http_request *req = parse->req;
     req->content_length = -1;
     bool encoded = false, host = false;
     for (uint32_t i = 0; i < req->n_headers; i++) {
-        const alm_http_pair *h = &req->headers[i];
-        if (alm_str_ieq(h->name, ALM_STR("Host"))) {
+        const alm_http_pair *pair = &req->headers[i];
+        if (alm_str_ieq(pair->name, ALM_STR("Host"))) {
             if (host) /* which of them routed the request here is not known */
-                return bad(p, 400, "Two Host headers");
-            if (!is_authority(h->value))
-                return bad(p, 400, "Bad Host header");
+                return exchange_parse_bad(parse, 400, "Two Host headers");
+            if (!is_authority(pair->value))
+                return exchange_parse_bad(parse, 400, "Bad Host header");
             host = true;
             if (req->host.ptr == NULL)
-                req->host = h->value;
-        } else if (alm_str_ieq(h->name, ALM_STR("Content-Length"))) {
+                req->host = pair->value;
+        } else if (alm_str_ieq(pair->name, ALM_STR("Content-Length"))) {
             uint64_t n = 0;
             if (req->content_length >= 0)
-                return bad(p, 400, "Two Content-Length headers");
-            if (h->value.len == 0 || h->value.ptr[0] == '+' || h->value.ptr[0] == '-' ||
-                alm_uint64_parse(h->value, &n) != ALM_NUM_OK || n > INT64_MAX)
-                return bad(p, 400, "Bad Content-Length");
+                return exchange_parse_bad(parse, 400, "Two Content-Length headers");
+            if (pair->value.len == 0 || pair->value.ptr[0] == '+' || pair->value.ptr[0] == '-' ||
+                alm_uint64_parse(pair->value, &n) != ALM_NUM_OK || n > INT64_MAX)
+                return exchange_parse_bad(parse, 400, "Bad Content-Length");
             req->content_length = (int64_t)n;
-        } else if (alm_str_ieq(h->name, ALM_STR("Transfer-Encoding"))) {
-            if (encoded || !alm_str_ieq(h->value, ALM_STR("chunked")))
-                return bad(p, encoded ? 400 : 501, "Transfer-Encoding is not 'chunked'");
+        } else if (alm_str_ieq(pair->name, ALM_STR("Transfer-Encoding"))) {
+            if (encoded || !alm_str_ieq(pair->value, ALM_STR("chunked")))
+                return exchange_parse_bad(parse, encoded ? 400 : 501,
+                                          "Transfer-Encoding is not 'chunked'");
             encoded = true;
         }
     }
     if (!host && req->minor == 1)
-        return bad(p, 400, "No Host header");
+        return exchange_parse_bad(parse, 400, "No Host header");
     if (encoded && req->content_length >= 0)
-        return bad(p, 400, "Content-Length together with Transfer-Encoding");
+        return exchange_parse_bad(parse, 400, "Content-Length together with Transfer-Encoding");
     if (encoded && req->minor == 0)
-        return bad(p, 400, "Transfer-Encoding in HTTP/1.0");
+        return exchange_parse_bad(parse, 400, "Transfer-Encoding in HTTP/1.0");
     req->chunked = encoded;
     req->has_body = encoded || req->content_length > 0;
     const alm_str connection = alm_http_header(req, "Connection");
     req->keep_alive = req->minor == 1;
-    if (connection.ptr != NULL && list_has(connection, "close"))
+    if (connection.ptr != NULL && exchange_parse_list_has(connection, "close"))
         req->keep_alive = false;
-    else if (connection.ptr != NULL && list_has(connection, "keep-alive"))
+    else if (connection.ptr != NULL && exchange_parse_list_has(connection, "keep-alive"))
         req->keep_alive = true;
     const alm_str expect = alm_http_header(req, "Expect");
     if (expect.ptr != NULL && !alm_str_ieq(expect, ALM_STR("100-continue")))
-        return bad(p, 417, "Expectation failed");
+        return exchange_parse_bad(parse, 417, "Expectation failed");
     req->expect_continue = expect.ptr != NULL && req->minor == 1;
     return true;
 }
 
 /* bare: lines end with LF alone, all of them (a mixture is a trick: what stands before it may read other lines). */
-static bool parse_lines(head_parse *p, alm_str head, bool bare)
+static bool parse_lines(head_parse *parse, alm_str head, bool bare)
 {
     const size_t ending = bare ? 1 : 2;
-    size_t at = 0;
+    size_t offset = 0;
     bool first = true;
-    while (at < head.len) {
-        const char *lf = memchr(head.ptr + at, '\n', head.len - at);
-        ALM_ASSERT(lf != NULL);
-        const alm_str ended = {head.ptr + at, (size_t)(lf - head.ptr) - at};
-        if (ended.len == 0 || memchr(ended.ptr, '\r', ended.len) != (bare ? NULL : lf - 1))
-            return bad(p, 400, "Bare CR or LF");
+    while (offset < head.len) {
+        const char *line_end = memchr(head.ptr + offset, '\n', head.len - offset);
+        ALM_ASSERT(line_end != NULL);
+        const alm_str ended = {head.ptr + offset, (size_t)(line_end - head.ptr) - offset};
+        if (ended.len == 0 || memchr(ended.ptr, '\r', ended.len) != (bare ? NULL : line_end - 1))
+            return exchange_parse_bad(parse, 400, "Bare CR or LF");
         const alm_str line = {ended.ptr, ended.len + 1 - ending};
-        if (first ? !parse_request_line(p, line) : !parse_header_line(p, line))
+        if (first ? !parse_request_line(parse, line) : !parse_header_line(parse, line))
             return false;
         first = false;
-        at += line.len + ending;
+        offset += line.len + ending;
     }
-    if (first || !read_framing(p))
+    if (first || !read_framing(parse))
         return false;
-    if (bare && alm_http_header(p->req, "Transfer-Encoding").ptr != NULL)
-        return bad(p, 400, "Lines of LF alone before a chunked body");
+    if (bare && alm_http_header(parse->req, "Transfer-Encoding").ptr != NULL)
+        return exchange_parse_bad(parse, 400, "Lines of LF alone before a chunked body");
     return true;
 }
 
 /* CRLF and an empty line; NULL: not there yet. Line by line, as memmem looks at each byte of short needles. */
 static const char *head_end(const char *from, size_t n)
 {
-    const char *end = from + n, *lf = from;
-    while ((lf = memchr(lf, '\n', (size_t)(end - lf))) != NULL) {
-        if (lf > from && lf[-1] == '\r' && end - lf > 2 && lf[1] == '\r' && lf[2] == '\n')
-            return lf - 1;
-        lf++;
+    const char *end = from + n, *line_end = from;
+    while ((line_end = memchr(line_end, '\n', (size_t)(end - line_end))) != NULL) {
+        if (line_end > from && line_end[-1] == '\r' && end - line_end > 2 && line_end[1] == '\r' &&
+            line_end[2] == '\n')
+            return line_end - 1;
+        line_end++;
     }
     return NULL;
 }
@@ -439,8 +443,8 @@ static const char *bare_head_end(const char *from, size_t n, bool *mixed)
 
 static bool starts_bare(const char *from, size_t n)
 {
-    const char *lf = memchr(from, '\n', n);
-    return lf != NULL && lf > from && lf[-1] != '\r';
+    const char *line_end = memchr(from, '\n', n);
+    return line_end != NULL && line_end > from && line_end[-1] != '\r';
 }
 
 alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, alm_str bytes, size_t limit,
@@ -485,7 +489,7 @@ alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, alm_str bytes,
         return ALM_HTTP_BAD;
     }
     *req = (alm_http_request){.content_length = -1};
-    head_parse p = {cx, arena, req, status, why};
+    head_parse parse = {cx, arena, req, status, why};
     alm_str head;
     *status = 503;
     *why = "out of memory";
@@ -494,7 +498,7 @@ alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, alm_str bytes,
         alm_arena_bytes(cx, arena, ALM_HTTP_HEADERS_MAX * sizeof *req->headers, &req->headers) !=
             ALM_OK) /* not zeroed: those below n_headers are set */
         return ALM_HTTP_BAD;
-    if (!parse_lines(&p, head, bare))
+    if (!parse_lines(&parse, head, bare))
         return ALM_HTTP_BAD;
     *taken = skip + (size_t)(end - from) + 2 * ending;
     return ALM_HTTP_DONE;

@@ -18,138 +18,142 @@ typedef struct question {
     void *arg;
 } question;
 
-static void question_free(void *arg)
+static void again_question_free(void *arg)
 {
-    question *q = arg;
-    alm_principal_release(q->wait.who);
-    alm_secret_free(q->wait.token);
-    free(q);
+    question *asked = arg;
+    alm_principal_release(asked->wait.who);
+    alm_secret_free(asked->wait.token);
+    free(asked);
 }
 
-static void wake(alm_oidc_wait *wait)
+static void again_wake(alm_oidc_wait *wait)
 {
     alm_conn_work_over(((question *)wait)->conn);
 }
 
 /* What the handler does next fails with the reason, as an answer of its own form. */
-static void halt(alm_http *h, alm_status why)
+static void halt(alm_http *http, alm_status why)
 {
-    alm_session *session =
-        h->session != NULL || alm_conn_is_working(h->conn) ? h->session : alm_http_session(h);
+    alm_session *session = http->session != NULL || alm_conn_is_working(http->conn)
+                               ? http->session
+                               : alm_http_session(http);
     if (session != NULL)
         alm_session_halt(session, why);
 }
 
-static bool is_over(alm_http *h)
+static bool again_is_over(alm_http *http)
 {
-    alm_ctx cx = {.conf = h->cx.conf};
-    return (h->cookie != NULL && alm_cookie_is_over(h->cookie, h->cx.conf)) ||
-           alm_login_stands(&cx, alm_conn_db(h->conn), h->who, &h->seen) == ALM_E_LOGIN_OVER;
+    alm_ctx cx = {.conf = http->cx.conf};
+    return (http->cookie != NULL && alm_cookie_is_over(http->cookie, http->cx.conf)) ||
+           alm_login_stands(&cx, alm_conn_db(http->conn), http->who, &http->seen) ==
+               ALM_E_LOGIN_OVER;
 }
 
 /* Nothing of the request runs: from here on it is for who he is now. */
-static void become_newer(alm_http *h)
+static void again_become_newer(alm_http *http)
 {
-    ALM_ASSERT(!alm_conn_is_working(h->conn));
-    if (h->renewal.newer == NULL)
+    ALM_ASSERT(!alm_conn_is_working(http->conn));
+    if (http->renewal.newer == NULL)
         return;
-    alm_principal_release(h->who);
-    h->who = h->renewal.newer;
-    h->renewal.newer = NULL;
-    h->seen = (alm_seen){0};
-    if (h->session != NULL)
-        alm_session_become(h->session, h->who);
+    alm_principal_release(http->who);
+    http->who = http->renewal.newer;
+    http->renewal.newer = NULL;
+    http->seen = (alm_seen){0};
+    if (http->session != NULL)
+        alm_session_become(http->session, http->who);
 }
 
-static void take(question *q)
+static void again_take(question *asked)
 {
-    alm_http *h = q->h;
-    if (alm_renewal_take(&h->renewal, alm_conn_db(h->conn), h->who, &q->wait) == ALM_RENEWAL_AWAY)
-        halt(h, ALM_E_PROVIDER);
+    alm_http *http = asked->h;
+    if (alm_renewal_take(&http->renewal, alm_conn_db(http->conn), http->who, &asked->wait) ==
+        ALM_RENEWAL_AWAY)
+        halt(http, ALM_E_PROVIDER);
     else
-        become_newer(h); /* whose login is over hears it from the session */
+        again_become_newer(http); /* whose login is over hears it from the session */
 }
 
-static void answered(alm_conn *conn, void *arg)
+static void again_answered(alm_conn *conn, void *arg)
 {
-    question *q = arg;
-    alm_http *h = q->h;
-    take(q);
-    if (q->work != NULL)
-        alm_conn_work(conn, q->work, q->done, NULL, q->arg);
+    question *asked = arg;
+    alm_http *http = asked->h;
+    again_take(asked);
+    if (asked->work != NULL)
+        alm_conn_work(conn, asked->work, asked->done, NULL, asked->arg);
     else
-        h->renewed = true;
-    question_free(q);
+        http->renewed = true;
+    again_question_free(asked);
 }
 
 /* False: the connection waits. */
-static bool ask(question *q)
+static bool again_ask(question *asked)
 {
-    alm_conn_wait(q->conn, answered, question_free, q);
-    if (!alm_renewal_ask(&q->h->renewal, alm_conn_db(q->conn), &q->wait))
+    alm_conn_wait(asked->conn, again_answered, again_question_free, asked);
+    if (!alm_renewal_ask(&asked->h->renewal, alm_conn_db(asked->conn), &asked->wait))
         return false;
-    alm_conn_wait_not(q->conn);
-    take(q);
-    question_free(q);
+    alm_conn_wait_not(asked->conn);
+    again_take(asked);
+    again_question_free(asked);
     return true;
 }
 
 /* True: the next piece may be worked on, or fails by what it finds out. */
-static bool look(alm_http *h, const question *like)
+static bool again_look(alm_http *http, const question *like)
 {
-    if (h->who == NULL)
+    if (http->who == NULL)
         return true;
-    if (is_over(h)) {
-        halt(h, ALM_E_LOGIN_OVER);
-        return true;
-    }
-    become_newer(h);
-    if (!alm_renewal_is_due(&h->renewal, alm_conn_db(h->conn)))
-        return true;
-    question *q = calloc(1, sizeof *q);
-    if (q == NULL) {
-        halt(h, ALM_E_PROVIDER);
+    if (again_is_over(http)) {
+        halt(http, ALM_E_LOGIN_OVER);
         return true;
     }
-    *q = *like;
-    q->wait.done = wake;
-    q->h = h;
-    q->conn = h->conn;
-    return ask(q);
+    again_become_newer(http);
+    if (!alm_renewal_is_due(&http->renewal, alm_conn_db(http->conn)))
+        return true;
+    question *asked = calloc(1, sizeof *asked);
+    if (asked == NULL) {
+        halt(http, ALM_E_PROVIDER);
+        return true;
+    }
+    *asked = *like;
+    asked->wait.done = again_wake;
+    asked->h = http;
+    asked->conn = http->conn;
+    return again_ask(asked);
 }
 
-bool alm_http_piece_may(alm_http *h)
+bool alm_http_piece_may(alm_http *http)
 {
     static const question none = {.work = NULL};
-    const bool asked = h->renewed;
-    h->renewed = false;
-    const bool may = asked || look(h, &none);
-    alm_http_begun(h); /* where there was no memory for a session it is answered */
+    const bool asked = http->renewed;
+    http->renewed = false;
+    const bool may = asked || again_look(http, &none);
+    alm_http_begun(http); /* where there was no memory for a session it is answered */
     return may;
 }
 
-void alm_http_work(alm_http *h, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
+void alm_http_work(alm_http *http, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
                    void *arg)
 {
     const question piece = {.work = work, .done = done, .arg = arg};
-    if (look(h, &piece))
-        alm_conn_work(h->conn, work, done, NULL, arg);
+    if (again_look(http, &piece))
+        alm_conn_work(http->conn, work, done, NULL, arg);
 }
 
-bool alm_http_is_cut(alm_http *h)
+bool alm_http_is_cut(alm_http *http)
 {
     alm_status why = ALM_OK;
-    if (h->who == NULL || h->session == NULL)
+    if (http->who == NULL || http->session == NULL)
         return false;
-    if (is_over(h))
+    if (again_is_over(http))
         why = ALM_E_LOGIN_OVER;
-    else if (h->state == ALM_HTTP_ANSWER) {
-        const alm_renewed how = alm_renewal_beside(&h->renewal, alm_conn_db(h->conn), h->who);
+    else if (http->state == ALM_HTTP_ANSWER) {
+        const alm_renewed how =
+            alm_renewal_beside(&http->renewal, alm_conn_db(http->conn), http->who);
         why = how == ALM_RENEWED        ? ALM_OK
               : how == ALM_RENEWAL_AWAY ? ALM_E_PROVIDER
                                         : ALM_E_LOGIN_OVER;
     }
     if (why != ALM_OK)
-        alm_session_halt(h->session, why);
+        alm_session_halt(http->session, why);
     return why != ALM_OK;
 }

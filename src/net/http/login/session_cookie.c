@@ -37,11 +37,11 @@ struct alm_ended_sessions {
 static const alm_str form = ALM_STR("qs1");
 
 /* The name and the password are part of what is signed: cookies that began with others are none. */
-static bool sign(const alm_http *h, unsigned char token[TOKEN_BYTES])
+static bool session_cookie_sign(const alm_http *http, unsigned char token[TOKEN_BYTES])
 {
-    const alm_net_shared *shared = alm_conn_arg(h->conn);
-    const uint64_t login = alm_hash_u128(alm_hash_str(alm_str_of(h->cx.conf->http_user)),
-                                         alm_hash_str(alm_str_of(h->cx.conf->http_password)));
+    const alm_net_shared *shared = alm_conn_arg(http->conn);
+    const uint64_t login = alm_hash_u128(alm_hash_str(alm_str_of(http->cx.conf->http_user)),
+                                         alm_hash_str(alm_str_of(http->cx.conf->http_password)));
     unsigned char text[FACTS_BYTES + sizeof(login)];
     unsigned int n = 0;
     (void)memcpy(text, token, FACTS_BYTES);
@@ -51,9 +51,11 @@ static bool sign(const alm_http *h, unsigned char token[TOKEN_BYTES])
            n == MAC_BYTES;
 }
 
-static int digit(char c)
+static int digit(char byte)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    return byte >= '0' && byte <= '9'   ? byte - '0'
+           : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
+                                        : -1;
 }
 
 static bool read_token(alm_str text, unsigned char out[TOKEN_BYTES])
@@ -102,7 +104,7 @@ static bool is_ended(struct alm_ended_sessions *ended, uint64_t session)
 }
 
 /* A place for one more: what is over anyway goes, then the list grows; when it is full the first goes. */
-static facts *place_for(struct alm_ended_sessions *ended)
+static facts *session_cookie_place_for(struct alm_ended_sessions *ended)
 {
     const int64_t now_ns = alm_monotonic_ns();
     size_t kept = 0;
@@ -123,10 +125,10 @@ static facts *place_for(struct alm_ended_sessions *ended)
     return ended->n > 0 ? &ended->rows[0] : NULL;
 }
 
-static void end_session(struct alm_ended_sessions *ended, facts of)
+static void cookie_end_session(struct alm_ended_sessions *ended, facts of)
 {
     (void)pthread_mutex_lock(&ended->lock);
-    facts *row = place_for(ended);
+    facts *row = session_cookie_place_for(ended);
     if (row != NULL)
         *row = of;
     (void)pthread_mutex_unlock(&ended->lock);
@@ -134,38 +136,39 @@ static void end_session(struct alm_ended_sessions *ended, facts of)
 
 /* --------------------------------------------------------------------- cookies */
 
-static bool holds(const alm_http *h, alm_str text, facts *out)
+static bool session_cookie_holds(const alm_http *http, alm_str text, facts *out)
 {
-    const alm_net_shared *shared = alm_conn_arg(h->conn);
+    const alm_net_shared *shared = alm_conn_arg(http->conn);
     unsigned char got[TOKEN_BYTES], want[TOKEN_BYTES];
     if (!read_token(text, got))
         return false;
     (void)memcpy(want, got, FACTS_BYTES);
-    if (!sign(h, want) || CRYPTO_memcmp(got, want, TOKEN_BYTES) != 0)
+    if (!session_cookie_sign(http, want) || CRYPTO_memcmp(got, want, TOKEN_BYTES) != 0)
         return false;
     (void)memcpy(out, got, sizeof(*out)); /* our own bytes, of this process */
     const int64_t now_ns = alm_monotonic_ns();
-    const int64_t life_ns = h->cx.conf->http_session_lifetime_max * 1000000;
+    const int64_t life_ns = http->cx.conf->http_session_lifetime_max * 1000000;
     ALM_ASSERT(out->born_ns <= out->until_ns && out->born_ns <= now_ns);
     return now_ns < out->until_ns && (life_ns <= 0 || now_ns - out->born_ns < life_ns) &&
            !is_ended(shared->ended, out->session);
 }
 
-static bool find(const alm_http *h, facts *out)
+static bool session_cookie_find(const alm_http *http, facts *out)
 {
-    const alm_str found = alm_http_cookie(&h->req, alm_http_session_cookie(h));
-    return h->cx.conf->http_server_cookies_enabled && found.ptr != NULL && holds(h, found, out);
+    const alm_str found = alm_http_cookie(&http->req, alm_http_session_cookie(http));
+    return http->cx.conf->http_server_cookies_enabled && found.ptr != NULL &&
+           session_cookie_holds(http, found, out);
 }
 
-bool alm_session_cookie_is_good(const alm_http *h)
+bool alm_session_cookie_is_good(const alm_http *http)
 {
     facts of;
-    return find(h, &of);
+    return session_cookie_find(http, &of);
 }
 
-void alm_session_cookie_give(alm_http *h)
+void alm_session_cookie_give(alm_http *http)
 {
-    const struct alm_conf *conf = h->cx.conf;
+    const struct alm_conf *conf = http->cx.conf;
     const alm_io *io = alm_io_posix();
     unsigned char token[TOKEN_BYTES];
     char text[2 * TOKEN_BYTES + 1];
@@ -173,14 +176,14 @@ void alm_session_cookie_give(alm_http *h)
     if (!conf->http_server_cookies_enabled)
         return;
     const int64_t now_ns = alm_monotonic_ns();
-    if (!find(h, &of)) {
+    if (!session_cookie_find(http, &of)) {
         of.born_ns = now_ns;
         if (io->random(io, &of.session, sizeof(of.session)) < 0)
             return;
     }
     of.until_ns = now_ns + conf->http_session_timeout * 1000000;
     (void)memcpy(token, &of, sizeof(of));
-    if (!sign(h, token))
+    if (!session_cookie_sign(http, token))
         return;
     int64_t age_ms = conf->http_session_timeout;
     if (conf->http_session_lifetime_max > 0)
@@ -191,21 +194,22 @@ void alm_session_cookie_give(alm_http *h)
     }
     text[sizeof(text) - 1] = 0;
     alm_http_add_headers(
-        h, "Set-Cookie: %s%s%s; HttpOnly; Path=/; SameSite=Strict;%s Max-Age=%lld\r\n",
-        alm_http_session_cookie(h).ptr, form.ptr, text, alm_conn_has_tls(h->conn) ? " Secure;" : "",
+        http, "Set-Cookie: %s%s%s; HttpOnly; Path=/; SameSite=Strict;%s Max-Age=%lld\r\n",
+        alm_http_session_cookie(http).ptr, form.ptr, text,
+        alm_conn_has_tls(http->conn) ? " Secure;" : "",
         (long long)ALM_MAX(age_ms / 1000, INT64_C(0)));
 }
 
-void alm_session_cookie_take(alm_http *h)
+void alm_session_cookie_take(alm_http *http)
 {
-    const alm_net_shared *shared = alm_conn_arg(h->conn);
+    const alm_net_shared *shared = alm_conn_arg(http->conn);
     facts of;
-    if (shared->ended != NULL && find(h, &of)) {
+    if (shared->ended != NULL && session_cookie_find(http, &of)) {
         /* a cookie that a request under way gets in this moment is no longer good than one that is given now */
-        of.until_ns = alm_monotonic_ns() + h->cx.conf->http_session_timeout * 1000000;
-        end_session(shared->ended, of);
+        of.until_ns = alm_monotonic_ns() + http->cx.conf->http_session_timeout * 1000000;
+        cookie_end_session(shared->ended, of);
     }
-    alm_http_add_headers(h, "Set-Cookie: %s; HttpOnly; Path=/; SameSite=Strict;%s Max-Age=0\r\n",
-                         alm_http_session_cookie(h).ptr,
-                         alm_conn_has_tls(h->conn) ? " Secure;" : "");
+    alm_http_add_headers(http, "Set-Cookie: %s; HttpOnly; Path=/; SameSite=Strict;%s Max-Age=0\r\n",
+                         alm_http_session_cookie(http).ptr,
+                         alm_conn_has_tls(http->conn) ? " Secure;" : "");
 }

@@ -14,11 +14,11 @@
 #include "net/http/exchange/http.h"
 
 /* Does the request have one that holds? */
-bool alm_session_cookie_is_good(const alm_http *h);
+bool alm_session_cookie_is_good(const alm_http *http);
 /* The answer has a new one, of the request's session if it has one. */
-void alm_session_cookie_give(alm_http *h);
+void alm_session_cookie_give(alm_http *http);
 /* The session of the request's cookie is over, and the browser is told to forget it. */
-void alm_session_cookie_take(alm_http *h);
+void alm_session_cookie_take(alm_http *http);
 
 struct alm_ended_sessions;
 struct alm_ended_sessions *alm_ended_sessions_new(void); /* NULL: no memory */

@@ -28,20 +28,20 @@ void alm_session_store_free(struct alm_session_store *store); /* NULL: nothing *
 void alm_session_store_listed(struct alm_session_store *store, alm_db *db);
 /* Who the request's cookie stands for, one reference to the caller; NULL: none, or it is over. *token: what the session was begun with,
  * if it lives by that, malloc'd; else NULL. */
-alm_principal *alm_session_store_find(alm_http *h, char **token);
+alm_principal *alm_session_store_find(alm_http *http, char **token);
 /* alm_monotonic_ns() of the login with which the session of the request's cookie began; 0: there is none. */
-int64_t alm_session_store_born(alm_http *h);
+int64_t alm_session_store_born(alm_http *http);
 /* The life of the session that the request's cookie is of, one reference to the caller; NULL: there is none. */
-alm_cookie_life *alm_session_store_life(const alm_http *h);
+alm_cookie_life *alm_session_store_life(const alm_http *http);
 /* Has somebody ended it, or is it as old as it may be? */
 bool alm_cookie_is_over(const alm_cookie_life *life, const struct alm_conf *conf);
 void alm_cookie_release(alm_cookie_life *life); /* NULL: nothing */
 /* A cookie of this user with the answer; the session of the cookie that the request has is over. token.ptr NULL: the session lives by itself,
  * as none of a user of the provider may. */
-void alm_session_store_begin(alm_http *h, alm_principal *who, alm_str token);
+void alm_session_store_begin(alm_http *http, alm_principal *who, alm_str token);
 /* The request's session goes on: with another id, if it is time for that. */
-void alm_session_store_used(alm_http *h);
+void alm_session_store_used(alm_http *http);
 /* The request's session is over; false: it had none. */
-bool alm_session_store_end(alm_http *h);
+bool alm_session_store_end(alm_http *http);
 
 #endif

@@ -1,7 +1,7 @@
 /* answer_csv.c - rows as a CSV file (RFC 4180), with the names of the columns in the first line unless nm=true. */
 #include "net/http/query/answer_text.h"
 
-static alm_status csv_begin(alm_query_run *run, const alm_plan_col *cols)
+static alm_status answer_csv_begin(alm_query_run *run, const alm_plan_col *cols)
 {
     alm_ctx *cx = &run->cx;
     ALM_TRY(alm_answer_text_begin(run, cols, ALM_RESULT_CSV));
@@ -15,4 +15,4 @@ static alm_status csv_begin(alm_query_run *run, const alm_plan_col *cols)
     return alm_buf_text(cx, &run->out, "\r\n");
 }
 
-const alm_answer_ops alm_answer_csv = {.begin = csv_begin, .rows = alm_answer_text_rows};
+const alm_answer_ops alm_answer_csv = {.begin = answer_csv_begin, .rows = alm_answer_text_rows};

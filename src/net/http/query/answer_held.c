@@ -56,7 +56,7 @@ static alm_status hold_some(alm_query_run *run, bool send)
 }
 
 /* *done: none comes, or no more are held. */
-static alm_status next_batch(alm_query_run *run, bool *done)
+static alm_status answer_held_next_batch(alm_query_run *run, bool *done)
 {
     alm_batch *batch = NULL;
     if (alm_cursor_next(run->cursor, &batch) != ALM_OK)
@@ -93,7 +93,7 @@ static alm_status hold_rows(alm_query_run *run, bool send, bool *done)
         return alm_query_failed(run, alm_session_error(run->session));
     while (!*done && !(send && piece_is_due(run, begin_ns))) {
         if (run->batch == NULL)
-            ALM_TRY(next_batch(run, done));
+            ALM_TRY(answer_held_next_batch(run, done));
         if (run->batch != NULL)
             ALM_TRY(hold_some(run, send));
         *done |= run->batch != NULL && run->held_full;
@@ -102,7 +102,7 @@ static alm_status hold_rows(alm_query_run *run, bool send, bool *done)
     return ALM_OK;
 }
 
-static alm_status enter(alm_query_run *run)
+static alm_status answer_held_enter(alm_query_run *run)
 {
     const alm_net_shared *shared = alm_conn_arg(run->h->conn);
     alm_questions *questions = NULL;
@@ -111,7 +111,7 @@ static alm_status enter(alm_query_run *run)
                           alm_held_rows(run->held) == run->rows_seen);
 }
 
-static alm_status put_head(alm_query_run *run)
+static alm_status answer_held_put_head(alm_query_run *run)
 {
     const alm_str facts = alm_held_head(run->held);
     ALM_TRY(alm_buf_text(&run->cx, &run->out, "{"));
@@ -135,14 +135,14 @@ static alm_status hold_and_send(alm_query_run *run)
 {
     bool done = false;
     if (!run->held_begun)
-        ALM_TRY(put_head(run));
+        ALM_TRY(answer_held_put_head(run));
     run->held_begun = true;
-    const alm_status st = hold_rows(run, true, &done);
-    if (st != ALM_OK && run->failed && run->begun)
+    const alm_status status = hold_rows(run, true, &done);
+    if (status != ALM_OK && run->failed && run->begun)
         return end_by_error(run);
-    if (st != ALM_OK || !done)
-        return st;
-    ALM_TRY(enter(run));
+    if (status != ALM_OK || !done)
+        return status;
+    ALM_TRY(answer_held_enter(run));
     run->finished = true;
     return alm_answer_json_end(run);
 }
@@ -155,7 +155,7 @@ alm_status alm_query_hold_piece(alm_query_run *run)
     if (!run->held_begun) { /* which rows these are is known when all are there */
         run->held_begun = true;
         ALM_TRY(hold_rows(run, false, &done));
-        ALM_TRY(enter(run));
+        ALM_TRY(answer_held_enter(run));
     }
     return alm_query_held_piece(run);
 }
@@ -169,7 +169,7 @@ static alm_status begin_held(alm_query_run *run)
         run->opt.window =
             (alm_row_window){.lo = ALM_MAX(rows - run->opt.window.last, (int64_t)0), .hi = rows};
     run->held_next = run->opt.window.lo;
-    return put_head(run);
+    return answer_held_put_head(run);
 }
 
 alm_status alm_query_held_piece(alm_query_run *run)

@@ -23,7 +23,7 @@ alm_status alm_answer_json_column(alm_ctx *cx, alm_buf *out, const alm_plan_col 
     return alm_buf_text(cx, out, "\"}");
 }
 
-static alm_status put_columns(alm_query_run *run, const alm_plan_col *cols)
+static alm_status answer_json_put_columns(alm_query_run *run, const alm_plan_col *cols)
 {
     alm_ctx *cx = &run->cx;
     alm_buf *out = &run->out;
@@ -43,7 +43,7 @@ alm_status alm_answer_json_facts(alm_query_run *run, const alm_plan_col *cols)
     ALM_TRY(alm_buf_text(cx, out, "\"query\":"));
     ALM_TRY(alm_json_put_string(cx, out, run->query));
     ALM_TRY(alm_buf_text(cx, out, ","));
-    ALM_TRY(put_columns(run, cols));
+    ALM_TRY(answer_json_put_columns(run, cols));
     int32_t ts = -1;
     for (uint32_t i = 0; i < run->n_cols; i++)
         if ((int32_t)run->cols[i] == alm_cursor_ts_col(run->cursor))

@@ -5,34 +5,34 @@
 #include "net/http/query/run_state.h"
 #include "session/transfer/parquet.h"
 
-static alm_status read_parameters(alm_http *h, alm_pq_request *r)
+static alm_status answer_parquet_read_parameters(alm_http *http, alm_pq_request *request)
 {
-    alm_pq_request_init(r);
+    alm_pq_request_init(request);
     for (size_t i = 0; alm_pq_request_name(i) != NULL; i++) {
         const alm_str name = alm_str_of(alm_pq_request_name(i));
-        const alm_str value = alm_http_param(&h->req, alm_pq_request_name(i));
+        const alm_str value = alm_http_param(&http->req, alm_pq_request_name(i));
         bool known = false;
         if (value.ptr != NULL && value.len > 0)
-            ALM_TRY(alm_pq_request_read(&h->cx, 0, name, value, r, &known));
+            ALM_TRY(alm_pq_request_read(&http->cx, 0, name, value, request, &known));
     }
-    const alm_str partition = alm_http_param(&h->req, "partition_by");
+    const alm_str partition = alm_http_param(&http->req, "partition_by");
     if (partition.len > 0 && !alm_str_ieq(partition, ALM_STR("none")))
-        return alm_fail(&h->cx, ALM_E_ARG, 0,
+        return alm_fail(&http->cx, ALM_E_ARG, 0,
                         "partition_by is for COPY: an answer over HTTP is one file");
-    return alm_pq_request_check(&h->cx, r);
+    return alm_pq_request_check(&http->cx, request);
 }
 
-static bool parquet_read(alm_http *h, alm_str query, const void **options)
+static bool answer_parquet_read(alm_http *http, alm_str query, const void **options)
 {
-    alm_pq_request *r = NULL;
-    alm_status st = ALM_NEW(&h->cx, &h->arena, &r);
-    if (st == ALM_OK)
-        st = read_parameters(h, r);
-    *options = r;
-    if (st == ALM_OK)
+    alm_pq_request *request = NULL;
+    alm_status status = ALM_NEW(&http->cx, &http->arena, &request);
+    if (status == ALM_OK)
+        status = answer_parquet_read_parameters(http, request);
+    *options = request;
+    if (status == ALM_OK)
         return true;
-    const alm_error err = h->cx.err;
-    alm_http_reply_error(h, alm_status_http(st), query, err.msg, 0);
+    const alm_error err = http->cx.err;
+    alm_http_reply_error(http, alm_status_http(status), query, err.msg, 0);
     return false;
 }
 
@@ -72,7 +72,7 @@ static void parquet_close(alm_query_run *run)
     run->answer = NULL;
 }
 
-const alm_answer_ops alm_answer_parquet = {.read = parquet_read,
+const alm_answer_ops alm_answer_parquet = {.read = answer_parquet_read,
                                            .begin = parquet_begin,
                                            .rows = parquet_rows,
                                            .end = parquet_end,

@@ -10,11 +10,11 @@ alm_status alm_answer_text_begin(alm_query_run *run, const alm_plan_col *cols, a
     alm_ctx *cx = &run->cx;
     alm_type *types = NULL;
     const char **names = NULL;
-    uint32_t n = 0;
-    (void)alm_cursor_cols(run->cursor, &n);
-    ALM_TRY(ALM_NEWN(cx, &run->arena, n + 1, &types));
-    ALM_TRY(ALM_NEWN(cx, &run->arena, n + 1, &names));
-    for (uint32_t i = 0; i < n; i++) {
+    uint32_t n_types = 0;
+    (void)alm_cursor_cols(run->cursor, &n_types);
+    ALM_TRY(ALM_NEWN(cx, &run->arena, n_types + 1, &types));
+    ALM_TRY(ALM_NEWN(cx, &run->arena, n_types + 1, &names));
+    for (uint32_t i = 0; i < n_types; i++) {
         types[i] = cols[i].type;
         names[i] = cols[i].name;
     }
@@ -25,7 +25,7 @@ alm_status alm_answer_text_begin(alm_query_run *run, const alm_plan_col *cols, a
                                         .cols = run->cols,
                                         .n_cols = run->n_cols,
                                         .names = names};
-    return alm_result_writer_new(cx, &run->arena, types, n, &options, &run->writer);
+    return alm_result_writer_new(cx, &run->arena, types, n_types, &options, &run->writer);
 }
 
 alm_status alm_answer_text_rows(alm_query_run *run)

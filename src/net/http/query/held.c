@@ -101,16 +101,16 @@ alm_status alm_held_new(alm_ctx *cx, const char *user, alm_str head, alm_held **
     alm_buf_init(&held->head, NULL);
     alm_buf_init(&held->tail, cx->mem);
     held->user = strdup(user);
-    alm_status st = held->user != NULL ? random_name(cx, held->name)
-                                       : alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    alm_status status = held->user != NULL ? random_name(cx, held->name)
+                                           : alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     held->packed_bytes = (int64_t)head.len;
-    if (st == ALM_OK)
-        st = alm_buf_append(cx, &held->head, head.ptr, head.len);
-    if (st == ALM_OK)
+    if (status == ALM_OK)
+        status = alm_buf_append(cx, &held->head, head.ptr, head.len);
+    if (status == ALM_OK)
         *out = held;
     else
         alm_held_release(held);
-    return st;
+    return status;
 }
 
 uint32_t alm_held_room(const alm_held *held)
@@ -150,12 +150,12 @@ static alm_status close_block(alm_ctx *cx, alm_held *held)
     ALM_TRY(grow_blocks(cx, held));
     alm_buf packed;
     alm_buf_init(&packed, NULL);
-    const alm_status st = alm_block_pack(cx, &held->codec, ALM_BLOCK_ZSTD, ZSTD_LEVEL,
-                                         (alm_str){held->tail.ptr, held->tail.len}, &packed);
-    char *exact = st == ALM_OK ? realloc(packed.ptr, packed.len) : NULL;
+    const alm_status status = alm_block_pack(cx, &held->codec, ALM_BLOCK_ZSTD, ZSTD_LEVEL,
+                                             (alm_str){held->tail.ptr, held->tail.len}, &packed);
+    char *exact = status == ALM_OK ? realloc(packed.ptr, packed.len) : NULL;
     if (exact == NULL) {
         alm_buf_deinit(&packed);
-        return st != ALM_OK ? st : alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+        return status != ALM_OK ? status : alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     }
     held->blocks[held->n_blocks++] = (held_block){.first_row = held->rows - held->tail_rows,
                                                   .plain_bytes = held->tail.len,
@@ -180,38 +180,38 @@ alm_status alm_held_added(alm_ctx *cx, alm_held *held, uint32_t rows, int64_t by
 
 /* -------------------------------------------------------------------- store; its lock is held */
 
-static held_owner *owner_of(alm_held_store *store, const char *user)
+static held_owner *held_owner_of(alm_held_store *store, const char *user)
 {
-    held_owner *o = store->owners;
-    while (o != NULL && strcmp(o->user, user) != 0)
-        o = o->next;
-    return o;
+    held_owner *owner = store->owners;
+    while (owner != NULL && strcmp(owner->user, user) != 0)
+        owner = owner->next;
+    return owner;
 }
 
 static held_owner *owner_new(alm_held_store *store, const char *user)
 {
-    const size_t n = strlen(user) + 1;
-    held_owner *o = calloc(1, sizeof(*o) + n);
-    if (o == NULL)
+    const size_t len = strlen(user) + 1;
+    held_owner *owner = calloc(1, sizeof(*owner) + len);
+    if (owner == NULL)
         return NULL;
-    (void)memcpy(o->user, user, n);
-    o->next = store->owners;
-    store->owners = o;
-    return o;
+    (void)memcpy(owner->user, user, len);
+    owner->next = store->owners;
+    store->owners = owner;
+    return owner;
 }
 
-static void owner_drop_if_empty(alm_held_store *store, held_owner *o)
+static void owner_drop_if_empty(alm_held_store *store, held_owner *owner)
 {
-    if (o->results > 0)
+    if (owner->results > 0)
         return;
     held_owner **at = &store->owners;
-    while (*at != o)
+    while (*at != owner)
         at = &(*at)->next;
-    *at = o->next;
-    free(o);
+    *at = owner->next;
+    free(owner);
 }
 
-static void take_out(alm_held_store *store, alm_held *held)
+static void held_take_out(alm_held_store *store, alm_held *held)
 {
     *(held->prev != NULL ? &held->prev->next : &store->newest) = held->next;
     *(held->next != NULL ? &held->next->prev : &store->oldest) = held->prev;
@@ -222,7 +222,7 @@ static void take_out(alm_held_store *store, alm_held *held)
     held->owner->results--;
 }
 
-static void put_first(alm_held_store *store, alm_held *held)
+static void held_put_first(alm_held_store *store, alm_held *held)
 {
     held->read_ns = alm_monotonic_ns();
     held->next = store->newest;
@@ -234,11 +234,11 @@ static void put_first(alm_held_store *store, alm_held *held)
     held->owner->results++;
 }
 
-static void remove_one(alm_held_store *store, alm_held *old, int64_t *count)
+static void held_remove_one(alm_held_store *store, alm_held *old, int64_t *count)
 {
     held_owner *owner = old->owner;
     *count += 1;
-    take_out(store, old);
+    held_take_out(store, old);
     alm_held_release(old);
     owner_drop_if_empty(store, owner);
 }
@@ -247,7 +247,7 @@ static void remove_expired(alm_held_store *store, const struct alm_conf *conf)
 {
     const int64_t since_ns = alm_monotonic_ns() - conf->http_snapshot_timeout * 1000000;
     while (store->oldest != NULL && store->oldest->read_ns < since_ns)
-        remove_one(store, store->oldest, &store->stats.expired);
+        held_remove_one(store, store->oldest, &store->stats.expired);
 }
 
 static alm_held *oldest_of(const alm_held_store *store, const held_owner *owner)
@@ -265,9 +265,9 @@ static held_owner *who_has_most(const alm_held_store *store, const char *comer, 
     held_owner *most = NULL;
     int64_t most_n = -1;
     for (const alm_held *held = store->oldest; held != NULL; held = held->prev) {
-        const held_owner *o = held->owner;
-        const bool comes = strcmp(o->user, comer) == 0;
-        const int64_t n = by_bytes ? o->bytes + (comes ? bytes : 0) : o->results + comes;
+        const held_owner *owner = held->owner;
+        const bool comes = strcmp(owner->user, comer) == 0;
+        const int64_t n = by_bytes ? owner->bytes + (comes ? bytes : 0) : owner->results + comes;
         if (n > most_n) {
             most = held->owner;
             most_n = n;
@@ -276,7 +276,7 @@ static held_owner *who_has_most(const alm_held_store *store, const char *comer, 
     return most;
 }
 
-static bool is_over(int64_t n, int64_t most)
+static bool held_is_over(int64_t n, int64_t most)
 {
     return most > 0 && n > most;
 }
@@ -287,26 +287,26 @@ static int64_t bytes_max_of(const alm_held_store *store, const struct alm_conf *
 }
 
 /* Room for a result of this user: first his own go, for his limits, then those of who has most. */
-static void make_room(alm_held_store *store, const struct alm_conf *conf, const char *user,
-                      int64_t bytes)
+static void held_make_room(alm_held_store *store, const struct alm_conf *conf, const char *user,
+                           int64_t bytes)
 {
     held_owner *own = NULL;
     const int64_t bytes_max = bytes_max_of(store, conf);
     remove_expired(store, conf);
-    while ((own = owner_of(store, user)) != NULL &&
-           (is_over(own->bytes + bytes, conf->http_snapshot_user_bytes_max) ||
-            is_over(own->results + 1, conf->http_snapshot_user_count_max)))
-        remove_one(store, oldest_of(store, own), &store->stats.evicted);
+    while ((own = held_owner_of(store, user)) != NULL &&
+           (held_is_over(own->bytes + bytes, conf->http_snapshot_user_bytes_max) ||
+            held_is_over(own->results + 1, conf->http_snapshot_user_count_max)))
+        held_remove_one(store, oldest_of(store, own), &store->stats.evicted);
     while (store->oldest != NULL) {
         const bool by_bytes = store->stats.bytes + bytes > bytes_max;
         if (!by_bytes && store->stats.results + 1 <= conf->http_snapshot_count_max)
             break;
-        remove_one(store, oldest_of(store, who_has_most(store, user, bytes, by_bytes)),
-                   &store->stats.evicted);
+        held_remove_one(store, oldest_of(store, who_has_most(store, user, bytes, by_bytes)),
+                        &store->stats.evicted);
     }
 }
 
-static alm_held *look_up(alm_held_store *store, alm_str name, const char *user)
+static alm_held *held_look_up(alm_held_store *store, alm_str name, const char *user)
 {
     alm_held *held = store->newest;
     while (held != NULL &&
@@ -328,14 +328,14 @@ alm_status alm_held_enter(alm_ctx *cx, alm_held_store *store, alm_held *held,
     alm_block_codec_deinit(&held->codec);
     held->complete = complete;
     (void)pthread_mutex_lock(&store->lock);
-    make_room(store, cx->conf, held->user, held->packed_bytes);
-    held->owner = owner_of(store, held->user);
+    held_make_room(store, cx->conf, held->user, held->packed_bytes);
+    held->owner = held_owner_of(store, held->user);
     if (held->owner == NULL)
         held->owner = owner_new(store, held->user);
     const bool entered = held->owner != NULL;
     if (entered) {
         atomic_fetch_add(&held->references, 1);
-        put_first(store, held);
+        held_put_first(store, held);
         store->stats.made++;
     }
     (void)pthread_mutex_unlock(&store->lock);
@@ -355,11 +355,11 @@ alm_held *alm_held_find(alm_held_store *store, const struct alm_conf *conf, alm_
 {
     (void)pthread_mutex_lock(&store->lock);
     remove_expired(store, conf);
-    alm_held *held = look_up(store, name, user);
+    alm_held *held = held_look_up(store, name, user);
     *(held != NULL ? &store->stats.found : &store->stats.missed) += 1;
     if (held != NULL) {
-        take_out(store, held);
-        put_first(store, held);
+        held_take_out(store, held);
+        held_put_first(store, held);
         atomic_fetch_add(&held->references, 1);
     }
     (void)pthread_mutex_unlock(&store->lock);
@@ -369,10 +369,10 @@ alm_held *alm_held_find(alm_held_store *store, const struct alm_conf *conf, alm_
 bool alm_held_drop(alm_held_store *store, alm_str name, const char *user)
 {
     (void)pthread_mutex_lock(&store->lock);
-    alm_held *held = look_up(store, name, user);
+    alm_held *held = held_look_up(store, name, user);
     if (held != NULL) {
         held_owner *owner = held->owner;
-        take_out(store, held);
+        held_take_out(store, held);
         owner_drop_if_empty(store, owner);
     }
     (void)pthread_mutex_unlock(&store->lock);
@@ -387,7 +387,7 @@ void alm_held_store_free(alm_held_store *store)
     while (store->newest != NULL) {
         alm_held *held = store->newest;
         held_owner *owner = held->owner;
-        take_out(store, held);
+        held_take_out(store, held);
         ALM_ASSERT(store->newest != held);
         owner_drop_if_empty(store, owner);
         alm_held_release(held);
@@ -420,7 +420,7 @@ bool alm_held_complete(const alm_held *held)
 /* ------------------------------------------------------------------ reading */
 
 /* The block that a row is in. */
-static uint32_t block_of(const alm_held *held, int64_t row)
+static uint32_t held_block_of(const alm_held *held, int64_t row)
 {
     uint32_t lo = 0, hi = held->n_blocks;
     while (hi - lo > 1) {
@@ -430,14 +430,14 @@ static uint32_t block_of(const alm_held *held, int64_t row)
     return lo;
 }
 
-const char *alm_held_skip_rows(const char *at, const char *end, int64_t n)
+const char *alm_held_skip_rows(const char *ptr, const char *end, int64_t n)
 {
     while (n-- > 0) {
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        const char *line_end = memchr(ptr, '\n', (size_t)(end - ptr));
         ALM_ASSERT(line_end != NULL);
-        at = line_end + 1;
+        ptr = line_end + 1;
     }
-    return at;
+    return ptr;
 }
 
 /* Rows [from, to) of one block. */
@@ -465,19 +465,20 @@ alm_status alm_held_read(alm_ctx *cx, const alm_held *held, int64_t from, int64_
 {
     alm_block_codec codec = {0};
     alm_buf plain;
-    alm_status st = ALM_OK;
-    int64_t at = from;
+    alm_status status = ALM_OK;
+    int64_t offset = from;
     alm_buf_init(&plain, cx->mem);
     to = ALM_MIN(to, held->rows);
-    while (st == ALM_OK && at < to && out->len < bytes) {
-        const uint32_t i = block_of(held, at);
+    while (status == ALM_OK && offset < to && out->len < bytes) {
+        const uint32_t i = held_block_of(held, offset);
         const int64_t end = i + 1 < held->n_blocks ? held->blocks[i + 1].first_row : held->rows;
         const int64_t until = ALM_MIN(end, to);
-        st = read_block(cx, &held->blocks[i], &plain, &codec, at, until, first && at == from, out);
-        at = until;
+        status = read_block(cx, &held->blocks[i], &plain, &codec, offset, until,
+                            first && offset == from, out);
+        offset = until;
     }
     alm_buf_deinit(&plain);
     alm_block_codec_deinit(&codec);
-    *rows = at - from;
-    return st;
+    *rows = offset - from;
+    return status;
 }

@@ -41,7 +41,7 @@ uint32_t alm_held_room(const alm_held *held);
 /* Where rows are encoded to: each ends with "]\n" and all but the first of the result begin with a comma. */
 alm_buf *alm_held_tail(alm_held *held);
 /* Behind the n-th row of such bytes; there are so many. */
-const char *alm_held_skip_rows(const char *at, const char *end, int64_t n);
+const char *alm_held_skip_rows(const char *ptr, const char *end, int64_t n);
 /* *full: the limit is reached, what comes now is left out. */
 ALM_NODISCARD alm_status alm_held_added(alm_ctx *cx, alm_held *held, uint32_t rows,
                                         int64_t bytes_max, bool *full);

@@ -34,7 +34,7 @@ alm_status alm_query_json_members(alm_ctx *cx, alm_arena *arena, alm_str body,
     if (object.kind != ALM_JSON_OBJECT)
         return alm_fail(cx, ALM_E_VALUE, 0, "the body must be a JSON object");
     ALM_ASSERT(req->params != NULL); /* the head was parsed */
-    for (size_t at = 0; alm_json_next(object, &at, &key, &value);) {
+    for (size_t offset = 0; alm_json_next(object, &offset, &key, &value);) {
         const int32_t pos = (int32_t)ALM_MIN(value.raw.ptr - body.ptr, (ptrdiff_t)INT32_MAX);
         if (value.kind == ALM_JSON_NULL)
             continue; /* as if it were not there */
@@ -55,27 +55,27 @@ static alm_status list_text(alm_ctx *cx, alm_json_value list, alm_str *out)
 {
     alm_json_value value;
     alm_str key, text;
-    char *to = NULL;
-    size_t n = 0;
-    ALM_TRY(alm_arena_bytes(cx, cx->arena, 2 + 6 * list.raw.len, &to));
-    for (size_t at = 0; alm_json_next(list, &at, &key, &value);) {
+    char *dest = NULL;
+    size_t count = 0;
+    ALM_TRY(alm_arena_bytes(cx, cx->arena, 2 + 6 * list.raw.len, &dest));
+    for (size_t offset = 0; alm_json_next(list, &offset, &key, &value);) {
         text = value.raw;
         if (value.kind == ALM_JSON_STRING)
             ALM_TRY(alm_json_unquote(cx, cx->arena, value.raw, &text));
         if (value.kind == ALM_JSON_NULL)
             text = (alm_str){0};
-        to[n] = n == 0 ? '{' : ',';
-        n += 1;
-        n += alm_list_element_write(text, to + n);
+        dest[count] = count == 0 ? '{' : ',';
+        count += 1;
+        count += alm_list_element_write(text, dest + count);
     }
-    if (n == 0)
-        to[n++] = '{';
-    to[n++] = '}';
-    *out = (alm_str){to, n};
+    if (count == 0)
+        dest[count++] = '{';
+    dest[count++] = '}';
+    *out = (alm_str){dest, count};
     return ALM_OK;
 }
 
-static alm_status from_base64(alm_ctx *cx, alm_str *text)
+static alm_status query_json_from_base64(alm_ctx *cx, alm_str *text)
 {
     char *bytes = NULL;
     size_t n = 0;
@@ -101,7 +101,7 @@ static alm_status to_value(alm_ctx *cx, uint32_t index, alm_type type, alm_json_
         return alm_fail(cx, ALM_E_VALUE, -1, "no list or object is a value of type %s",
                         alm_type_name(type));
     if (type.id == ALM_T_BINARY)
-        ALM_TRY(from_base64(cx, &bytes));
+        ALM_TRY(query_json_from_base64(cx, &bytes));
     return alm_pg_param(cx, cx->arena, index, 0, type, type.id == ALM_T_BINARY, bytes, out);
 }
 
@@ -122,12 +122,12 @@ static alm_status guess_types(alm_ctx *cx, alm_json_value array, const alm_type 
     alm_type *types = NULL;
     *n = 0;
     uint32_t count = 0;
-    for (size_t at = 0; alm_json_next(array, &at, &key, &value) && count <= PARAMS_MAX;)
+    for (size_t offset = 0; alm_json_next(array, &offset, &key, &value) && count <= PARAMS_MAX;)
         count++;
     if (count > PARAMS_MAX)
         return alm_fail(cx, ALM_E_LIMIT, 0, "'params' has more than %d values", PARAMS_MAX);
     ALM_TRY(ALM_NEWN(cx, cx->arena, count + 1, &types));
-    for (size_t at = 0; alm_json_next(array, &at, &key, &value); ++*n)
+    for (size_t offset = 0; alm_json_next(array, &offset, &key, &value); ++*n)
         types[*n] = guessed(value);
     ALM_ASSERT(*n == count);
     *out = types;
@@ -152,7 +152,8 @@ alm_status alm_query_json_values(alm_ctx *cx, alm_session *session, alm_prepared
         ALM_TRY(guess_types(cx, array, &types, &want));
     ALM_TRY(ALM_NEWN(cx, cx->arena, want + 1, out));
     uint32_t got = 0;
-    for (size_t at = 0; got <= PARAMS_MAX && alm_json_next(array, &at, &key, &value); got++) {
+    for (size_t offset = 0; got <= PARAMS_MAX && alm_json_next(array, &offset, &key, &value);
+         got++) {
         if (got >= want || to_value(cx, got, types[got], value, &(*out)[got]) == ALM_OK)
             continue;
         const alm_error err = cx->err;

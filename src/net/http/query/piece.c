@@ -21,11 +21,11 @@ static alm_status choose_named(alm_query_run *run, const alm_plan_col *cols, con
         names += list.ptr[i] == ',';
     ALM_TRY(alm_nodes_add(cx, (int64_t)names, -1));
     ALM_TRY(ALM_NEWN(cx, &run->arena, names, &run->cols));
-    for (size_t at = 0; at <= list.len;) {
-        const char *comma = memchr(list.ptr + at, ',', list.len - at);
+    for (size_t offset = 0; offset <= list.len;) {
+        const char *comma = memchr(list.ptr + offset, ',', list.len - offset);
         const size_t end = comma != NULL ? (size_t)(comma - list.ptr) : list.len;
-        const alm_str name = {list.ptr + at, end - at};
-        at = end + 1;
+        const alm_str name = {list.ptr + offset, end - offset};
+        offset = end + 1;
         const alm_plan_col *col = alm_map_get(by_name, name);
         if (col == NULL)
             return alm_fail(cx, ALM_E_NAME, -1, "column not found: '%.*s'", (int)name.len,
@@ -38,27 +38,27 @@ static alm_status choose_named(alm_query_run *run, const alm_plan_col *cols, con
     return ALM_OK;
 }
 
-static alm_status choose_cols(alm_query_run *run, const alm_plan_col *cols, uint32_t n)
+static alm_status choose_cols(alm_query_run *run, const alm_plan_col *cols, uint32_t n_cols)
 {
     alm_ctx *cx = &run->cx;
     if (run->opt.cols.ptr == NULL || run->opt.cols.len == 0) {
-        ALM_TRY(ALM_NEWN(cx, &run->arena, n + 1, &run->cols));
-        for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(ALM_NEWN(cx, &run->arena, n_cols + 1, &run->cols));
+        for (uint32_t i = 0; i < n_cols; i++)
             run->cols[i] = i;
-        run->n_cols = n;
+        run->n_cols = n_cols;
         return ALM_OK;
     }
     alm_map by_name;
     alm_map_init(&by_name, true);
-    alm_status st = ALM_OK;
-    for (uint32_t i = 0; st == ALM_OK && i < n; i++) /* of several of one name the first */
+    alm_status status = ALM_OK;
+    for (uint32_t i = 0; status == ALM_OK && i < n_cols; i++) /* of several of one name the first */
         if (alm_map_get(&by_name, alm_str_of(cols[i].name)) == NULL)
-            st = alm_map_put(cx, &by_name, alm_str_of(cols[i].name), (void *)(uintptr_t)&cols[i],
-                             NULL);
-    if (st == ALM_OK)
-        st = choose_named(run, cols, &by_name);
+            status = alm_map_put(cx, &by_name, alm_str_of(cols[i].name),
+                                 (void *)(uintptr_t)&cols[i], NULL);
+    if (status == ALM_OK)
+        status = choose_named(run, cols, &by_name);
     alm_map_deinit(&by_name);
-    return st;
+    return status;
 }
 
 /* --------------------------------------------------------------------- rows */
@@ -94,7 +94,7 @@ alm_status alm_query_begin_answer(alm_query_run *run)
 }
 
 /* The rows of the batch that are asked for are to be written. */
-static void take_batch(alm_query_run *run, const alm_batch *batch)
+static void piece_take_batch(alm_query_run *run, const alm_batch *batch)
 {
     ALM_ASSERT(run->batch == NULL);
     const int64_t first = run->rows_seen;
@@ -110,7 +110,7 @@ static void take_batch(alm_query_run *run, const alm_batch *batch)
     run->row_end = (uint32_t)hi;
 }
 
-static alm_status put_rows(alm_query_run *run)
+static alm_status piece_put_rows(alm_query_run *run)
 {
     const uint32_t before = run->row;
     ALM_ASSERT(run->row < run->row_end);
@@ -130,20 +130,20 @@ alm_status alm_query_fill_piece(alm_query_run *run)
     while (run->out.len < run->piece_bytes) {
         alm_batch *batch = NULL;
         if (run->batch != NULL) {
-            ALM_TRY(put_rows(run));
+            ALM_TRY(piece_put_rows(run));
             continue;
         }
         const bool enough = run->rows_seen >= run->opt.window.hi && !run->opt.count_all;
-        const alm_status st = enough ? ALM_OK : alm_cursor_next(run->cursor, &batch);
-        if (st == ALM_E_YIELD)
-            return st; /* what the piece has of it stays */
-        if (st != ALM_OK)
+        const alm_status status = enough ? ALM_OK : alm_cursor_next(run->cursor, &batch);
+        if (status == ALM_E_YIELD)
+            return status; /* what the piece has of it stays */
+        if (status != ALM_OK)
             return alm_query_failed(run, alm_session_error(run->session));
         if (batch == NULL) {
             run->finished = true;
             return run->opt.format->ops->end != NULL ? run->opt.format->ops->end(run) : ALM_OK;
         }
-        take_batch(run, batch);
+        piece_take_batch(run, batch);
     }
     return ALM_OK;
 }

@@ -44,7 +44,7 @@ bool alm_places_take(struct alm_places *places, alm_place *place, int64_t max)
 }
 
 /* Is it among those that wait? Then not any more. Under the lock. */
-static bool take_out(struct alm_places *places, alm_place *place)
+static bool places_take_out(struct alm_places *places, alm_place *place)
 {
     alm_place *before = NULL, *it = places->first;
     while (it != NULL && it != place) {
@@ -68,7 +68,7 @@ static bool too_late(void *arg)
     alm_place *place = arg;
     struct alm_places *places = place->of;
     (void)pthread_mutex_lock(&places->lock);
-    const bool waited = take_out(places, place);
+    const bool waited = places_take_out(places, place);
     (void)pthread_mutex_unlock(&places->lock);
     if (waited)
         place->of = NULL;
@@ -101,7 +101,7 @@ void alm_places_leave(alm_place *place, int64_t max)
     places->taken--;
     while (places->first != NULL && is_room(places, max)) { /* several, if the limit went up */
         alm_place *next = places->first;
-        (void)take_out(places, next);
+        (void)places_take_out(places, next);
         next->has = true;
         places->taken++;
         alm_conn_work_over(next->conn);

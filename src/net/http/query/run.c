@@ -28,10 +28,10 @@ alm_status alm_query_failed(alm_query_run *run, const alm_error *err)
 
 alm_status alm_query_open(alm_query_run *run, const alm_execute_options *options)
 {
-    const alm_status st = alm_execute_with(run->session, run->prepared, run->values, run->n_values,
-                                           options, &run->cursor);
-    return st == ALM_OK || st == ALM_E_YIELD
-               ? st
+    const alm_status status = alm_execute_with(run->session, run->prepared, run->values,
+                                               run->n_values, options, &run->cursor);
+    return status == ALM_OK || status == ALM_E_YIELD
+               ? status
                : alm_query_failed(run, alm_session_error(run->session));
 }
 
@@ -93,7 +93,7 @@ static alm_status open_answer(alm_query_run *run)
     return ALM_OK;
 }
 
-static alm_status execute(alm_query_run *run)
+static alm_status query_run_execute(alm_query_run *run)
 {
     if (run->opt.params.ptr != NULL)
         ALM_TRY(alm_query_json_values(&run->cx, run->session, run->prepared, run->opt.params,
@@ -114,14 +114,14 @@ static alm_status make_piece(alm_query_run *run)
         ALM_TRY(alm_script_prepare(run));
     ALM_TRY(alm_script_run_leading(run));
     if (run->cursor == NULL)
-        ALM_TRY(execute(run));
+        ALM_TRY(query_run_execute(run));
     if (!run->finished)
         ALM_TRY(alm_query_fill_piece(run));
     ALM_TRY(alm_script_commit(run));
     return alm_query_pack_piece(run);
 }
 
-static void work(void *arg)
+static void query_run_work(void *arg)
 {
     alm_query_run *run = arg;
     if (make_piece(run) == ALM_OK)
@@ -133,32 +133,32 @@ static void work(void *arg)
 
 /* ------------------------------------------------------------------ delivery */
 
-static void next_piece(alm_query_run *run);
+static void query_run_next_piece(alm_query_run *run);
 
 static void reply_failed(alm_query_run *run)
 {
-    alm_http *h = run->h;
-    if (h->head_sent) {
-        alm_http_stream_break(h);
+    alm_http *http = run->h;
+    if (http->head_sent) {
+        alm_http_stream_break(http);
         return;
     }
     const uint64_t number = alm_session_last_statement(run->session);
     if (number != 0)
-        alm_http_add_headers(h, "X-Query-Id: %llu\r\n", (unsigned long long)number);
-    alm_http_reply_error(h, alm_status_http(run->err.code), run->query, run->err.msg,
+        alm_http_add_headers(http, "X-Query-Id: %llu\r\n", (unsigned long long)number);
+    alm_http_reply_error(http, alm_status_http(run->err.code), run->query, run->err.msg,
                          ALM_MAX(run->err.sql_pos, 0));
 }
 
 /* The next piece is made while this one is sent; only while nothing waits in the socket, so that a client that
  * reads slowly has one piece waiting, and at most one more that is made. */
-static bool send_beside(alm_query_run *run)
+static bool query_run_send_beside(alm_query_run *run)
 {
-    alm_http *h = run->h;
-    if (run->finished || alm_conn_unsent(h->conn) > 0)
+    alm_http *http = run->h;
+    if (run->finished || alm_conn_unsent(http->conn) > 0)
         return false;
     alm_buf piece = alm_buf_renew(&run->out);
-    next_piece(run);
-    alm_http_stream_chunk(h, &piece);
+    query_run_next_piece(run);
+    alm_http_stream_chunk(http, &piece);
     alm_buf_deinit(&piece);
     return true;
 }
@@ -170,7 +170,7 @@ static int64_t places_max(const alm_query_run *run)
 }
 
 /* Before the end of the answer: who has that may come again, on another lane. */
-static void leave(alm_query_run *run)
+static void query_run_leave(alm_query_run *run)
 {
     alm_places_leave(&run->place, places_max(run));
     if (run->cursor != NULL)
@@ -178,67 +178,67 @@ static void leave(alm_query_run *run)
     alm_tagged_leave(&run->tagged);
 }
 
-static void deliver(alm_query_run *run)
+static void query_run_deliver(alm_query_run *run)
 {
-    alm_http *h = run->h;
+    alm_http *http = run->h;
     if (run->failed || run->finished)
-        leave(run);
+        query_run_leave(run);
     if (run->failed) {
         reply_failed(run);
-    } else if (run->finished && !h->head_sent) {
+    } else if (run->finished && !http->head_sent) {
         const bool rows = run->held != NULL || alm_cursor_has_rows(run->cursor);
-        alm_http_reply(h, 200, rows ? run->opt.format->type : "application/json; charset=utf-8",
+        alm_http_reply(http, 200, rows ? run->opt.format->type : "application/json; charset=utf-8",
                        run->opt.headers, (alm_str){run->out.ptr, run->out.len});
     } else {
-        if (!h->head_sent)
-            alm_http_stream_begin(h, 200, run->opt.format->type, run->opt.headers);
-        if (send_beside(run))
+        if (!http->head_sent)
+            alm_http_stream_begin(http, 200, run->opt.format->type, run->opt.headers);
+        if (query_run_send_beside(run))
             return;
-        alm_http_stream_chunk(h, &run->out);
+        alm_http_stream_chunk(http, &run->out);
         if (run->finished)
-            alm_http_stream_end(h);
+            alm_http_stream_end(http);
     }
     if (run->finished) {
         /* the snapshot goes now, not when the client sends its next request */
         close_cursor(run);
-    } else if (alm_conn_unsent(h->conn) > run->piece_bytes) {
+    } else if (alm_conn_unsent(http->conn) > run->piece_bytes) {
         run->waiting = true;
         run->waiting_since_ns = alm_monotonic_ns();
-        alm_conn_pause(h->conn);
+        alm_conn_pause(http->conn);
     } else {
-        next_piece(run);
+        query_run_next_piece(run);
     }
 }
 
-static void work_done(alm_conn *conn, void *arg)
+static void query_run_work_done(alm_conn *conn, void *arg)
 {
     alm_query_run *run = arg;
     (void)conn;
-    deliver(run);
+    query_run_deliver(run);
     alm_http_finished(run->h);
 }
 
-static void next_piece(alm_query_run *run)
+static void query_run_next_piece(alm_query_run *run)
 {
-    alm_http_work(run->h, work, work_done, run);
+    alm_http_work(run->h, query_run_work, query_run_work_done, run);
 }
 
-void alm_query_run_drained(alm_http *h)
+void alm_query_run_drained(alm_http *http)
 {
-    alm_query_run *run = h->work;
+    alm_query_run *run = http->work;
     if (run == NULL || !run->waiting)
         return;
     run->waiting = false;
     if (run->cursor != NULL)
         alm_cursor_waited(run->cursor, alm_monotonic_ns() - run->waiting_since_ns);
-    next_piece(run);
-    alm_conn_resume(h->conn);
+    query_run_next_piece(run);
+    alm_conn_resume(http->conn);
 }
 
-bool alm_query_run_is_stuck(alm_http *h)
+bool alm_query_run_is_stuck(alm_http *http)
 {
-    const alm_query_run *run = h->work;
-    const int64_t limit_ms = h->cx.conf->http_send_timeout;
+    const alm_query_run *run = http->work;
+    const int64_t limit_ms = http->cx.conf->http_send_timeout;
     if (run == NULL || !run->waiting)
         return false;
     const alm_error *why;
@@ -261,13 +261,13 @@ bool alm_query_run_is_stuck(alm_http *h)
     return true;
 }
 
-void alm_query_run_close(alm_http *h)
+void alm_query_run_close(alm_http *http)
 {
-    alm_query_run *run = h->work;
-    h->work = NULL;
+    alm_query_run *run = http->work;
+    http->work = NULL;
     if (run == NULL)
         return;
-    leave(run);
+    query_run_leave(run);
     close_cursor(run);
     alm_prepared_free(run->prepared);
     alm_prepared_free(run->following);
@@ -282,13 +282,13 @@ void alm_query_run_close(alm_http *h)
 static alm_status run_briefly(alm_query_run *run)
 {
     alm_session_brief(run->session, true);
-    alm_status st = execute(run);
-    if (st == ALM_OK && !run->finished && !alm_cursor_is_short(run->cursor))
-        st = ALM_E_YIELD;
-    if (st == ALM_OK && !run->finished)
-        st = alm_query_fill_piece(run);
+    alm_status status = query_run_execute(run);
+    if (status == ALM_OK && !run->finished && !alm_cursor_is_short(run->cursor))
+        status = ALM_E_YIELD;
+    if (status == ALM_OK && !run->finished)
+        status = alm_query_fill_piece(run);
     alm_session_brief(run->session, false);
-    return st;
+    return status;
 }
 
 /* Short statements run here and now; anything else goes to a query thread. */
@@ -298,18 +298,18 @@ static bool run_inline(alm_query_run *run)
     if (text > INLINE_TEXT_MAX || run->opt.window.last > 0 || run->opt.held != NULL ||
         run->opt.hold)
         return false;
-    alm_status st = alm_script_prepare(run);
-    if (st == ALM_OK && run->script)
+    alm_status status = alm_script_prepare(run);
+    if (status == ALM_OK && run->script)
         return false;
-    if (st == ALM_OK && !alm_prepared_is_short(run->session, run->prepared))
+    if (status == ALM_OK && !alm_prepared_is_short(run->session, run->prepared))
         return false;
-    if (st == ALM_OK)
-        st = run_briefly(run);
-    if (st == ALM_E_YIELD)
+    if (status == ALM_OK)
+        status = run_briefly(run);
+    if (status == ALM_E_YIELD)
         return false;
-    if (st == ALM_OK)
-        st = alm_query_pack_piece(run);
-    if (st != ALM_OK && !run->failed)
+    if (status == ALM_OK)
+        status = alm_query_pack_piece(run);
+    if (status != ALM_OK && !run->failed)
         (void)alm_query_failed(run, &run->cx.err);
     return true;
 }
@@ -322,68 +322,68 @@ static void cut_window(alm_row_window *window, int64_t rows_max)
         window->hi = ALM_MIN(window->hi, window->lo + rows_max);
 }
 
-static void refuse(alm_query_run *run)
+static void query_run_refuse(alm_query_run *run)
 {
-    alm_http *h = run->h;
+    alm_http *http = run->h;
     char why[128];
     (void)snprintf(why, sizeof(why), "%s requests of that kind run already, try again",
                    run->opt.limit_name);
-    alm_http_add_headers(h, "Retry-After: 1\r\n");
-    alm_http_reply_error(h, 429, run->query, why, 0);
+    alm_http_add_headers(http, "Retry-After: 1\r\n");
+    alm_http_reply_error(http, 429, run->query, why, 0);
 }
 
-static void begin(alm_query_run *run)
+static void query_run_begin(alm_query_run *run)
 {
-    alm_http *h = run->h;
+    alm_http *http = run->h;
     if (run->opt.tag.ptr != NULL)
-        alm_tagged_enter(((const alm_net_shared *)alm_conn_arg(h->conn))->tagged, &run->tagged,
+        alm_tagged_enter(((const alm_net_shared *)alm_conn_arg(http->conn))->tagged, &run->tagged,
                          run->opt.tag, run->session);
     if (run_inline(run))
-        deliver(run);
+        query_run_deliver(run);
     else
-        next_piece(run);
+        query_run_next_piece(run);
 }
 
 /* For a place: it has one now, or it waited in vain. */
-static void waited(alm_conn *conn, void *arg)
+static void query_run_waited(alm_conn *conn, void *arg)
 {
     alm_query_run *run = arg;
     (void)conn;
     if (run->place.has)
-        begin(run);
+        query_run_begin(run);
     else
-        refuse(run);
+        query_run_refuse(run);
     alm_http_finished(run->h);
 }
 
-void alm_query_run_closing(alm_http *h)
+void alm_query_run_closing(alm_http *http)
 {
-    alm_query_run *run = h->work;
+    alm_query_run *run = http->work;
     if (run != NULL)
         alm_places_give_up(&run->place);
 }
 
-void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *options)
+void alm_query_run_start(alm_http *http, alm_str query, const alm_query_options *options)
 {
-    alm_session *session = alm_http_session(h);
+    alm_session *session = alm_http_session(http);
     alm_query_run *run = NULL;
     if (session != NULL && !alm_utf8_is_valid(query))
-        alm_http_reply_error(h, 400, (alm_str){"", 0}, "Bad UTF8 encoding in query text", 0);
+        alm_http_reply_error(http, 400, (alm_str){"", 0}, "Bad UTF8 encoding in query text", 0);
     else if (session != NULL && (run = malloc(sizeof *run)) == NULL)
-        alm_http_reply_text(h, 503, "out of memory");
+        alm_http_reply_text(http, 503, "out of memory");
     if (run == NULL) {
         alm_held_release(options->held);
         return;
     }
     memset(run, 0, offsetof(alm_query_run, err.msg));
     run->err.msg[0] = 0;
-    run->h = h;
+    run->h = http;
     run->session = session;
     run->opt = *options;
     run->query = query;
     run->held = run->opt.held;
-    cut_window(&run->opt.window, h->cx.conf->http_security_max_response_rows);
-    run->piece_bytes = (size_t)h->cx.conf->http_send_buffer_size;
+    cut_window(&run->opt.window, http->cx.conf->http_security_max_response_rows);
+    run->piece_bytes = (size_t)http->cx.conf->http_send_buffer_size;
     run->mem = (alm_mem){.limit_bytes = alm_session_memory_max(session),
                          .parent = alm_session_memory(session),
                          .name = "query",
@@ -391,13 +391,13 @@ void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *op
     alm_arena_init(&run->arena, &run->mem);
     alm_buf_init(&run->out, &run->mem);
     alm_buf_init(&run->packed, &run->mem);
-    run->cx = (alm_ctx){.arena = &run->arena, .mem = &run->mem, .conf = h->cx.conf};
-    h->work = run;
+    run->cx = (alm_ctx){.arena = &run->arena, .mem = &run->mem, .conf = http->cx.conf};
+    http->work = run;
     if (run->opt.places == NULL || alm_places_take(run->opt.places, &run->place, places_max(run)))
-        begin(run);
+        query_run_begin(run);
     else if (run->opt.places_wait_ms > 0)
-        alm_places_wait(&run->place, run->opt.places, h->conn, run->opt.places_wait_ms, waited,
-                        run);
+        alm_places_wait(&run->place, run->opt.places, http->conn, run->opt.places_wait_ms,
+                        query_run_waited, run);
     else
-        refuse(run);
+        query_run_refuse(run);
 }

@@ -34,13 +34,13 @@ typedef struct alm_query_options {
     const char *limit_name;    /* the setting behind that */
 } alm_query_options;
 
-/* Answers the exchange. `query` and texts in options live in h->arena; options->held is taken over. */
-void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *options);
+/* Answers the exchange. `query` and texts in options live in http->arena; options->held is taken over. */
+void alm_query_run_start(alm_http *http, alm_str query, const alm_query_options *options);
 /* For the handler table. */
-void alm_query_run_close(alm_http *h);
-void alm_query_run_drained(alm_http *h);
+void alm_query_run_close(alm_http *http);
+void alm_query_run_drained(alm_http *http);
 /* Its client takes longer than http.send.timeout to read what waits, or it was cancelled while it waits. */
-bool alm_query_run_is_stuck(alm_http *h);
-void alm_query_run_closing(alm_http *h);
+bool alm_query_run_is_stuck(alm_http *http);
+void alm_query_run_closing(alm_http *http);
 
 #endif

@@ -29,16 +29,17 @@ void alm_tagged_list_free(alm_tagged_list *list)
     free(list);
 }
 
-static bool is_letter(char c)
+static bool tagged_is_letter(char byte)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 }
 
 bool alm_tag_is_good(alm_str tag)
 {
     for (size_t i = 0; i < tag.len; i++) {
-        const char c = tag.ptr[i];
-        if (!is_letter(c) && (i == 0 || !((c >= '0' && c <= '9') || c == '-' || c == '_')))
+        const char byte = tag.ptr[i];
+        if (!tagged_is_letter(byte) &&
+            (i == 0 || !((byte >= '0' && byte <= '9') || byte == '-' || byte == '_')))
             return false;
     }
     return tag.len > 0 && tag.len < sizeof(((alm_tagged *)0)->tag);
@@ -74,30 +75,31 @@ void alm_tagged_leave(alm_tagged *entry)
 }
 
 /* Under the lock, which keeps the entry and its session. */
-static alm_tagged *look_up(const alm_tagged_list *list, alm_str tag, const alm_session *me)
+static alm_tagged *tagged_look_up(const alm_tagged_list *list, alm_str tag,
+                                  const alm_session *session)
 {
     alm_tagged *entry = list->first;
     while (entry != NULL && !(alm_str_eq(alm_str_of(entry->tag), tag) &&
-                              alm_session_is_of(entry->session, alm_session_identity(me))))
+                              alm_session_is_of(entry->session, alm_session_identity(session))))
         entry = entry->next;
     return entry;
 }
 
-bool alm_tagged_end(alm_tagged_list *list, alm_str tag, const alm_session *me)
+bool alm_tagged_end(alm_tagged_list *list, alm_str tag, const alm_session *session)
 {
     (void)pthread_mutex_lock(&list->lock);
-    const alm_tagged *entry = look_up(list, tag, me);
+    const alm_tagged *entry = tagged_look_up(list, tag, session);
     if (entry != NULL)
         alm_session_cancel(entry->session, 0);
     (void)pthread_mutex_unlock(&list->lock);
     return entry != NULL;
 }
 
-bool alm_tagged_progress(alm_tagged_list *list, alm_str tag, const alm_session *me, int64_t *rows,
-                         int64_t *elapsed_ns, uint64_t *statement)
+bool alm_tagged_progress(alm_tagged_list *list, alm_str tag, const alm_session *session,
+                         int64_t *rows, int64_t *elapsed_ns, uint64_t *statement)
 {
     (void)pthread_mutex_lock(&list->lock);
-    const alm_tagged *entry = look_up(list, tag, me);
+    const alm_tagged *entry = tagged_look_up(list, tag, session);
     if (entry != NULL) {
         *rows = atomic_load(&entry->rows);
         *elapsed_ns = alm_monotonic_ns() - entry->begin_ns;

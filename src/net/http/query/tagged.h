@@ -30,8 +30,8 @@ void alm_tagged_enter(alm_tagged_list *list, alm_tagged *entry, alm_str tag, alm
 void alm_tagged_leave(alm_tagged *entry);
 
 /* False: none of that name runs for that user. */
-bool alm_tagged_end(alm_tagged_list *list, alm_str tag, const alm_session *me);
-bool alm_tagged_progress(alm_tagged_list *list, alm_str tag, const alm_session *me, int64_t *rows,
-                         int64_t *elapsed_ns, uint64_t *statement);
+bool alm_tagged_end(alm_tagged_list *list, alm_str tag, const alm_session *session);
+bool alm_tagged_progress(alm_tagged_list *list, alm_str tag, const alm_session *session,
+                         int64_t *rows, int64_t *elapsed_ns, uint64_t *statement);
 
 #endif

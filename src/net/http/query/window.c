@@ -33,17 +33,17 @@ bool alm_row_window_parse(alm_str text, bool inclusive, alm_row_window *out)
     return true;
 }
 
-bool alm_row_window_read(alm_http *h, bool inclusive, alm_str query, alm_row_window *out)
+bool alm_row_window_read(alm_http *http, bool inclusive, alm_str query, alm_row_window *out)
 {
-    const alm_str limit = alm_http_param(&h->req, "limit");
+    const alm_str limit = alm_http_param(&http->req, "limit");
     *out = (alm_row_window){.hi = INT64_MAX};
     if (limit.ptr == NULL || limit.len == 0 || alm_row_window_parse(limit, inclusive, out))
         return true;
     const char *message = "invalid limit";
-    if (alm_arena_printf(&h->cx, &h->arena, &message,
+    if (alm_arena_printf(&http->cx, &http->arena, &message,
                          "invalid limit '%.*s': n, lo,hi, lo, or -n expected",
                          (int)ALM_MIN(limit.len, (size_t)64), limit.ptr) != ALM_OK)
         message = "invalid limit";
-    alm_http_reply_error(h, 400, query, message, 0);
+    alm_http_reply_error(http, 400, query, message, 0);
     return false;
 }

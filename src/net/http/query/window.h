@@ -15,6 +15,6 @@ typedef struct alm_row_window {
  * end out. False: not a window. */
 bool alm_row_window_parse(alm_str text, bool inclusive, alm_row_window *out);
 /* The same of a request, everything where it has none; false: the error was sent. */
-bool alm_row_window_read(alm_http *h, bool inclusive, alm_str query, alm_row_window *out);
+bool alm_row_window_read(alm_http *http, bool inclusive, alm_str query, alm_row_window *out);
 
 #endif
