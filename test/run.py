@@ -252,9 +252,19 @@ def fuzz(mode):
     return passed, failed or (0 if every else 1)
 
 
+def lint(mode):
+    """Layout and shell scripts; by night clang-tidy and cppcheck too, which take more than an hour of processor time."""
+    args = ["./dev", "lint", *([] if mode == "nightly" else ["layout"])]
+    code, _ = command(args, timeout=14400)
+    if code:
+        say("    again: " + " ".join(args))
+    return (0, 1) if code else (1, 0)
+
+
 SUITES = [
     # name, nightly only, function
     ("layers", False, layers),
+    ("lint", False, lint),
     ("log-search", False, script("test/self/log_search_test.py")),
     ("unit", False, lambda mode: unit("release", mode)),
     ("again", False, script("test/self/again_test.py")),

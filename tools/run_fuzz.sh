@@ -37,7 +37,9 @@ one() { # NAME PROGRAM
 
 ran=0
 for program in "$dir"/fuzz_*; do
-    [ -f "$program" ] && [ -x "$program" ] || continue
+    if [ ! -f "$program" ] || [ ! -x "$program" ]; then
+        continue
+    fi
     name=$(basename "$program" | sed 's/^fuzz_//')
     if [ "$target" = all ] || [ "$target" = "$name" ] || [ "$target" = "fuzz_$name" ]; then
         one "$name" "$program"
