@@ -49,7 +49,7 @@ ASAN = {"ci": "fuzz", "nightly": "asan"}
 # Tests of one thread, and simulated power cuts, find nothing more under TSan: CI does not build them there, the nightly run does, and so it is with
 # the longest of those whose threads others have too.
 ONE_THREAD = (r"^(base|time|type|codec|func|io|sql|auth)/|net/http/exchange/(multipart|parse)_test"
-              r"|storage/(\w+/)?(alter|backup|bulk|check|compact|crash|dict|durable|generation|hold|medium|owner|pack|part|match|partition|redo|reserve|rot|salvage|scan"
+              r"|storage/([a-z_]+/)?(alter|backup|bulk|check|compact|crash|dict|durable|generation|hold|medium|owner|pack|part|match|partition|redo|reserve|rot|salvage|scan"
               r"|spill|update|view)_test|exec/(sort/items|join/op_asof|window/op_window)_test")
 # In CI the optimised build runs the tests of loops over numbers and bytes, where a compiler may go wrong; all of them run under ASan there.
 LOOPS = r"^(base|type|time|func|codec)/"
