@@ -175,7 +175,8 @@ static alm_status link_wire_take_all(alm_ctx *cx, wire *self, answer *reply, alm
             continue;
         status = link_wire_take(cx, self, result, reply, out, sql);
         if (status != ALM_OK && self->link.sqlstate[0] == 0 && !self->link.lost)
-            self->link.cancel(&self->link); /* our own fault: nobody wants the rest of the rows */
+            self->link.cancel(
+                &self->link); /* a client-side error: the remaining rows are not needed */
     }
     if (status == ALM_OK && reply->has_rows)
         status = alm_out_end(cx, out);

@@ -175,7 +175,8 @@ static alm_status add_instr(alm_ctx *cx, alm_eval *eval, eval_kind kind, const a
     }
     eval->instr[eval->n] = (eval_instr){.kind = kind, .expr = expr, .type = expr->type};
     *out = eval->n++;
-    while (eval->n >= FEW && eval->hashes.n < eval->n) /* the null of a CASE is found by nobody */
+    /* Hash entry i belongs to instruction i, so every instruction gets one, even the null of a CASE, which is never looked up. */
+    while (eval->n >= FEW && eval->hashes.n < eval->n)
         ALM_TRY(alm_hashes_add(cx, eval->arena, &eval->hashes,
                                alm_expr_hash(eval->instr[eval->hashes.n].expr)));
     return ALM_OK;

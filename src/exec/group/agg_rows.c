@@ -288,7 +288,7 @@ static alm_status agg_rows_unpack(alm_ctx *cx, rows_site *site, const kept *self
     return ALM_OK;
 }
 
-/* Puts the arguments in the order of the sort keys behind them. */
+/* Sorts the rows of arguments by the sort keys, which follow the arguments in cols. */
 static alm_status put_in_order(alm_ctx *cx, rows_site *site, uint32_t n_items, alm_vec *cols)
 {
     alm_sort_item *item = NULL, *spare = NULL;

@@ -73,7 +73,7 @@ static alm_status op_sample_prepare(alm_ctx *cx, alm_sample *sample)
             break; /* no rows at all */
         ALM_TRY(alm_pipe_run(cx, sample->pipe, m, m + 1, alm_sample_first, sample));
     }
-    /* somebody who wants a few rows gets them from a small first round */
+    /* a consumer that needs only a few rows gets a small first round, because it may stop after that */
     sample->round_size =
         sample->hint < ALM_BATCH_ROWS ? ALM_MAX(sample->n_slots, 1U) : ALM_SAMPLE_ROUND;
     sample->round_size = ALM_MIN(sample->round_size, (uint32_t)ALM_SAMPLE_ROUND);

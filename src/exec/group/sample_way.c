@@ -1,6 +1,7 @@
 /*
- * sample_way.c - FILL(LINEAR) of what is measured along a way (haversine_dist_deg): each bucket gets its part of the way from the
- * last point before it, and to the first one behind it, so that all buckets together have all of it.
+ * sample_way.c - FILL(LINEAR) of aggregates that measure the length of a track (haversine_dist_deg). A segment that crosses
+ * bucket borders is divided among the buckets it crosses, including the segments from the last point before a bucket and
+ * to the first point after it, because the buckets must add up to the whole length.
  *
  * Nulls       A row without a point counts as a bucket without a row: the way goes on from the row before.
  */

@@ -1,8 +1,8 @@
 /*
  * asof_column.c - columns of the matched rows of an ASOF join (asof_right.h).
  *
- * Rows come by match number: one typed loop over the segment where they all lie in one, which is the
- * rule; else a loop that looks up the segment of each row. Text comes in address form, codes with 4
+ * The matched rows are given by number. If all of them are in one segment, which is the common case, one typed loop
+ * gathers them; otherwise a loop looks up the segment of each row. Text comes in address form, codes with 4
  * bytes, because segments differ in both.
  */
 #include "exec/data/wide.h"

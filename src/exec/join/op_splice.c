@@ -3,7 +3,7 @@
  * side that prevails at that time and has its key. Rows of both sides with equal time and key are
  * paired in their order; what is left over on one side pairs with the last of the other.
  *
- * Both inputs are held in memory (data/rows.h), each behind a row of nulls (row 0) that stands for "none".
+ * Both inputs are held in memory (data/rows.h). Row 0 of each is a row of nulls and means "no match"; data starts at row 1.
  * Null rule   Null keys are equal.
  */
 #include "exec/join/asof.h"

@@ -43,7 +43,8 @@ typedef struct op_winjoin {
     const winjoin_right *r; /* NULL: not asked for yet */
     int64_t lo, hi;         /* in the unit of the left side */
     alm_join_probe probe;
-    uint32_t *from, *to; /* per span: first row not before the range, first row behind it */
+    uint32_t *from,
+        *to; /* per span: first row at or after the start of the range, first row after its end */
     /* aggregates */
     alm_aggs *aggs;
     alm_arena lasting; /* what states point to; a left batch long */

@@ -124,7 +124,8 @@ static alm_status run_source(alm_ctx *cx, alm_pipe *pipe, const alm_plan *source
             atomic_fetch_sub_explicit(&run->node[pipe->consumer->id].cpu_ns, spent_ns,
                                       memory_order_relaxed);
     }
-    if (status != ALM_OK) { /* nobody frees a pipe that was not made */
+    if (status !=
+        ALM_OK) { /* the caller does not free a pipe whose construction failed, so close its source here */
         alm_op_close(pipe->source);
         pipe->source = NULL;
     }

@@ -169,7 +169,8 @@ static bool is_word_byte(char byte)
            (byte >= '0' && byte <= '9') || byte == '_';
 }
 
-/* Does the word stand in the text? A column of that name costs an order that need not be, and nothing else. */
+/* True if the SQL text contains the view's name as a whole word. The text is not parsed: a column of the same name only
+ * adds an ordering constraint that is not needed. */
 static bool database_names(const char *sql, const char *word)
 {
     const size_t len = strlen(word);
